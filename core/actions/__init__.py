@@ -31,6 +31,8 @@ streamed_knn   predicts the pairs of a Parquet file by a kNN
 reproduction   published numbers, computed anew from the files of a workspace
 derived_runs   requests of kNN, fusion and decomposition, and the neighbours of a row
 benchmarks     makes the runs of a benchmark, and finds those that are there
+attribution    which evidence moved a run's answers: makes the arms, here or in a process of its own, and finds them
+run_to_end     makes one run of an experiment here, until it is done
 benchmark_process  a benchmark in a process of its own
 benchmark_plans  what a plan of a benchmark is made from
 benchmark_baselines  what simple methods score on a split with labels

@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from core.actions import benchmark_ledger, launch, run_control, run_states
+from core.actions import benchmark_ledger, launch
 from core.actions import runs as run_actions
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.launch import FindMethod
+from core.actions.run_to_end import find_done, run_to_end
 from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
 from core.engine.request import RunRequest
-from core.engine.spec import LabelViewSpec, RunSpec
+from core.engine.spec import LabelViewSpec
 from core.errors import InputError, NotFound, StateError, Unreachable
 from core.experiments.arm_differences import check_arms
 from core.experiments.benchmark_rows import choose_benchmark_rows
@@ -136,30 +137,8 @@ class _Arms:
         """The run of a request, worked on here until it is done; resumed if an earlier worker left it."""
         spec = launch.resolve(self.workspace, request, components=self.loader, method=self.method)
         if not self.start:
-            with self.workspace.store.read() as db:
-                found = next((run for run in runs.list_all(db, spec.dataset) if run.id == spec.key), None)
-            return found if found is not None and found.status == "done" else None
-        run = self._start(request, spec)
-        if run.status == "interrupted":  # its worker took the signal for itself; it is meant for the benchmark too
-            raise KeyboardInterrupt
-        if run.status != "done":
-            raise StateError(f"{run.name}: is {run.status}, {run.done:,} of {run.total:,} rows; the same command resumes it")
-        return run
-
-    def _start(self, request: RunRequest, spec: RunSpec) -> Run:
-        """The run of a specification: as it is if it is done, resumed if its worker is gone, else started."""
-        there = run_control.find_same(self.workspace, spec, launch.name_of(request), replace=self.overwrite)
-        if there is None:
-            return launch.start(
-                self.workspace, request, spec=spec, replace=self.overwrite, components=self.loader, method=self.method
-            )
-        [there] = run_states.with_present_states(self.workspace, [there])
-        if there.status == "done":
-            return there
-        return run_control.resume(self.workspace, there.id, begin=self._work_here)
-
-    def _work_here(self, workspace: Workspace, run: str, api_key: str) -> None:
-        run_control.work_on(workspace, run, api_key, method=self.method, components=self.loader)
+            return find_done(self.workspace, spec)
+        return run_to_end(self.workspace, request, spec, components=self.loader, replace=self.overwrite, method=self.method)
 
 
 def shift_seeds(method: Method, options: Mapping[str, Any], seed: int) -> dict[str, Any]:

@@ -24,8 +24,8 @@ app = typer.Typer(cls=LazyGroup, no_args_is_help=True, add_completion=False, pre
 
 # Commands that read runs: what a dead worker left is brought into the store before them.
 _READ_RUNS = (
-    *("audit", "benchmark", "bundle", "check", "clusters", "compare", "controls", "decompose", "delete", "export", "fuse"),
-    *("label", "ledger", "neighbours", "note", "package", "plan", "rename", "report", "rubric", "run", "runs", "score"),
+    *("attribute", "audit", "benchmark", "bundle", "check", "clusters", "compare", "controls", "decompose", "delete", "export"),
+    *("fuse", "label", "ledger", "neighbours", "note", "package", "plan", "rename", "report", "rubric", "run", "runs", "score"),
     *("search", "set", "site"),
 )
 

@@ -75,10 +75,12 @@ def has_evidence(cursor: Cursor, run: str) -> bool:
     return one(cursor, "SELECT 1 FROM row_evidence WHERE run = ? LIMIT 1", [run]) is not None
 
 
-def tools(cursor: Cursor, run: str) -> list[str]:
-    """The names of the evidence tools that a run's rows used."""
+def tools(cursor: Cursor, run: str, pair_ids: Sequence[str] | None = None) -> list[str]:
+    """The names of the evidence tools that a run's rows used; pair_ids: only these rows."""
     found = cursor.execute(
-        "SELECT DISTINCT e.tool FROM row_evidence s JOIN evidence e ON e.id = s.evidence WHERE s.run = ? ORDER BY 1", [run]
+        """SELECT DISTINCT e.tool FROM row_evidence s JOIN evidence e ON e.id = s.evidence
+           WHERE s.run = ? AND (? OR s.pair_id IN (SELECT unnest(?))) ORDER BY 1""",
+        [run, pair_ids is None, list(pair_ids or [])],
     )
     return [name for (name,) in found.fetchall()]
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from core.actions import (
+    attribution,
     backups,
     benchmark_ledger,
     benchmark_process,
@@ -40,6 +41,7 @@ from core.actions import (
     rubrics,
     run_control,
     run_states,
+    run_to_end,
     runs,
     site,
     spaces,
@@ -48,8 +50,10 @@ from core.actions import (
     target_ranking,
     undo,
 )
+from core.actions.attribution import AttributionPlan
 from core.actions.cell_evaluation import EvaluationOptions
 from core.actions.cell_predictions import PredictionOptions
+from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.files import BundleFile, FoundFile, recognise_upload
 from core.actions.import_target import ImportOptions
 from core.actions.submissions import PackageOptions
@@ -58,9 +62,10 @@ from core.audit.rubric import Rubric
 from core.cells.screen import LabelSettings
 from core.config import REPOSITORY, Settings
 from core.datasets.prompt_files import PromptFile
-from core.engine.request import RunRequest
+from core.engine.request import Expectation, RunRequest
 from core.engine.run_state import Counts, Heartbeat, write_heartbeat
 from core.errors import ReadOnly
+from core.experiments.attribution_arms import AttributionSpec
 from core.experiments.benchmark_spec import parse_benchmark
 from core.store import runs as stored_runs
 from core.store.hypotheses import Entry
@@ -74,6 +79,7 @@ from tests.target_ranking import cases as targets
 
 BENCHMARK = (REPOSITORY / "docs" / "examples" / "llm_against_llm_knn.toml").read_text("utf-8")
 RUBRIC, LABEL = Rubric("q", "Is it?"), TextLabel("Pa_Ga", 0, "EFFECT", "yes", "Ada")
+ATTRIBUTION = AttributionPlan(AttributionSpec("r", "r", "bmdm", ("a",), ("gene_class",), 1), (), Expectation(0))
 ACTIONS = REPOSITORY / "core" / "actions"
 GUARDS = ("change", "refuse_if_read_only")
 
@@ -127,6 +133,9 @@ class Stage:
 
 # Each gets a stage whose workspaces are closed, and a crashed run where its arguments need one.
 CALLS: Mapping[str, Callable[[Stage], object]] = {
+    "attribution.run_attribution": lambda s: attribution.run_attribution(s.plain, ATTRIBUTION),
+    "attribution.save_attribution": lambda s: attribution.save_attribution(s.plain, ATTRIBUTION),
+    "attribution.start_apart": lambda s: attribution.start_apart(s.plain, ATTRIBUTION),
     "backups.restore": lambda s: backups.restore(s.plain, s.files / "b.zip"),
     "benchmark_ledger.record_result": lambda s: benchmark_ledger.record_result(
         s.plain, parse_benchmark(BENCHMARK), "bmdm", (), {}
@@ -203,6 +212,12 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "run_control.settle": lambda s: run_control.settle(s.crashed, "r"),
     "run_control.start": lambda s: run_control.start(s.crashed, s.crashed.run_folder(run_of(s).id).spec(), "n", fast()),
     "run_control.work_on": lambda s: run_control.work_on(s.crashed, "r"),
+    "run_to_end.run_to_end": lambda s: run_to_end.run_to_end(
+        s.crashed,
+        RunRequest("evidence_rules", name="r"),
+        s.crashed.run_folder(run_of(s).id).spec(),
+        components=WorkspaceComponents(s.crashed, default_dataset(s.crashed, None)),
+    ),
     "runs.add_figure_note": lambda s: runs.add_figure_note(s.crashed, "r", "a figure", "debates", "text"),
     "runs.add_note": lambda s: runs.add_note(s.crashed, "r", None, "text"),
     "runs.delete": lambda s: runs.delete(s.crashed, "r"),

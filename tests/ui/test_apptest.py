@@ -24,7 +24,7 @@ from tests.ui.conftest import APP, Visit, forget
 PAGES = sorted(path.stem for path in (REPOSITORY / "pages").glob("*.py"))
 TABS = {  # below the first one: parameter and titles
     "debates": ("tab", ("Audit",)),
-    "experiments": ("tab", ("Benchmark", "Plan", "Controls", "Baselines", "Ablations", "Published numbers")),
+    "experiments": ("tab", ("Benchmark", "Plan", "Evidence", "Controls", "Baselines", "Ablations", "Published numbers")),
     "targets": ("tab", ("Conditions", "Training", "Published")),
     "submit": ("tab", ("Check a file",)),
     "read": ("tab", ("Label", "Worth", "Kinds")),

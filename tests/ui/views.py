@@ -24,7 +24,10 @@ TABS = {
         "part",
         ("Slices", "Baselines", "Other ways to score", "Top of the list", "Curves", "Distributions", "Calibration"),
     ),
-    "experiments": ("tab", ("Ledger", "Benchmark", "Plan", "Controls", "Baselines", "Ablations", "Published numbers")),
+    "experiments": (
+        "tab",
+        ("Ledger", "Benchmark", "Plan", "Evidence", "Controls", "Baselines", "Ablations", "Published numbers"),
+    ),
     "read": ("tab", ("Rubrics", "Label", "Worth", "Kinds")),
     "launch": ("tab", ("Runs", "Fine-tune")),
     "targets": ("tab", ("Table", "Conditions", "Training", "Published")),

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from core.ui.experiments import ablations_tab, baselines_tab, benchmark_tab, controls_tab, ledger_tab, plan_tab, published_tab
+from core.ui.experiments import (
+    ablations_tab,
+    baselines_tab,
+    benchmark_tab,
+    controls_tab,
+    evidence_tab,
+    ledger_tab,
+    plan_tab,
+    published_tab,
+)
 from core.ui.shared.shell import PageContext
 
 
@@ -20,6 +29,7 @@ TABS = (
     Tab("Ledger", ledger_tab.show),
     Tab("Benchmark", benchmark_tab.show),
     Tab("Plan", plan_tab.show),
+    Tab("Evidence", evidence_tab.show),
     Tab("Controls", controls_tab.show),
     Tab("Baselines", baselines_tab.show),
     Tab("Ablations", ablations_tab.show),

@@ -8,10 +8,12 @@ rows      the rows of one run: filters, lists, and all that Debates shows of one
 texts     the texts of all runs of a dataset that hold a phrase
 scores    scores, controls and protocols of runs
 benchmarks  benchmarks that were started here, and what they found
+attributions  which evidence moved runs, as it was asked here
 leakage   what splits share, and which spaces and runs repeat labels or row counts
 spaces    gene spaces, knowledge packs and what is computed from them
 """
 
+from core.ui.shared.loaders.attributions import attribution_report, count_done_arms, saved_attributions
 from core.ui.shared.loaders.benchmarks import benchmark_plan, benchmark_report, saved_benchmarks
 from core.ui.shared.loaders.cache import refresh, run_version, versions_of, workspace
 from core.ui.shared.loaders.labels import labels, samples, texts_by_place
@@ -88,11 +90,13 @@ __all__ = [
     "all_presets",
     "all_runs",
     "all_spaces",
+    "attribution_report",
     "benchmark_plan",
     "benchmark_report",
     "cell_evaluation",
     "comparison",
     "cosine_cache",
+    "count_done_arms",
     "count_score",
     "dataset_counts",
     "dataset_notes",
@@ -131,6 +135,7 @@ __all__ = [
     "run_version",
     "runs_with_row",
     "samples",
+    "saved_attributions",
     "saved_benchmarks",
     "scored_rows",
     "search_texts",

@@ -1,0 +1,214 @@
+"""Carries out an attribution: every arm is a run with the run in question as its parent; what is done is not done again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from core.actions import launch
+from core.actions import runs as run_actions
+from core.actions.component_loader import WorkspaceComponents, default_dataset
+from core.actions.process_apart import start_command
+from core.actions.run_to_end import find_done, run_to_end
+from core.actions.workspace import Workspace
+from core.engine.dependencies import load_pairs
+from core.engine.request import Expectation, RunRequest, choose_rows, expect, expected_calls
+from core.engine.spec import LabelViewSpec, RunSpec
+from core.errors import NotFound, StateError
+from core.experiments.attribution_arms import (
+    ArmKey,
+    AttributionSpec,
+    choose_tools,
+    options_of_arm,
+    seed_of_arm,
+    tools_given,
+)
+from core.file_io import replace_file
+from core.methods.base import method_named
+from core.store import evidence, notes, predictions, runs
+from core.store.runs import Run
+
+PAGE = "attribution"  # of the presets that attributions are saved as
+REPEATS = 3
+CONCURRENCY = 16
+Progress = Callable[[str, int, int], object]  # is told a run's name, how many are done, and of how many
+
+
+@dataclass(frozen=True, slots=True)
+class AttributionRequest:
+    """An attribution as a person asks for it. run: a name or id. rows: among the run's, as `parse_row_selection` reads them,
+    or ids. tools: to leave out, by default all that answered about the rows. endpoint: by default that of the settings."""
+
+    run: str
+    rows: str | tuple[str, ...] = ""
+    tools: tuple[str, ...] = ()
+    repeats: int = REPEATS
+    endpoint: str | None = None
+    concurrency: int = CONCURRENCY
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedArm:
+    """One arm as a run. is_done: whether that run is there and done."""
+
+    key: ArmKey
+    request: RunRequest
+    spec: RunSpec
+    is_done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AttributionPlan:
+    """What an attribution will make. cost: of the arms that are not done yet."""
+
+    spec: AttributionSpec
+    arms: tuple[PlannedArm, ...]
+    cost: Expectation
+
+    @property
+    def left(self) -> int:
+        """How many arms are not done yet."""
+        return sum(not arm.is_done for arm in self.arms)
+
+
+@dataclass(frozen=True, slots=True)
+class SavedAttribution:
+    """An attribution that was started here. runs: arm → id of its run, which may not be there yet."""
+
+    spec: AttributionSpec
+    runs: Mapping[ArmKey, str]
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data from which `read_saved` makes an equal record."""
+        return {"spec": self.spec.as_json(), "runs": [[*arm, run] for arm, run in self.runs.items()]}
+
+
+def read_saved(values: Mapping[str, Any]) -> SavedAttribution:
+    """The record that `SavedAttribution.as_json` was made from."""
+    return SavedAttribution(
+        AttributionSpec.from_json(values["spec"]), {ArmKey(tool, repeat): run for tool, repeat, run in values["runs"]}
+    )
+
+
+def plan_attribution(workspace: Workspace, request: AttributionRequest) -> AttributionPlan:
+    """What an attribution will ask and cost; starts nothing and asks no server.
+
+    Raises StateError for a run that cannot be asked again as it was, InputError for impossible rows, tools or repeats.
+    """
+    with workspace.store.read() as db:
+        run = runs.find(db, request.run)
+        given = tools_given(run)
+        answered = set(predictions.frame(db, run.id)["pair_id"])
+    known = [pair for pair in load_pairs(workspace.store, run.dataset).values() if pair.pair_id in answered]
+    rows = choose_rows(known, request.rows)
+    with workspace.store.read() as db:
+        called = evidence.tools(db, run.id, rows)
+    tools = choose_tools(run, given, called, request.tools)
+    spec = AttributionSpec(run.id, run.name, run.dataset, rows, tools, request.repeats)
+    loader = WorkspaceComponents(workspace, default_dataset(workspace, run.dataset))
+    arms = tuple(_plan_arm(workspace, spec, run, arm, request, loader) for arm in spec.arms)
+    _refuse_changed(run, arms[0].spec)
+    return AttributionPlan(spec, arms, _cost(workspace, arms, request.concurrency))
+
+
+def _plan_arm(
+    workspace: Workspace,
+    spec: AttributionSpec,
+    run: Run,
+    arm: ArmKey,
+    request: AttributionRequest,
+    loader: WorkspaceComponents,
+) -> PlannedArm:
+    asked = RunRequest(
+        method=run.method,
+        dataset=run.dataset,
+        options=options_of_arm(run, arm),
+        rows=spec.rows,
+        name=spec.name_of(arm),
+        model=run.model or "",
+        labels=LabelViewSpec(**run.spec["view"]),
+        seed=seed_of_arm(run, arm),
+        repeat=int(run.spec.get("repeat", 0)),
+        endpoint=request.endpoint,
+        concurrency=request.concurrency,
+    )
+    resolved = replace(launch.resolve(workspace, asked, components=loader), parents=(run.id,))
+    return PlannedArm(arm, asked, resolved, find_done(workspace, resolved) is not None)
+
+
+def _refuse_changed(run: Run, again: RunSpec) -> None:
+    """Raises StateError where asking again would not ask the same, since the method, the rows or the packs changed."""
+    read = {name: sha256 for name, sha256 in run.spec.get("packs", {}).items() if name in again.packs}
+    compared = {
+        "its method's version": (run.spec.get("version"), again.version),
+        "its method's prompts": (run.spec.get("prompts_sha256", ""), again.prompts_sha256),
+        "the rows or labels of its dataset": (run.spec.get("dataset_sha256"), again.dataset_sha256),
+        "the knowledge packs": (read, dict(again.packs)),
+    }
+    changed = [what for what, (before, now) in compared.items() if before != now]
+    if changed:
+        raise StateError(
+            f"run {run.name}: {' and '.join(changed)} changed since it was made, so asking again would ask something else; "
+            "expected a run that was made with what is here now"
+        )
+
+
+def _cost(workspace: Workspace, arms: tuple[PlannedArm, ...], concurrency: int) -> Expectation:
+    specs = [arm.spec for arm in arms if not arm.is_done]
+    first = arms[0].spec
+    calls = sum(expected_calls(method_named(spec.method), spec.options, len(spec.rows)) for spec in specs)
+    rate = launch.rate_of(workspace, first.method, first.model)
+    return expect(calls, concurrency, rate, launch.price_of(workspace))
+
+
+def run_attribution(
+    workspace: Workspace, plan: AttributionPlan, *, overwrite: bool = False, progress: Progress | None = None
+) -> SavedAttribution:
+    """Makes every arm that is not there yet, here, and saves the attribution under its key; returns it.
+
+    Killed and started again, it goes on: arms that are done are found by their specification, the others are resumed.
+    """
+    saved = save_attribution(workspace, plan)
+    loader = WorkspaceComponents(workspace, default_dataset(workspace, plan.spec.dataset))
+    made: dict[ArmKey, str] = {}
+    for i, arm in enumerate(plan.arms):
+        if progress is not None:
+            progress(plan.spec.name_of(arm.key), i, len(plan.arms))
+        made[arm.key] = run_to_end(workspace, arm.request, arm.spec, components=loader, replace=overwrite).id
+    found = SavedAttribution(plan.spec, made)
+    if found != saved:
+        run_actions.save_preset(workspace, PAGE, plan.spec.key, found.as_json())
+    return found
+
+
+def save_attribution(workspace: Workspace, plan: AttributionPlan) -> SavedAttribution:
+    """Saves an attribution with the ids that its runs will have; returns it as it is if it was there already."""
+    workspace.refuse_if_read_only("attribute", plan.spec.name)
+    with workspace.store.read() as db:
+        there = notes.presets_of_page(db, PAGE).get(plan.spec.key)
+    if there is not None:
+        return read_saved(there)
+    saved = SavedAttribution(plan.spec, {arm.key: arm.spec.key for arm in plan.arms})
+    run_actions.save_preset(workspace, PAGE, plan.spec.key, saved.as_json())
+    return saved
+
+
+def start_apart(workspace: Workspace, plan: AttributionPlan, endpoint: str | None = None) -> None:
+    """Starts an attribution in a process that outlives this one; its rows and log are data/attributions/KEY.txt and KEY.log."""
+    save_attribution(workspace, plan)
+    folder, spec = workspace.settings.data / "attributions", plan.spec
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = folder / f"{spec.key}.txt"
+    replace_file(rows, "\n".join((*spec.rows, "")).encode())
+    chosen = ("--tools", ",".join(spec.tools), "--repeats", str(spec.repeats), *(("--endpoint", endpoint) if endpoint else ()))
+    start_command(workspace, ("attribute", spec.run, "--rows", f"ids={rows}", *chosen), folder / f"{spec.key}.log")
+
+
+def find_saved(workspace: Workspace, key: str) -> SavedAttribution:
+    """The attribution of a key that was started here. Raises NotFound."""
+    with workspace.store.read() as db:
+        known = notes.presets_of_page(db, PAGE)
+    if key not in known:
+        raise NotFound(f"attribution {key!r}: not in this workspace, which has {', '.join(known) or 'none'}")
+    return read_saved(known[key])

@@ -1,0 +1,178 @@
+"""Which evidence moved the answers of a run: each tool left out, beside what asking again with nothing changed brings.
+
+y is a row's answer as it stands, b_r what it is when asked again under the seeds of repeat r, w_r the same without a tool. Of a
+row, |Δ| without the tool is the mean over repeats of |w_r - y|, and |Δ| of asking again that of |b_r - y|. If the tool does not
+matter, w_r and b_r can be exchanged for all repeats of a row together, which turns the sign of the difference of the two: the
+sign-flip test of it is exact. It is one-sided, since to say "moved" is to say "more than asking again does".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from core.errors import StateError
+from core.experiments.attribution_arms import EVERY_TOOL, FIRST, ArmKey, AttributionSpec
+from core.experiments.benchmark_report import ArmLoader
+from core.experiments.paired_replicates import PairedReplicates, compare_replicates
+from core.experiments.seed_noise import SeedNoise, describe_seeds, other_methods, take_ids
+from core.scoring.run_scores import RunRows
+from core.stats.arrays import Bools, Codes, Floats
+from core.stats.clustered_mean import means_within
+from core.stats.comparison import Comparison
+from core.stats.delong import Estimate
+from core.stats.multiplicity import holm
+from core.stats.power import LEVEL
+from core.stats.sign_flips import SignFlips, sign_flip_test
+from core.store.connection import Cursor
+from core.types import Flag
+
+Arms = Mapping[ArmKey, str]  # arm → id of its run
+_UNREAD_DE = (Flag.DE_FALLBACK, Flag.UNIFORM, Flag.UNCOVERED, Flag.NOT_PREDICTED)
+_UNREAD_UP = (*_UNREAD_DE, Flag.DIR_FALLBACK, Flag.UNCOVERED_DIR)
+_FLIP_SEED = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """The answers of arms on the same rows. p_de, p_up: of shape (n_arms, n_rows), NaN where an answer could not be read."""
+
+    p_de: Floats
+    p_up: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """How far answers move, as means over rows of absolute changes. both: of P(DE) and P(up | DE) together, their mean."""
+
+    both: Estimate
+    de: Estimate
+    up: Estimate
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ToolEffect:
+    """What leaving out one tool changes. test: of |Δ| without it less |Δ| of asking again; p_holm: over the tools. scores: of
+    the answers without it against those asked again, not tested; rows: that all of these answers could be read of."""
+
+    name: str
+    movement: Movement
+    test: SignFlips
+    p_holm: float
+    scores: Comparison
+    rows: int
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether leaving it out moves the answers more than asking again does, at 5% over all tools."""
+        return self.p_holm <= LEVEL
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attribution:
+    """What was found. floor: how far asking again moves the answers. left_out: rows of which an answer with every tool could
+    not be read. seeds: what the judge is by asking again. tokens: of all arms, None if unknown."""
+
+    spec: AttributionSpec
+    runs: Arms
+    floor: Movement
+    tools: tuple[ToolEffect, ...]
+    seeds: SeedNoise
+    left_out: int
+    tokens: int | None
+
+    def is_covered(self, tool: ToolEffect) -> bool:
+        """Whether the noise floor covers a tool: its |Δ| lies below the upper limit of that of asking again."""
+        return not tool.movement.both.value > self.floor.both.shown.high
+
+
+def report_attribution(db: Cursor, spec: AttributionSpec, runs: Arms) -> Attribution:
+    """What an attribution found whose arms are all done. Raises StateError if one is missing or all of its rows failed."""
+    missing = [arm for arm in spec.arms if arm not in runs]
+    if missing:
+        raise StateError(f"attribution of {spec.name}: {len(missing)} of {len(spec.arms)} arms are missing, expected all done")
+    loader = ArmLoader(db, spec.dataset)
+    arms = _line_up({arm: loader.rows_of(runs[arm]) for arm in spec.arms}, spec)
+    again = _arms_of(spec, EVERY_TOOL)
+    first = ArmKey(EVERY_TOOL, FIRST)
+    floor, floor_rows = _movement(arms, first, again)
+    effects = [_effect(arms, spec, tool) for tool in spec.tools]
+    adjusted = holm([each.test.p for each in effects])
+    tools = tuple(replace(each, p_holm=float(p)) for each, p in zip(effects, adjusted, strict=True))
+    counts = [rows.run.tokens for rows in arms.values()]
+    tokens = None if any(count is None for count in counts) else sum(count or 0 for count in counts)
+    asks = [arms[arm] for arm in (first, *again)]
+    ids = asks[0].frame["pair_id"].tolist()
+    seeds = describe_seeds(asks, other_methods(loader, ids, {spec.run, *runs.values()}))
+    return Attribution(spec, runs, floor, tools, seeds, len(spec.rows) - floor_rows, tokens)
+
+
+def _arms_of(spec: AttributionSpec, tool: str) -> list[ArmKey]:
+    return [arm for arm in spec.arms if arm.tool == tool and arm.repeat != FIRST]
+
+
+def _line_up(arms: Mapping[ArmKey, RunRows], spec: AttributionSpec) -> dict[ArmKey, RunRows]:
+    """The rows of every arm that all arms have, in the same order."""
+    common = set(spec.rows).intersection(*(rows.frame["pair_id"] for rows in arms.values()))
+    if not common:
+        raise StateError(f"attribution of {spec.name}: no row was answered in every arm, expected one at least")
+    return {arm: take_ids(rows, [row for row in spec.rows if row in common]) for arm, rows in arms.items()}
+
+
+def answers_of(arms: Sequence[RunRows]) -> Answers:
+    """The answers of arms on the same rows."""
+    parts = [(_column(rows, "p_de", _UNREAD_DE), _column(rows, "p_up_given_de", _UNREAD_UP)) for rows in arms]
+    return Answers(np.stack([de for de, _ in parts]), np.stack([up for _, up in parts]))
+
+
+def _column(rows: RunRows, name: str, unread: Sequence[Flag]) -> Floats:
+    carried = np.array([any(flag in flags for flag in unread) for flags in rows.frame["flags"]], dtype=np.bool_)
+    return np.where(carried, np.nan, rows.frame[name].to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _changes(arms: Mapping[ArmKey, RunRows], first: ArmKey, others: Sequence[ArmKey]) -> tuple[Floats, Floats]:
+    """The mean over arms of |ΔP(DE)| and of |ΔP(up | DE)| of each row; NaN where one of the answers could not be read."""
+    found = answers_of([arms[first], *(arms[arm] for arm in others)])
+    de, up = (np.abs(p[1:] - p[0]).mean(axis=0) for p in (found.p_de, found.p_up))
+    return de, up
+
+
+def _of_both(de: Floats, up: Floats) -> Floats:
+    """|Δ| of a row: the mean of both, or that of P(DE) where no direction could be read."""
+    return np.where(np.isnan(up), de, (de + up) / 2)
+
+
+def _movement(arms: Mapping[ArmKey, RunRows], first: ArmKey, others: Sequence[ArmKey]) -> tuple[Movement, int]:
+    """How far the answers of some arms lie from the first ones, and of how many rows they could be read."""
+    de, up = _changes(arms, first, others)
+    rows, read = arms[first], ~np.isnan(de)
+    parts = ((_of_both(de, up), read), (de, read), (up, ~np.isnan(up)))
+    return Movement(*(_mean(values[kept], rows.pert[kept], rows.gene[kept]) for values, kept in parts)), int(read.sum())
+
+
+def _mean(values: Floats, pert: Codes, gene: Codes) -> Estimate:
+    if not len(values):
+        raise StateError("attribution: no row whose answers could all be read, expected one at least")
+    perts, genes = (np.unique(codes, return_inverse=True)[1] for codes in (pert, gene))
+    return means_within(values, np.zeros(len(values), dtype=np.intp), perts, genes)[0]
+
+
+def _effect(arms: Mapping[ArmKey, RunRows], spec: AttributionSpec, tool: str) -> ToolEffect:
+    """The effect of one tool, its p not adjusted yet. Both sides of the test are on the rows that all answers could be read of:
+    which rows these are does not depend on which side an answer belongs to."""
+    first, again, without = ArmKey(EVERY_TOOL, FIRST), _arms_of(spec, EVERY_TOOL), _arms_of(spec, tool)
+    (again_de, again_up), (de, up) = (_changes(arms, first, others) for others in (again, without))
+    read, directed = ~np.isnan(again_de + de), ~np.isnan(again_up + up)
+    differences = _of_both(de - again_de, np.where(directed, up - again_up, np.nan))[read]
+    test = sign_flip_test(differences, arms[first].pert[read], np.random.default_rng(_FLIP_SEED))
+    movement, _ = _movement(arms, first, without)
+    return ToolEffect(tool, movement, test, test.p, _scores(arms, again, without, read), int(read.sum()))
+
+
+def _scores(arms: Mapping[ArmKey, RunRows], again: Sequence[ArmKey], without: Sequence[ArmKey], read: Bools) -> Comparison:
+    """DE and DIR without the tool against those of asking again, the mean over repeats."""
+    sides = [tuple(arms[arm].take(read) for arm in each) for each in (again, without)]
+    replicates = tuple((0, arm.repeat) for arm in again)
+    return compare_replicates(PairedReplicates(replicates, sides[0], sides[1], 0, int((~read).sum()))).comparison

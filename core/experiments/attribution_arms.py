@@ -1,0 +1,125 @@
+"""What an attribution asks: the answers as they stand, the same asked again, and the same without one tool at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from core.engine.spec import KEY_DIGITS, sha256_of
+from core.errors import InputError, StateError
+from core.methods.base import split_names
+from core.methods.prompts import read_seeds
+from core.store.runs import Run
+
+EVERY_TOOL = ""  # of an arm that leaves nothing out
+FIRST = 0  # the repeat under the run's own seeds
+MOST_REPEATS = 20
+SEED_STEP = 1_000  # between the seeds of two repeats
+
+
+class ArmKey(NamedTuple):
+    """One arm under one repeat. tool: the one that is left out, or EVERY_TOOL. repeat: FIRST, or from 1."""
+
+    tool: str
+    repeat: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttributionSpec:
+    """Which rows of a run are asked again, how often, and which tools are left out, one at a time.
+
+    run: an id; name: of the run, for people. rows: pair ids in file order. repeats: how often every arm is asked.
+    """
+
+    run: str
+    name: str
+    dataset: str
+    rows: tuple[str, ...]
+    tools: tuple[str, ...]
+    repeats: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.repeats <= MOST_REPEATS:
+            raise InputError(f"repeats: got {self.repeats}, expected 1 to {MOST_REPEATS}")
+        for what in ("rows", "tools"):
+            if not getattr(self, what):
+                raise InputError(f"attribution of {self.name}: no {what}, expected one at least")
+
+    @property
+    def key(self) -> str:
+        """Its identity, of KEY_DIGITS hexadecimal digits: equal for equal rows, tools and repeats of the same run."""
+        parts = ("\n".join(each) for each in (self.rows, self.tools))
+        return sha256_of("\n\n".join((self.run, *parts, str(self.repeats))))[:KEY_DIGITS]
+
+    @property
+    def arms(self) -> tuple[ArmKey, ...]:
+        """The arms in the order in which they are made: the first answers, asking again, then each tool left out."""
+        repeats = range(FIRST + 1, self.repeats + 1)
+        left_out = (ArmKey(tool, repeat) for tool in (EVERY_TOOL, *self.tools) for repeat in repeats)
+        return (ArmKey(EVERY_TOOL, FIRST), *left_out)
+
+    def name_of(self, arm: ArmKey) -> str:
+        """The name of an arm's run, which says what it is of."""
+        what = f"without {arm.tool}" if arm.tool else "again"
+        asked = "as it was" if arm.repeat == FIRST else f"{what}, repeat {arm.repeat}"
+        return f"{self.name[:120]}: {asked} ({len(self.rows):,} rows, {self.key})"
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data from which `from_json` makes an equal record."""
+        return asdict(self) | {"rows": list(self.rows), "tools": list(self.tools)}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> AttributionSpec:
+        """The record that `as_json` was made from."""
+        return cls(**{**values, "rows": tuple(values["rows"]), "tools": tuple(values["tools"])})
+
+
+def tools_given(run: Run) -> tuple[str, ...]:
+    """The tools that a run was given, in its order. Raises StateError for a run of which that is not known, or that had none."""
+    options = run.spec.get("options")
+    if not isinstance(options, Mapping) or "tools" not in options:
+        raise StateError(
+            f"run {run.name} ({run.method}, {run.origin}): which tools it was given is not known; expected a run that was made "
+            "here by a method with the option tools, such as debate"
+        )
+    return tuple(dict.fromkeys(split_names(options["tools"])))
+
+
+def choose_tools(run: Run, given: Sequence[str], called: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
+    """The tools to leave out: those that are wanted, by default all that answered about the rows, in the run's order.
+
+    given: the tools that the run was given; called: those whose answers its rows have. Raises InputError for others.
+    """
+    unknown = [name for name in wanted if name not in given]
+    if unknown:
+        raise InputError(f"tools: {unknown[0]!r} is not among those of run {run.name}, expected {', '.join(given) or 'none'}")
+    chosen = tuple(name for name in given if name in (wanted or called))
+    if not chosen:
+        raise InputError(f"run {run.name}: called no tool on these rows, so none can be left out; expected rows with a dossier")
+    return chosen
+
+
+def options_of_arm(run: Run, arm: ArmKey) -> dict[str, Any]:
+    """The options of an arm: the run's, without the tool that is left out, and under other seeds for a repeat.
+
+    A run with the option `seeds` is asked under SEED_STEP more for each repeat, and keeps the run's own seed, from which
+    examples are drawn: asking again changes nothing that the prompts say.
+    """
+    options = dict(run.spec["options"])
+    if arm.tool:
+        options["tools"] = ",".join(name for name in tools_given(run) if name != arm.tool)
+    if arm.repeat and "seeds" in options:
+        seeds = read_seeds(str(options["seeds"]), seed_of(run))
+        options["seeds"] = ",".join(str(seed + SEED_STEP * arm.repeat) for seed in seeds)
+    return options
+
+
+def seed_of_arm(run: Run, arm: ArmKey) -> int:
+    """The seed of an arm's run: the run's own where the option `seeds` says under which calls are made, else another a repeat."""
+    return seed_of(run) + (0 if "seeds" in run.spec["options"] else SEED_STEP * arm.repeat)
+
+
+def seed_of(run: Run) -> int:
+    """The seed that a run was made under."""
+    return int(run.spec.get("seed", 0))

@@ -1,0 +1,165 @@
+"""What an attribution found, in words and as JSON: the tools that moved the answers first, then the noise floor and the judge."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+from core.engine.request import Expectation
+from core.experiments.attribution import Attribution, Movement, ToolEffect
+from core.experiments.seed_noise import ENOUGH, METRICS, SEEDS, ScoreNoise, SeedNoise
+from core.scoring import json_shapes
+from core.scoring.sentences import interval_text
+from core.texts import number_text
+
+_MINUTE_S = 60.0
+
+
+def cost_sentence(cost: Expectation, runs: int, rows: int) -> str:
+    """What the runs that are still to be made are expected to take."""
+    if not runs:
+        return "Every run is done: nothing is asked again."
+    parts = [f"{runs:,} run{'s' * (runs != 1)} of {rows:,} row{'s' * (rows != 1)}: about {cost.calls:,} calls"]
+    if cost.prompt_tokens is None or cost.completion_tokens is None or cost.seconds is None:
+        parts.append("tokens and time unknown until this method has asked this model once")
+    else:
+        parts.append(f"about {cost.prompt_tokens:,.0f} + {cost.completion_tokens:,.0f} tokens")
+        parts.append(f"about {math.ceil(cost.seconds / _MINUTE_S):,} minutes")
+    if cost.money is not None:
+        parts.append(f"about {cost.money:,.2f} at the price in the settings")
+    return f"{', '.join(parts)}. Answers that the cache has cost nothing."
+
+
+def verdict_sentence(found: Attribution) -> str:
+    """Which tools move the answers more than asking again does, after Holm."""
+    confirmed = [each.name for each in found.tools if each.is_confirmed]
+    floor = f"asking again moves them by {interval_text(found.floor.both.shown)}"
+    if not confirmed:
+        return f"No tool moves the answers more than asking again does: {floor}."
+    s = "s" * (len(confirmed) == 1)
+    return f"{', '.join(confirmed)} move{s} the answers more than asking again does: {floor}."
+
+
+def tool_sentence(each: ToolEffect, found: Attribution) -> str:
+    """What leaving out one tool changes, and whether that is more than noise."""
+    verdict = "confirmed" if each.is_confirmed else "not confirmed"
+    covered = "inside the noise floor" if found.is_covered(each) else "above the noise floor"
+    moved, p, adjusted = interval_text(each.movement.both.shown), number_text(each.test.p, ".4f"), number_text(each.p_holm, ".4f")
+    return f"Without {each.name}: mean |Δ| {moved}, {covered}; p {p}, after Holm {adjusted}: {verdict}."
+
+
+def method_sentence(found: Attribution) -> str:
+    """What was asked and how it is tested."""
+    spec, test = found.spec, found.tools[0].test
+    patterns = f"all {test.flips:,}" if test.exact else f"{test.flips:,} random"
+    rows = f"{len(spec.rows):,} rows of {spec.name}, asked again {spec.repeats} times as they are and without each tool"
+    left = f"; {found.left_out:,} rows left out, whose answers could not all be read" if found.left_out else ""
+    return (
+        f"{rows}{left}. |Δ| is the mean of |ΔP(DE)| and |ΔP(up | DE)| from the answer as it stands. p is one-sided, by "
+        f"{patterns} patterns of signs of whole perturbations."
+    )
+
+
+def judge_sentences(noise: SeedNoise) -> list[str]:
+    """How answers vary, and how many seeds are worth their tokens."""
+    sentences = []
+    for name, each in noise.answers.items():
+        if not math.isnan(each.within_rows):
+            sds = [("asking again", each.within_rows), ("between rows", each.between_rows)]
+            sds += [] if math.isnan(each.between_methods) else [("between methods", each.between_methods)]
+            parts = ", ".join(f"{what} {number_text(math.sqrt(variance))}" for what, variance in sds)
+            sentences.append(f"Standard deviation of {name}: {parts}.")
+    mean = noise.scores["mean"]
+    if math.isnan(mean.share):
+        return [*sentences, "What seeds are worth for the score is not known: these rows lack labels of both classes."]
+    sentences.append(f"More seeds could remove {mean.share:.0%} of the squared error of the mean score.")
+    return [*sentences, _worth(mean)]
+
+
+def _worth(mean: ScoreNoise) -> str:
+    if mean.enough is None:
+        return f"Even {SEEDS[-1]} seeds leave a standard error more than {ENOUGH - 1:.0%} above that of any number of seeds."
+    if mean.enough == 1:
+        return f"One seed is enough: its standard error is within {ENOUGH - 1:.0%} of that of any number of seeds."
+    return f"{mean.enough} seeds are worth their tokens: with more, the standard error falls by {ENOUGH - 1:.0%} at most."
+
+
+def attribution_lines(found: Attribution) -> list[str]:
+    """The whole report as lines."""
+    ordered = sorted(found.tools, key=lambda each: -each.movement.both.value)
+    tokens = "unknown" if found.tokens is None else f"{found.tokens:,}"
+    return [
+        verdict_sentence(found),
+        *(tool_sentence(each, found) for each in ordered),
+        method_sentence(found),
+        *judge_sentences(found.seeds),
+        f"Tokens of all runs: {tokens}.",
+    ]
+
+
+def attribution_json(found: Attribution) -> dict[str, Any]:
+    """`attribute`: every tool, the noise floor, what the judge is by asking again, and the runs."""
+    spec = found.spec
+    return {
+        "run": spec.name,
+        "rows": len(spec.rows),
+        "left_out": found.left_out,
+        "repeats": spec.repeats,
+        "tools": [_tool(each, found) for each in found.tools],
+        "noise_floor": _movement(found.floor),
+        "judge": _judge(found.seeds),
+        "runs": [{"without": arm.tool or None, "repeat": arm.repeat, "run": run} for arm, run in found.runs.items()],
+        "tokens": found.tokens,
+    }
+
+
+def _tool(each: ToolEffect, found: Attribution) -> dict[str, Any]:
+    return {
+        "name": each.name,
+        **{name: value for name, value in json_shapes.changes(each.scores).items() if name.startswith("delta")},
+        **_movement(each.movement),
+        "p": each.test.p,
+        "p_holm": each.p_holm,
+        "confirmed": each.is_confirmed,
+        "covered": found.is_covered(each),
+        "rows": each.rows,
+        "test": {"clusters": each.test.clusters, "flips": each.test.flips, "exact": each.test.exact},
+    }
+
+
+def _movement(found: Movement) -> dict[str, Any]:
+    return {
+        "mean_abs_delta": json_shapes.shape_shown(found.both),
+        "mean_abs_p_de": json_shapes.shape_shown(found.de),
+        "mean_abs_p_up": json_shapes.shape_shown(found.up),
+    }
+
+
+def _judge(noise: SeedNoise) -> dict[str, Any]:
+    return {
+        "rows": noise.rows,
+        "asks": noise.asks,
+        "methods": list(noise.others),
+        "answers": {name: asdict(each) for name, each in noise.answers.items()},
+        "scores": {
+            name.lower(): {
+                "share_of_seeds": each.share,
+                "seeds": [{"seeds": k, "se": each.se(k), "tokens": _tokens(noise, k)} for k in SEEDS],
+                "enough": each.enough,
+            }
+            for name, each in noise.scores.items()
+        },
+    }
+
+
+def _tokens(noise: SeedNoise, seeds: int) -> float | None:
+    return None if noise.tokens is None else noise.tokens * seeds
+
+
+def seed_table(noise: SeedNoise) -> list[dict[str, Any]]:
+    """How many seeds bring what: a line each, with the standard error of DE, DIR and their mean, and the tokens."""
+    return [
+        {"seeds": k, **{f"SE of {name}": noise.scores[name].se(k) for name in METRICS}, "tokens": _tokens(noise, k)}
+        for k in SEEDS
+    ]

@@ -1,0 +1,161 @@
+"""How sure is the judge: how answers vary when it is asked again, between rows and between methods, and what seeds are worth.
+
+The variance of one answer is that between seeds of one row (within rows), between the rows' mean answers, and between the mean
+answers of methods about one row, each without what the ones before it leave in those means. A part below 0 is 0. A score's
+squared error is the variance of its interval, which is that of one asking; the variance of the score between seeds is the part
+of it that k seeds, averaged, divide by k.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.experiments.benchmark_report import ArmLoader
+from core.methods.base import WithoutModel, methods
+from core.scoring.run_scores import RunRows
+from core.stats.arrays import Floats
+from core.stats.official_score import point_values, score_of_rows
+from core.stats.scores_and_labels import outcome_of
+from core.store import runs as stored_runs
+from core.store.runs import Run
+from core.transfer.cuts import variances_between
+from core.types import RANK_METHODS
+
+SEEDS = (1, 2, 3, 5, 8)
+ENOUGH = 1.05  # of the standard error that no number of seeds gets below
+METRICS = ("DE", "DIR", "mean")
+QUESTIONS = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de"}
+_MOST_GROUPS = 12
+_OF_A_SEED = ("seed", "repeat", "rows", "rows_sha256", "parents")  # of a specification: what two askings may differ in
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerVariance:
+    """The variance of one answer, by source. methods: NaN with one method."""
+
+    within_rows: float
+    between_rows: float
+    between_methods: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreNoise:
+    """The squared error of a score of one asking, and the part of it that asking again changes; NaN without both classes."""
+
+    variance: float
+    of_seeds: float
+
+    @property
+    def share(self) -> float:
+        """The share of the squared error that more seeds could remove, at most all of it."""
+        return min(self.of_seeds / self.variance, 1.0) if self.variance > 0 else math.nan
+
+    def se(self, seeds: float) -> float:
+        """The standard error that a mean over so many seeds is expected to have; infinitely many leave the rows'."""
+        return math.sqrt(self.variance * (1 - self.share * (1 - 1 / seeds)))
+
+    @property
+    def enough(self) -> int | None:
+        """The fewest of SEEDS whose standard error is within 5% of what any number would leave; None if none is, or unknown."""
+        return next((k for k in SEEDS if self.se(k) <= ENOUGH * self.se(math.inf)), None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SeedNoise:
+    """What asking again shows. asks: how often every row was asked. answers: P(DE) and P(up | DE) → their variance by source.
+    scores: DE, DIR, mean → noise. tokens: of one asking of all rows, None if unknown. others: the methods beside this one."""
+
+    rows: int
+    asks: int
+    answers: Mapping[str, AnswerVariance]
+    scores: Mapping[str, ScoreNoise]
+    tokens: float | None
+    others: tuple[str, ...]
+
+
+def describe_seeds(asks: Sequence[RunRows], others: Sequence[Sequence[RunRows]] = ()) -> SeedNoise:
+    """What askings of the same rows in the same order show; others: the same of other methods, which do not call a model or were
+    asked twice at least."""
+    answers = {
+        name: answer_variance([[_values(rows, column) for rows in group] for group in (asks, *others)])
+        for name, column in QUESTIONS.items()
+    }
+    counts = [rows.run.tokens for rows in asks]
+    tokens = None if any(count is None for count in counts) else sum(count or 0 for count in counts) / len(counts)
+    names = tuple(group[0].run.name for group in others)
+    return SeedNoise(len(asks[0]), len(asks), answers, score_noise(asks), tokens, names)
+
+
+def _values(rows: RunRows, column: str) -> Floats:
+    return rows.frame[column].to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def answer_variance(groups: Sequence[Sequence[Floats]]) -> AnswerVariance:
+    """The components of the variance of one answer.
+
+    groups: of each method its askings, arrays of shape (n_rows,); the first method is the one in question. A method that was
+    asked once is taken to answer the same again. Rows that lack an answer are left out. NaN where there are too few.
+    """
+    stacked = [np.stack(group) for group in groups]
+    there = ~np.isnan(np.concatenate(stacked)).any(axis=0)
+    stacked = [group[:, there] for group in stacked]
+    if there.sum() < 2 or len(stacked[0]) < 2:
+        return AnswerVariance(math.nan, math.nan, math.nan)
+    means = np.stack([group.mean(axis=0) for group in stacked])
+    left = np.array([_within(group) / len(group) for group in stacked])  # of asking, in the mean of a row's answers
+    rows = max(float(means[0].var(ddof=1)) - left[0], 0.0)
+    between = max(float(means.var(axis=0, ddof=1).mean()) - float(left.mean()), 0.0) if len(means) > 1 else math.nan
+    return AnswerVariance(_within(stacked[0]), rows, between)
+
+
+def _within(group: Floats) -> float:
+    return float(group.var(axis=0, ddof=1).mean()) if len(group) > 1 else 0.0
+
+
+def score_noise(asks: Sequence[RunRows]) -> dict[str, ScoreNoise]:
+    """The noise of DE, DIR and their mean. asks: on the same rows."""
+    outcome = outcome_of(asks[0].labels)
+    values = np.array([point_values(outcome, rows.scores, rows.cells) for rows in asks])
+    of_seeds = variances_between(values) if len(asks) > 1 else np.full(3, math.nan)
+    found = [score_of_rows(rows.arrays).parts for rows in asks]
+    variances = [float(np.mean([parts[name].shown.se ** 2 for parts in found])) for name in METRICS]
+    return {name: ScoreNoise(each, float(part)) for name, each, part in zip(METRICS, variances, of_seeds, strict=True)}
+
+
+def other_methods(loader: ArmLoader, rows: Sequence[str], left_out: Collection[str]) -> list[list[RunRows]]:
+    """Runs of other methods that answered all of these rows, those that differ in their seeds alone together.
+
+    left_out: ids of runs. Left out too: what is made from runs, rank scores, which are no probabilities, and methods that call
+    a model but were asked once, since what asking changes is not known of them.
+    """
+    groups: dict[str, list[Run]] = {}
+    for run in stored_runs.list_with_rows(loader.db, loader.dataset.id, rows):
+        if run.id not in left_out and not run.parents and run.method not in RANK_METHODS:
+            groups.setdefault(seedless_key(run), []).append(run)
+    of_this = {seedless_key(loader.rows_of(run).run) for run in left_out}
+    known = [group for key, group in groups.items() if key not in of_this and (len(group) > 1 or not _calls_model(group[0]))]
+    return [[take_ids(loader.rows_of(run.id), rows) for run in group] for group in known[:_MOST_GROUPS]]
+
+
+def seedless_key(run: Run) -> str:
+    """What a run asks apart from its seeds and rows: equal for two askings of the same."""
+    spec = {name: value for name, value in run.spec.items() if name not in _OF_A_SEED}
+    options = spec.get("options")
+    if isinstance(options, Mapping):
+        spec["options"] = {name: value for name, value in options.items() if name != "seeds"}
+    return json.dumps([run.method, run.model, spec], sort_keys=True, default=str)
+
+
+def _calls_model(run: Run) -> bool:
+    return not isinstance(methods().get(run.method), WithoutModel)
+
+
+def take_ids(rows: RunRows, ids: Sequence[str]) -> RunRows:
+    """The rows of these ids, in this order."""
+    position = {pair_id: i for i, pair_id in enumerate(rows.frame["pair_id"])}
+    return rows.take(np.array([position[pair_id] for pair_id in ids], dtype=np.intp))

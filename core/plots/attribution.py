@@ -1,0 +1,47 @@
+"""Figure: tools by how far leaving them out moves the answers, beside what asking again brings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.plots import drawing, forest_plot, theme
+from core.texts import estimate_text, number_text
+
+COLUMNS = ("name", "estimate", "low", "high", "n", "p_holm", "confirmed")
+_BAND_OPACITY = 0.25
+
+
+def figure(table: pd.DataFrame, floor: tuple[float, float, float]) -> go.Figure:
+    """One row of the forest plot for each tool, in the order given, over the band of the noise floor.
+
+    table: name, estimate, low, high (of mean |Δ|), n, p_holm, confirmed. floor: estimate, low and high of mean |Δ| of asking
+    again; no band where it has no interval. Raises InputError for missing columns.
+    """
+    drawing.require_columns("attribution", table, COLUMNS)
+    rows = pd.DataFrame([_row(row) for row in table[list(COLUMNS)].itertuples(index=False)])
+    estimate, low, high = floor
+    line = drawing.Line(estimate, f"asking again {number_text(estimate)}", theme.WARNING)
+    reach = [0.0, *(each for each in (low, high) if each == each)]  # NaN is not equal to itself
+    chart = forest_plot.draw_forest(rows, [line], "mean |Δ| of the answers without the tool", reach)
+    if low == low and high == high:
+        band = drawing.transparent(theme.WARNING, _BAND_OPACITY)
+        chart.add_shape(type="rect", x0=low, x1=high, yref="paper", y0=0, y1=1, fillcolor=band, line_width=0, layer="below")
+    return chart
+
+
+def _row(row: Any) -> dict[str, object]:
+    words, name = estimate_text(row.estimate, row.low, row.high), drawing.escape(row.name, forest_plot.NAME_LENGTH)
+    p = f"p after Holm {number_text(row.p_holm, '.4f')}"
+    return {
+        "name": f"<b>{name}</b>" if row.confirmed else name,
+        "words": f"{words} · {p}",
+        "hover": f"{drawing.escape(row.name)}<br>{words}<br>{p}<br>{drawing.rows_text(row.n)}",
+        "colour": theme.CHOSEN if row.confirmed else theme.BASELINE,
+        "symbol": "circle",
+        "estimate": row.estimate,
+        "low": row.low,
+        "high": row.high,
+    }

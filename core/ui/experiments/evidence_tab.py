@@ -1,0 +1,149 @@
+"""Experiments, tab Evidence: which tools moved the answers of a run, how sure its judge is, and a form that asks."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.actions.attribution import REPEATS, AttributionRequest, SavedAttribution, plan_attribution, start_apart
+from core.errors import StateError
+from core.experiments.attribution import Attribution
+from core.experiments.attribution_arms import MOST_REPEATS, AttributionSpec, tools_given
+from core.experiments.attribution_words import cost_sentence, judge_sentences, method_sentence, seed_table, verdict_sentence
+from core.plots import attribution as figure
+from core.scoring.sentences import interval_text
+from core.store.runs import Run
+from core.ui.shared import links, loaders, tables
+from core.ui.shared.confirmation import confirm
+from core.ui.shared.linked import bind, choose_one, choose_several
+from core.ui.shared.shell import PageContext, draw_until_ready, explain_errors
+from core.ui.shared.widgets import as_text, show_empty, show_figure
+
+_ABOUT = (
+    "Each tool is left out of the dossier in turn, and the same rows are asked again under the same seeds. What that changes "
+    "stands beside what asking again changes with nothing left out, so that noise is not read as cause."
+)
+_SAMPLE = 100
+
+
+def show(context: PageContext) -> None:
+    """Show one of the attributions of this dataset, and the form that starts one."""
+    if context.dataset is None:
+        show_empty("This workspace has no dataset yet.", lambda: links.to_data("Import one"))
+        return
+    st.caption(_ABOUT)
+    saved = {each.spec.key: each for each in loaders.saved_attributions() if each.spec.dataset == context.dataset.id}
+    if not saved:
+        show_empty("No run of this dataset was asked about its evidence yet.")
+    else:
+        titles = {key: _title(each.spec) for key, each in saved.items()}
+        key = choose_one(st.selectbox, "attribution", "Evidence of", titles, next(reversed(titles))) or next(reversed(titles))
+        chosen = saved[key]
+        with explain_errors():
+            draw_until_ready(lambda: _show(context, chosen), lambda: loaders.count_done_arms(chosen) == len(chosen.runs))
+    if not context.workspace.settings.read_only:
+        with st.expander("Ask about a run's evidence", expanded=not saved):
+            _show_start(context)
+
+
+def _title(spec: AttributionSpec) -> str:
+    return f"{spec.name}: {len(spec.rows):,} rows, {len(spec.tools)} tools, {spec.repeats} repeats"
+
+
+def _show(context: PageContext, saved: SavedAttribution) -> None:
+    spec, done = saved.spec, loaders.count_done_arms(saved)
+    if done < len(saved.runs):
+        st.markdown(f"Not finished: {done:,} of {len(saved.runs):,} runs are done. Started again, it goes on where it was.")
+        if not context.workspace.settings.read_only and st.button("Resume", key=f"resume-{spec.key}"):
+            with explain_errors():
+                _start(context, AttributionRequest(spec.run, spec.rows, spec.tools, spec.repeats))
+        return
+    with st.spinner("Comparing the answers …"):
+        found = loaders.attribution_report(spec.key)
+    st.markdown(f"**{as_text(verdict_sentence(found))}**")
+    _show_tools(found)
+    st.markdown("**How sure is the judge?**")
+    st.markdown(as_text(" ".join(judge_sentences(found.seeds))))
+    _show_seeds(found)
+
+
+def _show_tools(found: Attribution) -> None:
+    """Show the figure, and a table with what the figure does not have."""
+    ordered = sorted(found.tools, key=lambda each: -each.movement.both.value)
+    shown = [(each, each.movement.both.shown) for each in ordered]
+    lines = [(e.name, s.estimate, s.low, s.high, e.rows, e.p_holm, e.is_confirmed) for e, s in shown]
+    table, floor = pd.DataFrame(lines, columns=list(figure.COLUMNS)), found.floor.both.shown
+    chart = figure.figure(table, (floor.estimate, floor.low, floor.high))
+    caption = f"{method_sentence(found)} Band: asking again, 95% interval."
+    show_figure(chart, table, "evidence", f"Evidence that moved {found.spec.name}", caption)
+    details = [
+        {
+            "without": each.name,
+            "|ΔP(DE)|": interval_text(each.movement.de.shown),
+            "|ΔP(up | DE)|": interval_text(each.movement.up.shown),
+            "p": each.test.p,
+            "p after Holm": each.p_holm,
+            "ΔDE": interval_text(each.scores.de.change.shown, signed=True),
+            "ΔDIR": interval_text(each.scores.dir.change.shown, signed=True),
+        }
+        for each in ordered
+    ]
+    number = st.column_config.NumberColumn
+    help_text = "Change of the AUROC against asking again; shown, not tested."
+    columns = {
+        **{name: number(format="%.4f") for name in ("p", "p after Holm")},
+        **{name: st.column_config.TextColumn(help=help_text) for name in ("ΔDE", "ΔDIR")},
+    }
+    tables.show_table(pd.DataFrame(details), "evidence tools", columns)
+
+
+def _show_seeds(found: Attribution) -> None:
+    number = st.column_config.NumberColumn
+    columns = {f"SE of {name}": number(format="%.4f") for name in found.seeds.scores}
+    table = pd.DataFrame(seed_table(found.seeds))
+    tables.show_table(table, "seeds", {**columns, "tokens": number(format="localized")})
+    others = f" · beside {', '.join(found.seeds.others)}" if found.seeds.others else ""
+    st.caption(as_text(f"{found.seeds.rows:,} rows of {found.spec.name}, asked {found.seeds.asks} times{others}"))
+
+
+def _show_start(context: PageContext) -> None:
+    """Show what is asked, what it would cost, and the button that starts it."""
+    run = context.run
+    try:
+        given = () if run is None else tools_given(run)
+    except StateError as error:
+        st.markdown(as_text(error))
+        return
+    if run is None or not given or not run.done:
+        st.markdown("Choose a run that was made here by a method with tools, such as debate.")
+        return
+    request = _show_choices(run, given)
+    with st.container(horizontal=True):
+        wants_cost = st.button("Estimate", key="estimate-evidence")
+        wants_start = st.button("Start", type="primary", icon=":material/play_arrow:", key="start-evidence")
+    with explain_errors():
+        if wants_start:
+            _start(context, request)
+        elif wants_cost:
+            plan = plan_attribution(context.workspace, request)
+            st.markdown(as_text(cost_sentence(plan.cost, plan.left, len(plan.spec.rows))))
+
+
+def _show_choices(run: Run, given: tuple[str, ...]) -> AttributionRequest:
+    one, two = st.columns(2)
+    sample = one.number_input("Rows", 1, run.done, min(_SAMPLE, run.done), **bind("evidence_rows", min(_SAMPLE, run.done)))
+    repeats = two.number_input("Repeats of every arm", 1, MOST_REPEATS, REPEATS, **bind("evidence_repeats"))
+    names = {name: name.replace("_", " ") for name in given}
+    tools = choose_several(
+        st.multiselect, "evidence_tools", "Tools to leave out", names, placeholder="all that answered about these rows"
+    )
+    endpoint = st.text_input("Model server", placeholder="that of the settings", key="endpoint-evidence") or None
+    return AttributionRequest(run.id, f"sample={sample}", tuple(tools), int(repeats), endpoint)
+
+
+def _start(context: PageContext, request: AttributionRequest) -> None:
+    plan = plan_attribution(context.workspace, request)
+    start_apart(context.workspace, plan, request.endpoint)
+    confirm(f"{plan.left:,} runs were started in a process of their own; they are listed on Launch.")
+    links.set_parameter("attribution", plan.spec.key)
+    st.rerun()

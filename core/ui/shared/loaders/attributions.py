@@ -1,0 +1,29 @@
+"""Attributions that were started here, and what they found."""
+
+from __future__ import annotations
+
+from core.actions import attribution
+from core.actions.attribution import SavedAttribution
+from core.experiments.attribution import Attribution, report_attribution
+from core.ui.shared.loaders.cache import cache_by, reading, workspace
+from core.ui.shared.loaders.records import all_presets, all_runs
+
+
+@cache_by("presets", entries=1)
+def saved_attributions() -> list[SavedAttribution]:
+    """Every attribution that was started here."""
+    return [attribution.read_saved(values) for values in all_presets(attribution.PAGE).values()]
+
+
+def count_done_arms(saved: SavedAttribution) -> int:
+    """How many arms of an attribution are done."""
+    done = {run.id for run in all_runs() if run.status == "done"}
+    return sum(run in done for run in saved.runs.values())
+
+
+@cache_by("presets", "runs", "datasets", entries=8, shared=True)
+def attribution_report(key: str) -> Attribution:
+    """What an attribution found, whose arms are all done. Raises NotFound, StateError."""
+    saved = attribution.find_saved(workspace(), key)
+    with reading() as db:
+        return report_attribution(db, saved.spec, saved.runs)

@@ -1,0 +1,137 @@
+"""Which evidence moved a run: one tool that does is found, arms are ordinary runs, and what cannot be asked again is refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from core.actions import attribution, launch
+from core.actions.attribution import AttributionRequest
+from core.actions.workspace import Workspace, open_workspace
+from core.config import Settings
+from core.engine.request import RunRequest
+from core.errors import InputError, StateError
+from core.experiments.attribution import report_attribution
+from core.experiments.attribution_arms import EVERY_TOOL, FIRST, ArmKey
+from core.experiments.attribution_words import attribution_json, attribution_lines
+from core.llm import scripted_server
+from core.store import runs
+from tests import worlds
+from tests.commands import core, core_json
+from tests.moving_evidence import MOVES, TOOLS, Asked, debate_and_attribute
+
+ROWS = 24
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Asked]:
+    workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("asked"), author="tester"))
+    worlds.furnish(workspace)
+    return workspace, debate_and_attribute(workspace, f"split=train;sample={ROWS}", seed=0, repeats=2)
+
+
+def test_the_tool_that_moves_the_answers_is_found_alone(asked: tuple[Workspace, Asked]) -> None:
+    found = asked[1].found
+    assert [each.name for each in found.tools] == list(TOOLS)
+    assert [each.name for each in found.tools if each.is_confirmed] == [MOVES]
+    assert [each.name for each in found.tools if not found.is_covered(each)] == [MOVES]
+    [moving] = [each for each in found.tools if each.name == MOVES]
+    # both probabilities fall by 15 percent points, with noise of up to 8 either way
+    assert moving.movement.de.value == pytest.approx(0.15, abs=0.03)
+    assert moving.movement.up.value == pytest.approx(0.15, abs=0.03)
+    # two draws from ±8 lie 2/3 · 8 apart on average
+    assert found.floor.both.value == pytest.approx(0.0533, abs=0.02)
+    assert found.left_out == 0
+    assert attribution_lines(found)[0].startswith(f"{MOVES} moves the answers more than asking again does")
+
+
+def test_the_judge_is_as_sure_as_its_noise(asked: tuple[Workspace, Asked]) -> None:
+    seeds = asked[1].found.seeds
+    assert (seeds.rows, seeds.asks) == (ROWS, 3)
+    # a uniform draw from ±0.08 has the variance 0.16² / 12
+    assert seeds.answers["P(DE)"].within_rows == pytest.approx(0.16**2 / 12, rel=0.5)
+    assert seeds.answers["P(DE)"].between_rows > 2 * seeds.answers["P(DE)"].within_rows
+    assert seeds.tokens is not None
+
+
+def test_arms_are_ordinary_runs_that_name_their_parent(asked: tuple[Workspace, Asked]) -> None:
+    workspace, done = asked
+    spec, made = done.found.spec, done.found.runs
+    assert len(made) == 1 + 2 * (1 + len(TOOLS))
+    with workspace.store.read() as db:
+        arms = {arm: runs.find(db, run) for arm, run in made.items()}
+        parent = runs.find(db, spec.run)
+    assert {run.parents for run in arms.values()} == {(parent.id,)}
+    assert {run.total for run in arms.values()} == {ROWS}
+    first = arms[ArmKey(EVERY_TOOL, FIRST)]
+    assert first.spec["options"] == parent.spec["options"]
+    assert first.spec["rows_sha256"] == parent.spec["rows_sha256"]
+    without = arms[ArmKey(MOVES, 2)].spec["options"]
+    assert without["tools"] == ",".join(name for name in TOOLS if name != MOVES)
+    assert without["seeds"] == arms[ArmKey(EVERY_TOOL, 2)].spec["options"]["seeds"] == "2000"
+    # the first answers are those of the run, out of the cache; every other arm asks two judges a row
+    assert done.requests == 2 * ROWS * (len(made) - 1)
+
+
+def test_what_is_done_is_not_asked_again(asked: tuple[Workspace, Asked]) -> None:
+    """No server listens any more: the second time every arm is found, and the command prints the same numbers."""
+    workspace, done = asked
+    plan = attribution.plan_attribution(workspace, AttributionRequest(done.found.spec.name, "", (), 2))
+    assert (plan.left, plan.cost.calls) == (0, 0)
+    assert attribution.run_attribution(workspace, plan).runs == done.found.runs
+    printed = core_json(workspace.settings.workspace, "attribute", "judged 0", "--rows", f"sample={ROWS}", "--repeats", "2")
+    assert printed["tools"] == json.loads(json.dumps(attribution_json(done.found)["tools"]).replace("NaN", "null"))
+    assert {"name", "delta_de", "delta_dir", "mean_abs_delta", "p", "p_holm"} <= set(printed["tools"][0])
+    assert set(printed["noise_floor"]["mean_abs_delta"]) >= {"estimate", "low", "high"}
+    more = core_json(workspace.settings.workspace, "attribute", "judged 0", "--rows", f"sample={ROWS}", "--estimate")
+    assert (more["runs"], more["calls"]) == (1 + len(TOOLS), 2 * ROWS * (1 + len(TOOLS)))  # a third repeat
+    assert more["prompt_tokens"] > 0
+
+
+def test_one_interrupted_goes_on(workspace: Workspace) -> None:
+    """The server leaves after two arms: the others are made when the same is asked again."""
+    worlds.furnish(workspace)
+    with scripted_server.serving() as address:
+        options = {"rounds": 0, "tools": "gene_class,base_rates"}
+        launch.start(
+            workspace,
+            RunRequest("debate", options=options, rows="split=train;sample=4", name="r", model="scripted", endpoint=address),
+        )
+        plan = attribution.plan_attribution(workspace, AttributionRequest("r", "", (), 1, address))
+        told: list[str] = []
+
+        def leave(run: str, done: int, _total: int) -> None:
+            told.append(run)
+            if done == 2:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            attribution.run_attribution(workspace, plan, progress=leave)
+        assert told[0] == f"r: as it was (4 rows, {plan.spec.key})"
+        again = attribution.plan_attribution(workspace, AttributionRequest("r", "", (), 1, address))
+        assert (len(again.arms), again.left) == (4, 2)
+        saved = attribution.run_attribution(workspace, again)
+    assert attribution.find_saved(workspace, plan.spec.key) == saved
+    with workspace.store.read() as db:
+        found = report_attribution(db, saved.spec, saved.runs)
+        with pytest.raises(StateError, match="1 of 4 arms are missing"):
+            report_attribution(db, saved.spec, {arm: run for arm, run in saved.runs.items() if arm.repeat != FIRST})
+    assert len(found.tools) == 2
+
+
+def test_what_cannot_be_asked_again_is_refused(asked: tuple[Workspace, Asked]) -> None:
+    workspace, _ = asked
+
+    def plan(run: str, **wanted: object) -> None:
+        attribution.plan_attribution(workspace, AttributionRequest(run, **wanted))  # type: ignore[arg-type]
+
+    with pytest.raises(StateError, match=r"run llm train .* which tools it was given is not known"):
+        plan("llm train")
+    with pytest.raises(InputError, match="tools: 'pathways' is not among those of run judged 0, expected gene_class,"):
+        plan("judged 0", tools=("pathways",))
+    with pytest.raises(InputError, match="repeats: got 0"):
+        plan("judged 0", repeats=0)
+    wrong = core(workspace.settings.workspace, "attribute", "judged 0", "--rows", "sample=1000")
+    assert wrong.status == 1
+    assert wrong.err.strip().endswith(f"expected at most the {ROWS} rows there are")

@@ -1,0 +1,62 @@
+"""A scripted server on which one tool's evidence moves the verdicts and all the rest is noise by seed and wording."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.actions import attribution, launch
+from core.actions.attribution import AttributionRequest
+from core.actions.workspace import Workspace
+from core.engine.request import RunRequest
+from core.experiments.attribution import Attribution, report_attribution
+from core.llm import scripted_server
+from core.llm.scripted_replies import write_reply
+from core.llm.scripted_server import Script
+from core.llm.scripted_text import ScriptedPrompt, find_genes
+
+TOOLS = ("gene_class", "base_rates", "train_lookup")  # they need no pack
+MOVES = "gene_class"
+
+
+def answer_moved_by(tool: str, effect: float, noise: float) -> Callable[[ScriptedPrompt], str]:
+    """Returns a writer of verdicts: a number of the pair's own, up to `noise` more or less for each seed and wording of the
+    prompt, and `effect` more where the dossier has a line of the tool. Both in percent."""
+    line = f"- {tool.replace('_', ' ')},"
+
+    def write(prompt: ScriptedPrompt) -> str:
+        if "<prob>" not in prompt.text:
+            return write_reply(prompt)
+        digest = hashlib.sha256(repr(find_genes(prompt.text)).encode()).digest()
+        own = 20 + 40 * digest[0] / 255
+        drawn = noise * (2 * prompt.draw("noise") - 1)
+        return f"<prob>{own + drawn + (effect if line in prompt.text else 0):.1f}</prob>"
+
+    return write
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An attribution that was carried out, and how many chat requests it took."""
+
+    found: Attribution
+    requests: int
+
+
+def debate_and_attribute(workspace: Workspace, rows: str, seed: int, repeats: int = 3) -> Asked:
+    """Judges the rows of a screen on a server of this seed, and attributes the verdicts to their evidence."""
+    script = Script(seed=seed, answer=answer_moved_by(MOVES, effect=15, noise=8))
+    with scripted_server.serving(script) as address:
+        options = {"rounds": 0, "tools": ",".join(TOOLS)}
+        asked = RunRequest(
+            "debate", options=options, rows=rows, name=f"judged {seed}", model="scripted", endpoint=address, seed=seed
+        )
+        run = launch.start(workspace, asked)
+        assert run.status == "done"
+        before = scripted_server.request_counts(address)["/v1/chat/completions"]
+        plan = attribution.plan_attribution(workspace, AttributionRequest(run.name, "", (), repeats, address))
+        saved = attribution.run_attribution(workspace, plan)
+        after = scripted_server.request_counts(address)["/v1/chat/completions"]
+    with workspace.store.read() as db:
+        return Asked(report_attribution(db, saved.spec, saved.runs), after - before)
