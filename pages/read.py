@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.ui.read import label_tab, rubrics_tab, worth_tab
+from core.ui.read import kinds_tab, label_tab, rubrics_tab, worth_tab
 from core.ui.shared import run_browser, shell, widgets
 
 context = shell.open_page(__file__)
@@ -13,18 +13,12 @@ if run is None:
     st.stop()
 
 
-def kinds() -> None:
-    from core.ui.read import kinds_tab  # type: ignore[attr-defined,unused-ignore]
-
-    kinds_tab.show(run)
-
-
 widgets.show_tabs(
     "tab",
     {
         "Rubrics": lambda: rubrics_tab.show(context, run),
         "Label": lambda: label_tab.show(context, run),
         "Worth": lambda: worth_tab.show(context, run),
-        "Kinds": kinds,
+        "Kinds": lambda: kinds_tab.show(run),
     },
 )

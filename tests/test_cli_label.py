@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from core.actions import labels
+from core.actions import labels, rubrics
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
 from core.store.rubrics import TextLabel
 from tests.commands import core, core_json
 
-rubrics = pytest.importorskip("core.actions.rubrics", reason="needs rubrics")
 RUBRIC = Rubric("names-a-pathway", "Does the text name a pathway?")
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from core.actions import rubrics
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
 from tests.commands import core, core_json
-
-rubrics = pytest.importorskip("core.actions.rubrics")
-pytest.importorskip("core.actions.readings")
 
 MEASURES = {"hit_rate", "de", "dir"}
 

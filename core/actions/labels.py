@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
+from core.actions import readings
 from core.actions.workspace import Workspace
 from core.audit import text_sampling
 from core.audit.rubric import Rubric
@@ -31,8 +32,6 @@ FindAnswers = Callable[[Workspace, Rubric, str, Design], "tuple[pd.DataFrame, st
 def answers_by_judge(workspace: Workspace, rubric: Rubric, run: str, design: Design) -> tuple[pd.DataFrame, str]:
     """What the rubric's rule answers, else what the newest reading by a model did; always the model's for `unsure`, since a rule
     is sure of all it says. Raises NotFound if there is none."""
-    from core.actions import readings  # type: ignore[attr-defined,unused-ignore]
-
     found: tuple[pd.DataFrame, str] = readings.answers(workspace, rubric, run, "model" if design == "unsure" else None)
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from core.actions import ledger
+from core.actions import ledger, readings, rubrics
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
 from core.errors import InputError, NotFound, StateError
@@ -127,14 +127,12 @@ def _has_labels(db: Cursor, run: Run) -> bool:
 
 
 def _find_rubric(workspace: Workspace, name: str) -> Rubric:
-    from core.actions import rubrics  # type: ignore[attr-defined,unused-ignore]
 
     found: Rubric = rubrics.find(workspace, name)
     return found
 
 
 def _answers(workspace: Workspace, rubric: Rubric, run: Run, reading: str) -> tuple[pd.DataFrame, str]:
-    from core.actions import readings  # type: ignore[attr-defined,unused-ignore]
 
     found: tuple[pd.DataFrame, str] = readings.answers(workspace, rubric, run, reading=reading or None)
     return found

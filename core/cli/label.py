@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from core.actions import rubrics
 from core.cli.base import Json, RunName, show
 from core.errors import InputError
 from core.file_io import read_file, replace_file
@@ -36,8 +37,6 @@ def label(
     as_json: Json = False,
 ) -> None:
     """Draw texts of a run that people read for a rubric; export and import their answers."""
-    from core.actions import rubrics  # type: ignore[attr-defined,unused-ignore]
-
     asked = [option for option, value in (("--sample", sample), ("--export", export), ("--import", import_)) if value is not None]
     if len(asked) != 1:
         raise InputError(f"label: got {', '.join(asked) or 'nothing to do'}, expected one of --sample, --export and --import")

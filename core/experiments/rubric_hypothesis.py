@@ -12,6 +12,7 @@ from core.errors import InputError
 from core.experiments.decision import DecisionUnit, decide, interval_by
 from core.experiments.ledger import with_result
 from core.experiments.published_ladder import ON_LABELS
+from core.scoring.rubric_worth import load_outcomes, rubric_worth
 from core.scoring.run_scores import RunRows
 from core.store import Cursor
 from core.store.hypotheses import Entry
@@ -51,9 +52,6 @@ def measure_rubric(db: Cursor, entry: Entry, rows: RunRows, rubric: Rubric, answ
     entry: the registration with its run; answers: as `core.actions.readings.answers` returns them, the readings of
     the run and what made them. Raises InputError as `rubric_worth` does, and where the difference is not defined.
     """
-    # The part that measures is joined to this one when both stand on main.
-    from core.scoring.rubric_worth import load_outcomes, rubric_worth  # type: ignore[import-untyped,import-not-found,unused-ignore]
-
     readings, made_by = answers
     rule = rule_of(entry)
     [worth] = rubric_worth(rows, load_outcomes(db, rows), [(rubric, readings)])

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.actions import ledger, rubric_ledger
+from core.actions import ledger, readings, rubric_ledger, rubrics
 from core.actions.ledger import Recording, Registration
 from core.actions.rubric_ledger import RubricRegistration
 from core.actions.workspace import Workspace
@@ -16,12 +16,10 @@ from core.experiments import measure
 from core.experiments.ledger import ledger_lines
 from core.experiments.ledger_words import compared_text, rule_text
 from core.experiments.rubric_hypothesis import WorthRule
+from core.scoring import rubric_worth
 from core.store import runs
 from tests.commands import core, core_json
 
-rubric_worth = pytest.importorskip("core.scoring.rubric_worth")
-rubrics = pytest.importorskip("core.actions.rubrics")
-readings = pytest.importorskip("core.actions.readings")
 RUN = "simulated debate"
 RUBRIC = Rubric("open", "Does it leave the question open?", pattern="open question|not reported|leaves", roles=("EFFECT",))
 WANTED = RubricRegistration("open rows", "Open briefs are honest", "they hit more often", RUBRIC.name, RUN)

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from core.actions import readings, rubrics
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
 from core.store.rubrics import Design
@@ -17,8 +18,6 @@ from core.ui.shared.loaders.cache import reading
 
 def all_rubrics(workspace: Workspace) -> list[Rubric]:
     """Those that come with PerturbDesk, then one's own."""
-    from core.actions import rubrics  # type: ignore[attr-defined,unused-ignore]
-
     found: list[Rubric] = rubrics.list_all(workspace)
     return found
 
@@ -35,8 +34,6 @@ def choose_rubric(workspace: Workspace, place: Any = st) -> Rubric | None:
 
 def finished_readings(run: Run, rubric: Rubric) -> list[Run]:
     """The runs in which a model answered a rubric about this run, newest first."""
-    from core.actions import readings  # type: ignore[attr-defined,unused-ignore]
-
     with reading() as db:
         return [each for each in readings.list_readings(db, rubric, run.id) if each.status == "done"]
 

@@ -5,9 +5,12 @@ judged_by: "rule", or the id of a reading by a model.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from core.actions import readings
 from core.audit.rubric import Rubric
+from core.scoring.rubric_rates import RateTexts, RubricRates, load_rate_texts, rubric_rates
+from core.scoring.rubric_worth import RubricWorth, load_outcomes, rubric_worth
 from core.store import rubrics
 from core.ui.shared import loaders
 from core.ui.shared.loaders.cache import cache_by, reading, workspace
@@ -21,37 +24,28 @@ RULE = "rule"
 @cache_by("run:{0}", "runs", entries=40, shared=True)
 def answers(run: str, rubric: Rubric, judged_by: str) -> pd.DataFrame:
     """What the judge answered of a run's texts: the columns of `store.rubrics.readings`."""
-    from core.actions import readings  # type: ignore[attr-defined,unused-ignore]
-
-    is_rule = judged_by == RULE
-    found: pd.DataFrame
-    found, _ = readings.answers(workspace(), rubric, run, RULE if is_rule else "model", None if is_rule else judged_by)
-    return found
+    if judged_by == RULE:
+        return readings.answers(workspace(), rubric, run, "rule")[0]
+    return readings.answers(workspace(), rubric, run, "model", judged_by)[0]
 
 
 @cache_by("run:{0}", "runs", "labels", entries=20, shared=True)
-def rate_texts(run: str, rubric: Rubric, judged_by: str, answer: str) -> Any:
-    """A run's texts with the judge's answers and the labels of people: `core.scoring.rubric_rates.RateTexts`."""
-    from core.scoring.rubric_rates import load_rate_texts  # type: ignore[import-untyped,unused-ignore]
-
+def rate_texts(run: str, rubric: Rubric, judged_by: str, answer: str) -> RateTexts:
+    """A run's texts with the judge's answers and the labels of people."""
     said = answers(run, rubric, judged_by)
     with reading() as db:
         return load_rate_texts(db, rubric, run, said, answer)
 
 
 @cache_by("run:{0}", "runs", "labels", entries=20, shared=True)
-def rates(run: str, rubric: Rubric, judged_by: str, answer: str) -> Any:
-    """The rates of an answer by role: `core.scoring.rubric_rates.RubricRates`."""
-    from core.scoring.rubric_rates import rubric_rates
-
+def rates(run: str, rubric: Rubric, judged_by: str, answer: str) -> RubricRates:
+    """The rates of an answer by role."""
     return rubric_rates(rate_texts(run, rubric, judged_by, answer), answer)
 
 
 @cache_by("run:{0}", "runs", "datasets", entries=10, shared=True)
-def worth(run: str, judged: tuple[tuple[Rubric, str], ...]) -> Any:
-    """What rubrics are worth on a run, all of them tried together: records of `core.scoring.rubric_worth.RubricWorth`."""
-    from core.scoring.rubric_worth import load_outcomes, rubric_worth  # type: ignore[import-untyped,unused-ignore]
-
+def worth(run: str, judged: tuple[tuple[Rubric, str], ...]) -> list[RubricWorth]:
+    """What rubrics are worth on a run, all of them tried together."""
     rows = loaders.scored_rows(run)
     said = [(rubric, answers(run, rubric, judged_by)) for rubric, judged_by in judged]
     with reading() as db:

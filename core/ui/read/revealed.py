@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from core.actions import readings
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
 from core.errors import DeskError
@@ -35,8 +36,6 @@ def describe(
 
 def _judged(workspace: Workspace, rubric: Rubric, run: Run, label: TextLabel) -> str:
     """What the rule or the newest reading answered, in words; why there is none."""
-    from core.actions import readings  # type: ignore[attr-defined,unused-ignore]
-
     try:
         answers, made_by = readings.answers(workspace, rubric, run.id)
     except DeskError:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import get_args
 
 import streamlit as st
 
+from core.actions import readings, rubrics
 from core.audit.rubric import Rubric, Unit
 from core.store.runs import Run
 from core.ui.shared import links, loaders
@@ -46,8 +47,6 @@ def _show_rubric(context: PageContext, run: Run) -> None:
         )
         dossier = st.toggle("A model sees the row's dossier too", key="note-rubric-dossier")
     if st.button("Add rubric", type="primary", key="add-rubric-now", disabled=not (name and question)):
-        from core.actions import rubrics  # type: ignore[attr-defined,unused-ignore]
-
         with explain_errors():
             rubric = Rubric(
                 name.strip(),
@@ -66,7 +65,6 @@ def _show_rubric(context: PageContext, run: Run) -> None:
 
 
 def _show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
-    from core.actions import readings  # type: ignore[attr-defined,unused-ignore]
 
     left, right = st.columns(2)
     server = left.text_input("Model server", context.workspace.settings.endpoint, key="endpoint-reading", help="Ends in /v1.")
@@ -92,7 +90,7 @@ def _show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
             st.rerun()
 
 
-def _describe(plan: Any, estimate: Any) -> str:
+def _describe(plan: readings.ReadingPlan, estimate: readings.ReadingEstimate) -> str:
     """What a reading is expected to take, in a line of Markdown."""
     expected = estimate.expected
     parts = [

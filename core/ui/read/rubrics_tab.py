@@ -11,6 +11,8 @@ import streamlit as st
 from core.audit.brief_checks import FINDINGS
 from core.audit.rubric import YES_NO, Rubric
 from core.plots import theme
+from core.report.figures import rubric_rates
+from core.scoring.rubric_rates import RateTexts, RubricRates, compare_rates
 from core.scoring.sentences import interval_text
 from core.store.runs import Run
 from core.ui.debates import filters
@@ -72,7 +74,6 @@ def _show_rubric(run: Run, rubric: Rubric, judged_by: str | None, answer: str, o
     if texts.frame.empty:
         show_empty(f"{as_text(run.name)} has no text that this rubric asks about ({as_text(_asked_of(rubric))}).")
         return
-    from core.report.figures import rubric_rates  # type: ignore[attr-defined,unused-ignore]
 
     found = numbers.rates(run.id, rubric, judged_by, answer)
     captioned = rubric_rates.of_run(run, rubric, found, choices.judges_of(run, rubric)[judged_by])
@@ -85,7 +86,7 @@ def _show_rubric(run: Run, rubric: Rubric, judged_by: str | None, answer: str, o
     _show_texts(run, rubric, judged_by, answer)
 
 
-def _show_what_labels_say(found: Any) -> None:
+def _show_what_labels_say(found: RubricRates) -> None:
     """Say what the rates are worth without labels, or how well judge and people agree with them."""
     whole = [*found.roles.values()][-1]
     if whole.labels == 0:
@@ -105,7 +106,7 @@ def _show_what_labels_say(found: Any) -> None:
         st.markdown(as_text(f"Two readers of {found.twice:,} texts agree with Cohen's kappa {interval_text(found.kappa)}."))
 
 
-def _show_rates(run: Run, rubric: Rubric, found: Any, answer: str) -> None:
+def _show_rates(run: Run, rubric: Rubric, found: RubricRates, answer: str) -> None:
     """Show a line for each role; the number of its texts is a link to their rows where Debates can filter by it."""
     head = st.columns(_WIDTHS, vertical_alignment="bottom")
     for place, (title, meaning) in zip(head, _HEAD.items(), strict=True):
@@ -141,10 +142,8 @@ def _show_role(role: str) -> None:
     st.session_state["id-role"] = role
 
 
-def _show_difference(run: Run, other: Run, rubric: Rubric, texts: Any, answer: str) -> None:
+def _show_difference(run: Run, other: Run, rubric: Rubric, texts: RateTexts, answer: str) -> None:
     """Show how the other run's rates differ, paired over the rows of both."""
-    from core.scoring.rubric_rates import compare_rates  # type: ignore[import-untyped,unused-ignore]
-
     judged_by = next(iter(choices.judges_of(other, rubric)))
     changes = compare_rates(texts, numbers.rate_texts(other.id, rubric, judged_by, answer))
     st.markdown(as_text(f"{other.name} less {run.name}, paired over the rows of both"))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from core.audit.rubric import Rubric
+from core.report.figures import rubric_worth
+from core.scoring.rubric_worth import MEASURES, RubricWorth
 from core.scoring.sentences import interval_text
 from core.store.runs import Run
 from core.texts import number_text
@@ -41,7 +42,6 @@ def show(context: PageContext, run: Run) -> None:
         show_empty("No rubric is chosen.")
         return
     found = numbers.worth(run.id, tuple(judged[name] for name in tried))
-    from core.report.figures import rubric_worth  # type: ignore[attr-defined,unused-ignore]
 
     captioned = rubric_worth.of_run(run, found, loaders.scored_rows(run.id).scored)
     st.markdown(f"**{as_text(captioned.sentence)}**")
@@ -49,10 +49,8 @@ def show(context: PageContext, run: Run) -> None:
     show_captioned(captioned, "rubric-worth")
 
 
-def _show_table(found: Sequence[Any]) -> None:
+def _show_table(found: Sequence[RubricWorth]) -> None:
     """Show rows with the answer against rows without it, a line for each rubric and measure."""
-    from core.scoring.rubric_worth import MEASURES  # type: ignore[import-untyped,unused-ignore]
-
     lines = [
         {
             "rubric": worth.rubric,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from core.actions import labels
+from core.actions import labels, readings, rubrics
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
@@ -25,8 +25,6 @@ from tests.ui.serving import Server, chromium, serving
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-rubrics = pytest.importorskip("core.actions.rubrics", reason="needs rubrics")
-readings = pytest.importorskip("core.actions.readings", reason="needs readings")
 N = 10  # of the twelve briefs of "debate" in tests/cases.py
 
 

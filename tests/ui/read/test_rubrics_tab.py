@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from core.actions import labels
+from core.actions import labels, rubrics
 from core.actions.workspace import Workspace
 from core.store.rubrics import TextLabel
 from tests.ui.conftest import Visit
 from tests.ui.read.reading import RUBRIC
 from tests.ui.test_apptest import text_of
-
-rubrics = pytest.importorskip("core.actions.rubrics", reason="needs rubrics")
-pytest.importorskip("core.actions.readings", reason="needs readings")
-pytest.importorskip("core.report.figures.rubric_rates", reason="needs rates")
 
 
 def test_without_labels_the_rate_is_said_to_be_the_judges_own(small_workspace: Workspace, visit: Visit) -> None:
