@@ -3,7 +3,6 @@
 brief_checks       does a brief argue for its side, or does it answer a multiple-choice question?
 rules              one file a question that a rule can answer
 rule_text          a text of a run as rules read it
-conclusions        phrases by which a brief concludes for its own side or for the other
 text_sampling      draws texts for people to read, with known probabilities
 rubric             a question with a fixed set of answers, asked of texts of a run
 pattern            regular expressions that people write

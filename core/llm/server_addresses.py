@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from core.errors import InputError
 from core.file_io import read_file
 from core.llm.endpoint import EXAMPLE
-from core.llm.health import Health
 from core.net.addresses import check_address
+
+if TYPE_CHECKING:
+    from core.llm.health import Health  # which brings NumPy
 
 ServerState = Literal["checking", "ready", "resting", "refused", "leaving"]
 _MAX_FILE_BYTES = 1 << 20

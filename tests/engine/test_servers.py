@@ -183,7 +183,7 @@ def test_a_run_waits_while_every_server_is_gone_and_goes_on_when_one_is_back(tmp
 
 def test_a_run_waits_for_so_long_and_can_then_be_resumed(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 20)
-    nobody = [f"http://127.0.0.1:{free_port()}/v1" for _ in range(2)]
+    nobody = [f"http://127.0.0.1:{port}/v1" for port in {free_port() for _ in range(9)}][:2]
     with working(workspace, ",".join(nobody), longest_outage_s=0.1) as run:
         pass
     now = status(workspace, run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.audit.conclusions import concludes_for_own_side
+from core.audit.rules.conclusions import concludes_for_own_side
 from core.audit.rules.registry import Rule, RuleText, yes_if
 
 
