@@ -189,6 +189,18 @@ def answers(
         return rubrics.readings(db, chosen.id), chosen.id
 
 
+def find_answers(workspace: Workspace, run: Run, rubric: Rubric) -> tuple[pd.DataFrame, str] | None:
+    """Returns `answers` and what gave them, in words; None where no rule answers and no reading is finished."""
+    try:
+        found, made_by = answers(workspace, rubric, run)
+    except NotFound:
+        return None
+    if made_by == RULE:
+        return found, "its rule"
+    with workspace.store.read() as db:
+        return found, runs.find(db, made_by).name
+
+
 def _answer_by_rule(db: Cursor, rubric: Rubric, run: Run) -> pd.DataFrame:
     if not rubric.is_answered_by_rule:
         raise InputError(f"rubric {rubric.name}: has neither rule nor pattern; expected a reading by a model")

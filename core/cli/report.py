@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from core.actions import reports
+from core.actions import readings, reports
 from core.actions.knn_numbers import kept_vectors
 from core.actions.reproduction import reproduce_numbers
 from core.cli.base import Json, say, show
@@ -69,7 +69,10 @@ def build(
     """Write a saved report as one self-contained file; the same input gives the same bytes, but for a PDF's date."""
     selection = ReportSelection.from_json(reports.find_report(context.obj, name))
     find_vectors, reproduce = partial(kept_vectors, context.obj), partial(reproduce_numbers, context.obj)
-    built = build_report(context.obj.store, name, selection, find_vectors, slides=slides, reproduce=reproduce)
+    find_answers = partial(readings.find_answers, context.obj)
+    built = build_report(
+        context.obj.store, name, selection, find_vectors, slides=slides, reproduce=reproduce, find_answers=find_answers
+    )
     content = as_pdf(built.content) if out.suffix.lower() == ".pdf" else built.content
     write(content, out, replace=replace)
     sha256 = hashlib.sha256(content).hexdigest()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from core.report.document import render
 from core.report.figures.registry import KINDS
-from core.report.material import FindVectors, Material, Reproduce, load_material
+from core.report.material import FindAnswers, FindVectors, Material, Reproduce, answers_nothing, load_material
 from core.report.page import Sections, caption_of, make_page
 from core.report.selection import ReportSelection
 from core.report.slides import make_slides
@@ -30,14 +30,15 @@ def build_report(
     *,
     slides: bool = False,
     reproduce: Reproduce = tuple,
+    find_answers: FindAnswers = answers_nothing,
 ) -> BuiltReport:
     """The report, or the slides, of a selection that is called `name`.
 
-    find_vectors, reproduce: as in `Material`; without published numbers among its figures a report needs no `reproduce`.
-    Raises NotFound for runs that were deleted.
+    find_vectors, reproduce, find_answers: as in `Material`; without published numbers among its figures a report needs no
+    `reproduce`. Raises NotFound for runs that were deleted.
     """
     with store.read() as db:
-        material = load_material(db, selection, find_vectors, reproduce)
+        material = load_material(db, selection, find_vectors, reproduce, find_answers)
     sections = make_sections(material, selection)
     document = make_slides(name, material, sections) if slides else make_page(name, material, selection, sections)
     drawn = sum(one.chart is not None for figures in sections.values() for _, one in figures)

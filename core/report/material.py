@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pandas as pd
 
 from core.audit.debate_audit import DebateAudit, audit_debate
+from core.audit.rubric import Rubric
+from core.audit.rules.registry import built_in_rubrics
 from core.errors import NotFound
 from core.experiments.published.reproduce import Reproduced
 from core.report.captioned import CaptionedFigure
-from core.scoring import run_scores
+from core.scoring import rubric_worth, run_scores
 from core.scoring.argument_kinds import RunTexts, load_texts
 from core.scoring.compare_runs import RunComparison, compare_runs
 from core.scoring.controls import RunControls, control_run
@@ -20,10 +22,11 @@ from core.scoring.other_scores import OtherScores, other_scores_of_run
 from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.standing import Standing, standing_of
 from core.stats.arrays import Floats
-from core.store import Cursor, datasets, evidence, findings, hypotheses, imports, pairs, predictions, runs, traces
+from core.store import Cursor, datasets, evidence, findings, hypotheses, imports, pairs, predictions, rubrics, runs, traces
 from core.store.datasets import Dataset
 from core.store.hypotheses import Entry
 from core.store.imports import Import
+from core.store.rubrics import Sample, TextLabel
 from core.store.runs import Run
 
 if TYPE_CHECKING:
@@ -31,7 +34,10 @@ if TYPE_CHECKING:
 
 # What a kNN's run scores on some rows with permuted vectors, if that was computed before.
 FindVectors = Callable[[Run, Sequence[str]], Floats | None]
+# What answers a rubric about a run's texts, as of `core.store.rubrics.readings`, and its name; None if nothing does.
+FindAnswers = Callable[[Run, Rubric], tuple[pd.DataFrame, str] | None]
 ARGUMENT_KINDS = "argument_kinds"  # the figure that alone needs the texts of runs
+RUBRIC_FIGURES = frozenset({"rubric_rates", "rubric_worth"})  # those that need what was asked of them
 Reproduce = Callable[[], tuple[Reproduced, ...]]
 R = TypeVar("R")
 
@@ -47,14 +53,28 @@ class ChosenRow:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class AskedRubric:
+    """A rubric that is one's own, or that people gave labels for, with a run's texts that it asks about.
+
+    texts: `rubrics.texts`; labels, samples: of the run's texts.
+    """
+
+    rubric: Rubric
+    texts: pd.DataFrame
+    labels: Sequence[TextLabel]
+    samples: Sequence[Sample]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Material:
     """What a report shows.
 
     runs: those that were chosen; ancestors: what they were made from. counts: `datasets.counts` of the dataset; dataset_rows:
     `pairs.frame`. rows, audits: by run, of all that are shown or compared. chosen_rows: by id, each in the chosen runs that
-    have it. files: what was imported. ledger: every hypothesis. texts: by run, of those that have any, if a
-    figure shows their kinds. find_vectors: what permuted vectors score, if that was computed
-    before. reproduce: computes the published numbers anew.
+    have it. files: what was imported. ledger: every hypothesis. texts: by run, of those that have any, if a figure shows their
+    kinds. rubrics, outcomes: by run, if a figure shows rubrics; outcomes: `rubric_worth.load_outcomes`. find_vectors: what
+    permuted vectors score, if that was computed before. find_answers: what a rule or a model answers to a rubric. reproduce:
+    computes the published numbers anew.
     """
 
     dataset: Dataset
@@ -69,7 +89,10 @@ class Material:
     files: Sequence[Import]
     ledger: Sequence[Entry]
     texts: Mapping[str, RunTexts]
+    rubrics: Mapping[str, Sequence[AskedRubric]]
+    outcomes: Mapping[str, pd.Series]
     find_vectors: FindVectors
+    find_answers: FindAnswers
     reproduce: Reproduce
     _known: dict[tuple[str, ...], Any] = field(default_factory=dict)
 
@@ -110,6 +133,10 @@ class Material:
         """Run b against run a."""
         return self._once(("comparison", a, b), lambda: compare_runs(self.rows[a], self.rows[b]))
 
+    def answers(self, run: Run, rubric: Rubric) -> tuple[pd.DataFrame, str] | None:
+        """What answers a rubric about a run's texts, and its name; None if nothing does."""
+        return self._once(("answers", run.id, rubric.name), lambda: self.find_answers(run, rubric))
+
     def without_labels(self, run: Run, title: str) -> CaptionedFigure:
         """What stands in the place of a figure that needs labels."""
         return CaptionedFigure(
@@ -123,13 +150,25 @@ class Material:
         return found
 
 
-def load_material(db: Cursor, selection: ReportSelection, find_vectors: FindVectors, reproduce: Reproduce = tuple) -> Material:
+def answers_nothing(_run: Run, _rubric: Rubric) -> None:
+    """No answer to any rubric."""
+
+
+def load_material(
+    db: Cursor,
+    selection: ReportSelection,
+    find_vectors: FindVectors,
+    reproduce: Reproduce = tuple,
+    find_answers: FindAnswers = answers_nothing,
+) -> Material:
     """What a selection asks for. Raises NotFound for runs that were deleted since it was saved."""
     chosen = tuple(runs.find(db, key) for key in selection.runs)
     pairs_of_runs = tuple((runs.find(db, a), runs.find(db, b)) for a, b in selection.compare)
     shown = {run.id: run for run in (*chosen, *(run for pair in pairs_of_runs for run in pair))}
     ancestors = _ancestors_of(db, shown)
     counts = datasets.counts(db)
+    rows = {key: run_scores.load_scored_rows(db, key) for key in shown}
+    shows_rubrics = not RUBRIC_FIGURES.isdisjoint(selection.figure_names)
     return Material(
         dataset=datasets.find(db, selection.dataset),
         runs=chosen,
@@ -137,15 +176,28 @@ def load_material(db: Cursor, selection: ReportSelection, find_vectors: FindVect
         comparisons=pairs_of_runs,
         counts=counts[counts["dataset"] == selection.dataset].reset_index(drop=True),
         dataset_rows=pairs.frame(db, selection.dataset),
-        rows={key: run_scores.load_scored_rows(db, key) for key in shown},
+        rows=rows,
         audits={run.id: (audit_debate(findings.debate_facts(db, run.id)), traces.brief_lengths(db, run.id)) for run in chosen},
         chosen_rows={pair_id: tuple(_rows_of(db, selection, chosen, pair_id)) for pair_id in selection.rows},
         files=imports.behind(db, selection.dataset, [*shown, *(run.id for run in ancestors)]),
         ledger=hypotheses.list_all(db),
         texts=_texts_of(db, chosen) if ARGUMENT_KINDS in selection.figure_names else {},
+        rubrics={run.id: _asked_of(db, run) for run in chosen} if shows_rubrics else {},
+        outcomes={run.id: rubric_worth.load_outcomes(db, rows[run.id]) for run in chosen} if shows_rubrics else {},
         find_vectors=find_vectors,
+        find_answers=find_answers,
         reproduce=reproduce,
     )
+
+
+def _asked_of(db: Cursor, run: Run) -> list[AskedRubric]:
+    found = []
+    for rubric in (*rubrics.list_own(db), *built_in_rubrics()):
+        labels = rubrics.labels(db, rubric, run.id)
+        if labels or not rubric.rule:
+            texts = rubrics.texts(db, run.id, rubric)
+            found.append(AskedRubric(rubric, texts, labels, rubrics.samples(db, rubric, run.id)))
+    return [asked for asked in found if len(asked.texts)]
 
 
 def _texts_of(db: Cursor, chosen: Sequence[Run]) -> dict[str, RunTexts]:

@@ -9,5 +9,6 @@ score_ways       AUROCs of the same rows          score_spread     a score by la
 reliability      calibration of probabilities     brief_lengths    lengths of each role's briefs
 published        published numbers, computed anew
 argument_kinds   kinds of arguments and their hit rates
+rubric_rates     rates of the answers to rubrics rubric_worth     what arguments are worth
 paired_changes   paired differences of two runs   rank_scatter     ranks in two runs
 """

@@ -5,16 +5,17 @@ from __future__ import annotations
 import pandas as pd
 
 from core.audit.rubric import Rubric
-from core.plots import rubric_rates
-from core.report.captioned import CaptionedFigure
-from core.scoring.rubric_rates import RoleRates, RubricRates
+from core.plots import rubric_rates as plot
+from core.report.captioned import CaptionedFigure, FigureKind
+from core.report.material import AskedRubric, Material
+from core.scoring.rubric_rates import RoleRates, RubricRates, join_answers, rubric_rates
 from core.scoring.rubric_words import missing_text
 from core.scoring.sentences import TWO_WAY
 from core.stats.intervals import Interval
 from core.store.runs import Run
 from core.texts import estimate_text
 
-_TITLE = "Rates of an answer"
+TITLE = "Rates of an answer"
 
 
 def of_run(run: Run, rubric: Rubric, found: RubricRates, judge: str) -> CaptionedFigure:
@@ -27,7 +28,7 @@ def of_run(run: Run, rubric: Rubric, found: RubricRates, judge: str) -> Captione
         "does not know the judge's errors"
     )
     sentence = f"{rubric.question} {_rates_sentence(found.answer, whole)}"
-    return CaptionedFigure(_TITLE, run.name, sentence, caption, rubric_rates.figure(table, found.answer), table)
+    return CaptionedFigure(TITLE, run.name, sentence, caption, plot.figure(table, found.answer), table)
 
 
 def _lines(role: str, rates: RoleRates) -> list[dict[str, object]]:
@@ -53,3 +54,37 @@ def _rates_sentence(answer: str, rates: RoleRates) -> str:
 
 def _percent(rate: Interval) -> str:
     return estimate_text(rate.estimate, rate.low, rate.high, ".1%")
+
+
+def nothing_asked(run: Run, title: str) -> CaptionedFigure:
+    """What stands in the place of a figure where no rubric is asked of a run."""
+    return CaptionedFigure(title, run.name, f"{run.name}: no rubric of one's own, and no text that people labelled.")
+
+
+def _make(material: Material) -> list[CaptionedFigure]:
+    return [
+        figure
+        for run in material.runs
+        for figure in [_rates_of(material, run, asked) for asked in material.rubrics.get(run.id, ())]
+        or [nothing_asked(run, TITLE)]
+    ]
+
+
+def _rates_of(material: Material, run: Run, asked: AskedRubric) -> CaptionedFigure:
+    answered, rubric = material.answers(run, asked.rubric), asked.rubric
+    if answered is None:
+        sentence = f"{rubric.question} No model has read {run.name} for it; people labelled {len(asked.labels):,} of its texts."
+        return CaptionedFigure(TITLE, run.name, sentence)
+    readings, judge = answered
+    texts = join_answers(asked.texts, readings, asked.labels, asked.samples, rubric)
+    return of_run(run, rubric, rubric_rates(texts, rubric.answers[0]), judge)
+
+
+FIGURE = FigureKind(
+    "rubric_rates",
+    "What do they all say?",
+    "Rates of the answers to rubrics: the judge's, from people's labels, and corrected.",
+    101,
+    _make,
+    by_default=False,
+)

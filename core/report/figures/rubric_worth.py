@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from core.plots import rubric_worth
-from core.report.captioned import CaptionedFigure
+from core.plots import rubric_worth as plot
+from core.report.captioned import CaptionedFigure, FigureKind
+from core.report.figures.rubric_rates import nothing_asked
+from core.report.material import Material
 from core.scoring.rubric_words import conclusion
-from core.scoring.rubric_worth import MEASURES, RubricWorth
+from core.scoring.rubric_worth import MEASURES, RubricWorth, rubric_worth
 from core.scoring.sentences import TWO_WAY, scored_text
 from core.store.runs import Run
 from core.texts import number_text
@@ -41,7 +43,7 @@ def of_run(run: Run, found: Sequence[RubricWorth], scored: str) -> CaptionedFigu
         f"intervals {TWO_WAY} · "
         f"Holm over {int(table['p'].notna().sum())} tests · the judge's answers as they are, and no proof of an effect"
     )
-    return CaptionedFigure(_TITLE, run.name, sentence, caption, rubric_worth.figure(table), table)
+    return CaptionedFigure(_TITLE, run.name, sentence, caption, plot.figure(table), table)
 
 
 def _left_over(table: pd.DataFrame) -> str:
@@ -53,3 +55,29 @@ def _left_over(table: pd.DataFrame) -> str:
     parts = zip(left["rubric"], left["measure"], left["estimate"], strict=True)
     words = ", ".join(f"{rubric}: {measure} {number_text(estimate, '+.3f')}" for rubric, measure, estimate in parts)
     return f"Left after Holm's correction: {words}."
+
+
+def _make(material: Material) -> list[CaptionedFigure]:
+    return [_worth_of(material, run) for run in material.runs]
+
+
+def _worth_of(material: Material, run: Run) -> CaptionedFigure:
+    """What the rubrics that something answers are worth on a run, tried together."""
+    rows = material.rows[run.id]
+    found = [(asked.rubric, material.answers(run, asked.rubric)) for asked in material.rubrics.get(run.id, ())]
+    answered = [(rubric, answers[0]) for rubric, answers in found if answers is not None]
+    if not answered:
+        return nothing_asked(run, _TITLE)
+    if not rows.arrays.outcome.labelled.any():
+        return material.without_labels(run, _TITLE)
+    return of_run(run, rubric_worth(rows, material.outcomes[run.id], answered), rows.scored)
+
+
+FIGURE = FigureKind(
+    "rubric_worth",
+    "What is an argument worth?",
+    "Rows where the answer to a rubric is yes against rows where it is no: hits, and what they add to DE and DIR.",
+    102,
+    _make,
+    by_default=False,
+)

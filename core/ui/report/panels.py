@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.actions import reports
+from core.actions import readings, reports
 from core.actions.knn_numbers import kept_vectors
 from core.actions.reproduction import reproduce_numbers
 from core.actions.workspace import Workspace
@@ -109,5 +109,8 @@ def show_downloads(workspace: Workspace, name: str, selection: ReportSelection) 
 def make_file(workspace: Workspace, name: str, selection: ReportSelection, form: str) -> bytes:
     """The bytes of a file of `_FORMS`."""
     find_vectors, reproduce = partial(kept_vectors, workspace), partial(reproduce_numbers, workspace)
-    built = build_report(workspace.store, name, selection, find_vectors, slides=form == "slides", reproduce=reproduce)
+    find_answers = partial(readings.find_answers, workspace)
+    built = build_report(
+        workspace.store, name, selection, find_vectors, slides=form == "slides", reproduce=reproduce, find_answers=find_answers
+    )
     return as_pdf(built.content) if form == "pdf" else built.content
