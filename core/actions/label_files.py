@@ -1,4 +1,5 @@
-"""Labels as CSV: one row an answer, with the sample in which its text was read. What is exported can be imported elsewhere."""
+"""Labels as CSV: one row an answer, and one without an answer for each text of a sample that nobody has labelled yet, so that the
+sample goes along whole. What is exported can be imported elsewhere, also with answers that were filled in."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ T = TypeVar("T")
 REQUIRED = ("pair_id", "role", "answer", "author")
 COLUMNS = (
     *("pair_id", "seq", "role", "answer", "author", "given_by", "labelled_at"),
-    *("sample", "probability", "design", "reading", "seed", "drawn_by", "rubric"),
+    *("sample", "position", "probability", "design", "reading", "seed", "drawn_by", "rubric"),
 )
 _GIVEN_BY: tuple[GivenBy, ...] = get_args(GivenBy)
 _DESIGNS: tuple[Design, ...] = get_args(Design)
@@ -40,40 +41,58 @@ class ImportedLabels:
 
 
 def export_csv(workspace: Workspace, rubric: Rubric, run: str) -> tuple[bytes, int]:
-    """Returns a CSV file of all labels of a run for a rubric, with COLUMNS, and how many they are."""
+    """Returns `export_frame` as a CSV file, and how many labels it has."""
     frame = export_frame(workspace, rubric, run)
-    return encode(frame, "csv"), len(frame)
+    return encode(frame, "csv"), int(frame["answer"].ne("").sum())
 
 
 def export_frame(workspace: Workspace, rubric: Rubric, run: str) -> pd.DataFrame:
-    """The labels of a run for a rubric, one a row, with COLUMNS: all texts, empty for what there is not."""
+    """The labels of a run for a rubric and the texts of its samples without any, one a row, with COLUMNS: all of type text, empty
+    for what there is not. Samples come first, in the order in which they are read."""
     import pandas as pd
 
     with workspace.store.read() as db:
         found = runs.find(db, run)
         labels, samples = rubrics.labels(db, rubric, found.id), rubrics.samples(db, rubric, found.id)
-    by_id = {sample.id: sample for sample in samples}
-    probabilities = {(s.id, text.pair_id, text.seq): text.probability for s in samples for text in s.texts}
-    rows = [_as_row(rubric, label, by_id.get(label.sample or ""), probabilities) for label in labels]
+    rows = list[tuple[str, ...]]()
+    for sample in samples:
+        given: dict[tuple[str, int], list[TextLabel]] = {}
+        for label in labels:
+            if label.sample == sample.id:
+                given.setdefault((label.pair_id, label.seq), []).append(label)
+        for position, text in enumerate(sample.texts):
+            drawn = (
+                sample.id,
+                str(position),
+                repr(text.probability),
+                sample.design,
+                sample.reading,
+                str(sample.seed),
+                sample.author,
+            )
+            found_labels = given.get((text.pair_id, text.seq), [None])
+            rows += [(*_text_cells(text, label), *drawn, rubric.name) for label in found_labels]
+    known = {sample.id for sample in samples}
+    outside = [label for label in labels if label.sample not in known]
+    rows += [(*_text_cells(label, label), *[""] * 7, rubric.name) for label in outside]
     return pd.DataFrame(rows, columns=list(COLUMNS), dtype=str)
 
 
-def _as_row(
-    rubric: Rubric, label: TextLabel, sample: Sample | None, probabilities: Mapping[tuple[str, str, int], float]
-) -> tuple[str, ...]:
+def _text_cells(text: SampledText | TextLabel, label: TextLabel | None) -> tuple[str, ...]:
+    """A text, and what was said of it."""
+    place = (text.pair_id, str(text.seq), text.role)
+    if label is None:
+        return (*place, "", "", "", "")
     at = label.labelled_at.isoformat() if label.labelled_at else ""
-    said = (label.pair_id, str(label.seq), label.role, label.answer, label.author, label.given_by, at)
-    if sample is None:
-        return (*said, "", "", "", "", "", "", rubric.name)
-    probability = repr(probabilities[sample.id, label.pair_id, label.seq])
-    return (*said, sample.id, probability, sample.design, sample.reading, str(sample.seed), sample.author, rubric.name)
+    return (*place, label.answer, label.author, label.given_by, at)
 
 
 def import_csv(workspace: Workspace, rubric: Rubric, run: str, content: bytes, file: str) -> ImportedLabels:
     """Imports labels of a run for a rubric; all or none.
 
-    Columns: REQUIRED, and of the others of COLUMNS those that are known. Without `seq` a role must have one text in the row;
-    without `given_by` a person gave the answer; a sample that is not here is kept with the texts that the file has of it.
+    Columns: REQUIRED, and of the others of COLUMNS those that are known; answer and author may be empty in a row of a sample.
+    Without `seq` a role must have one text in the row; without `given_by` a person gave the answer; a sample that is not here is
+    kept with the texts that the file has of it.
     Raises InputError, with file and line, what was found and what was expected, for the first row that is wrong; ReadOnly.
     """
     workspace.refuse_if_read_only("import labels", rubric.name)
@@ -113,6 +132,7 @@ class _Rows:
         self.pair_ids = set(texts["pair_id"])
         self.samples = {sample.id: sample for sample in rubrics.samples(db, rubric, run)}
         self.made: dict[str, Sample] = {}
+        self.made_texts: dict[str, dict[int, SampledText]] = {}  # by sample and position
         self.lines: dict[tuple[str, int, str, str], int] = {}
 
     def read(self, content: bytes) -> _Read:
@@ -122,34 +142,45 @@ class _Rows:
         unknown = [name for name in table.header if name not in COLUMNS]
         if unknown:
             raise self._error(1, f"column {quote(unknown[0])}", f"columns of {', '.join(COLUMNS)}")
-        labels = [] if table.rejected else [self._label(n, _cells(table, row)) for n, row in table.records()]
+        found = [] if table.rejected else [self._label(n, _cells(table, row)) for n, row in table.records()]
         if table.rejected:
             first = table.rejected[0]
             raise InputError(f"{self.file}, line {first.line}: {first.reason}, {first.detail}")
-        if not labels:
-            raise InputError(f"{self.file}: no row, expected a label in each")
-        return _Read(labels, list(self.made.values()))
+        if not found:
+            raise InputError(f"{self.file}: no row, expected a label or a text of a sample in each")
+        return _Read([label for label in found if label is not None], [self._whole_sample(each) for each in self.made.values()])
 
-    def _label(self, line: int, row: Mapping[str, str]) -> TextLabel:
+    def _whole_sample(self, sample: Sample) -> Sample:
+        texts = self.made_texts[sample.id]
+        return replace(sample, texts=tuple(texts[position] for position in sorted(texts)))
+
+    def _label(self, line: int, row: Mapping[str, str]) -> TextLabel | None:
+        """The label of a row, None for a text of a sample that nobody has labelled."""
         if row["rubric"] not in ("", self.rubric.name):
             raise self._error(line, f"rubric {quote(row['rubric'])}", self.rubric.name)
-        if row["answer"] not in self.rubric.answers:
+        is_labelled = bool(row["answer"] or row["author"] or not row["sample"])
+        if is_labelled and row["answer"] not in self.rubric.answers:
             raise self._error(line, f"answer {quote(row['answer'])}", ", ".join(self.rubric.answers))
         given_by = next((each for each in _GIVEN_BY if each == (row["given_by"] or "person")), None)
         if given_by is None:
             raise self._error(line, f"given_by {quote(row['given_by'])}", " or ".join(_GIVEN_BY))
         at = self._value(line, row, "labelled_at", _naive_time, "a time such as 2026-01-31T09:30:00, without a zone")
         label = TextLabel(row["pair_id"], self._seq(line, row), row["role"], row["answer"], row["author"], given_by, None, at)
-        try:
-            check_name("label's author", label.author)
-        except InputError as error:
-            raise InputError(f"{self.file}, line {line}: {error}") from error
+        if is_labelled:
+            self._check_author(line, label.author)
         if (label.pair_id, label.seq, label.role) not in self.texts:
             found = f"{quote(label.pair_id)}, {label.role or 'row'}, seq {label.seq}"
             raise self._error(line, found, f"a {self.rubric.unit} of the run that {self.rubric.name} asks about")
         if (twice := self.lines.setdefault(_key(label), line)) != line:
             raise self._error(line, f"the text and author of line {twice} again", "one row for each")
-        return replace(label, sample=self._sample(line, row, label))
+        sample = self._sample(line, row, label)
+        return replace(label, sample=sample) if is_labelled else None
+
+    def _check_author(self, line: int, author: str) -> None:
+        try:
+            check_name("label's author", author)
+        except InputError as error:
+            raise InputError(f"{self.file}, line {line}: {error}") from error
 
     def _seq(self, line: int, row: Mapping[str, str]) -> int:
         if row["seq"]:
@@ -176,10 +207,12 @@ class _Rows:
                     line, f"{label.pair_id} with probability {probability:g}", f"a text of sample {known.id} as drawn"
                 )
             return known.id
-        sample = self.made.get(row["sample"]) or self._new_sample(line, row)
-        if text not in sample.texts:
-            sample = replace(sample, texts=(*sample.texts, text))
-        self.made[sample.id] = sample
+        sample = self.made.setdefault(row["sample"], self._new_sample(line, row))
+        texts = self.made_texts.setdefault(sample.id, {})
+        position = self._value(line, row, "position", int, "a whole number")
+        position = line if position is None else position
+        if texts.setdefault(position, text) != text:
+            raise self._error(line, f"another text at position {position} of sample {sample.id}", "one text at each")
         return sample.id
 
     def _new_sample(self, line: int, row: Mapping[str, str]) -> Sample:

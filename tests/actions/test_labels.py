@@ -116,6 +116,7 @@ def test_a_file_of_labels_loses_nothing(small_workspace: Workspace) -> None:
     before, drawn = stored(small_workspace), samples(small_workspace)
     content, n = label_files.export_csv(small_workspace, RUBRIC, "debate")
     assert n == len(before) == 7
+    assert len(content.decode().splitlines()) == 1 + 9  # two texts of the sample have no label
     same = label_files.import_csv(small_workspace, RUBRIC, "debate", content, "labels.csv")
     assert same == label_files.ImportedLabels(0, 0, 7)
     for label in before:
@@ -127,10 +128,24 @@ def test_a_file_of_labels_loses_nothing(small_workspace: Workspace) -> None:
     assert gone == label_files.ImportedLabels(7, 0, 0)
     assert stored(small_workspace) == before
     assert [each.labelled_at for each in stored(small_workspace)] == [each.labelled_at for each in before]
-    [sample], [whole] = samples(small_workspace), drawn
-    assert set(sample.texts) == set(whole.texts[:3])  # those that the file has of it
-    assert replace(sample, texts=()) == replace(whole, texts=())
+    assert samples(small_workspace) == drawn
     assert label_files.export_csv(small_workspace, RUBRIC, "debate")[0] == content
+
+
+def test_answers_may_be_filled_in_in_any_order(small_workspace: Workspace) -> None:
+    sample = fill(small_workspace)
+    content, _ = label_files.export_csv(small_workspace, RUBRIC, "debate")
+    head, *lines = content.decode().splitlines()
+    [left] = [line for line in lines if line.startswith(f"{sample.texts[3].pair_id},{sample.texts[3].seq},")]
+    filled = left.replace(",,,", ",yes,Cleo,person", 1)
+    shuffled = "\n".join([head, *reversed([filled if line == left else line for line in lines])])
+    with small_workspace.store.write() as db:
+        db.execute("DELETE FROM text_sample")
+        db.execute("DELETE FROM sampled_text")
+    added = label_files.import_csv(small_workspace, RUBRIC, "debate", shuffled.encode(), "labels.csv")
+    assert added == label_files.ImportedLabels(1, 0, 7)
+    assert [each.texts for each in samples(small_workspace)] == [sample.texts]  # the order in which it is read
+    assert ("Cleo", "yes", sample.id) in {(each.author, each.answer, each.sample) for each in stored(small_workspace)}
 
 
 def test_a_table_of_ones_own_needs_few_columns(small_workspace: Workspace) -> None:
@@ -150,7 +165,7 @@ WRONG = [
     (f"{HEAD}\nPa_Ga,EFFECT,yes,Ada\nPz_Gz,UP,yes,Ada\n", r"l\.csv, line 3: 0 texts of 'Pz_Gz' and role 'UP', expected one"),
     (f"{HEAD}\nPa_Ga,EFFECT,yes,Ada\nPa_Ga,EFFECT,no,Ada\n", "line 3: the text and author of line 2 again, expected one row"),
     (f"{HEAD}\nPa_Ga,EFFECT,yes,\n", "line 2: name of a label's author"),
-    (f"{HEAD}\n", "no row, expected a label in each"),
+    (f"{HEAD}\n", "no row, expected a label or a text"),
     (f"{HEAD}\nPa_Ga,EFFECT,yes\n", "line 2: wrong number of columns, 3 columns, expected 4"),
     (f"{HEAD},mood\nPa_Ga,EFFECT,yes,Ada,fine\n", "line 1: column 'mood', expected columns of pair_id"),
     (f"{HEAD},rubric\nPa_Ga,EFFECT,yes,Ada,other\n", "line 2: rubric 'other', expected names-a-pathway"),
