@@ -42,7 +42,7 @@ def test_every_error_that_a_page_shows_is_in_the_log_with_its_traceback(
     def fail(*_arguments: object) -> None:
         raise InputError("planted: got 1, expected 2")
 
-    monkeypatch.setattr(loaders, "all_runs", fail)
+    monkeypatch.setattr(loaders, "predicting_runs", fail)
     app = visit(small_workspace, "debates", row="Pa_Ga")
     assert [error.value.replace("\\", "") for error in app.error] == ["planted: got 1, expected 2"]
     text = log.log_file(small_workspace.settings).read_text("utf-8")
@@ -57,7 +57,7 @@ def test_an_error_that_nobody_foresaw_is_in_the_log_too(
     def fail(*_arguments: object) -> None:
         raise ZeroDivisionError("planted")
 
-    monkeypatch.setattr(loaders, "all_runs", fail)
+    monkeypatch.setattr(loaders, "predicting_runs", fail)
     assert visit(small_workspace, "debates").exception
     [line] = log.last_problems(small_workspace.settings)
     assert line.endswith("ZeroDivisionError: planted")
@@ -87,7 +87,7 @@ def test_what_the_system_refuses_is_a_sentence(
     def fail(*_arguments: object) -> None:
         raise planted
 
-    monkeypatch.setattr(loaders, "all_runs", fail)
+    monkeypatch.setattr(loaders, "predicting_runs", fail)
     app = visit(small_workspace, "debates")
     assert not app.exception
     assert [words in error.value.replace("\\", "") for error in app.error] == [True]
