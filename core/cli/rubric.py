@@ -165,9 +165,9 @@ def rate(
     from core.scoring.rubric_rates import compare_rates, rubric_rates
 
     wanted = answer or rubrics.find(context.obj, name).answers[0]
-    texts, made_by = _load_texts(context.obj, name, run, (judge, reading), wanted)
+    texts, (made_by, judge_name) = _load_texts(context.obj, name, run, (judge, reading), wanted)
     found = rubric_rates(texts, wanted)
-    shape, lines = rubric_words.rates_shape(found), rubric_words.rate_lines(found, made_by)
+    shape, lines = rubric_words.rates_shape(found), rubric_words.rate_lines(found, judge_name)
     if other is not None:
         others, _ = _load_texts(context.obj, name, other, (judge, None), wanted)
         changes = compare_rates(texts, others)
@@ -204,8 +204,11 @@ def worth(
 
 def _load_texts(
     workspace: Workspace, name: str, run: str, judged_by: tuple[Judge | None, str | None], answer: str
-) -> tuple[RateTexts, str]:
-    """A run's texts with readings and labels, and what made the readings. judged_by: the judge, and the name of its reading."""
+) -> tuple[RateTexts, tuple[str, str]]:
+    """A run's texts with readings and labels, and what made the readings: "rule" or a run's id, and in words.
+
+    judged_by: the judge, and the name of its reading.
+    """
     from core.actions import readings
     from core.scoring.rubric_rates import load_rate_texts
     from core.store import runs
@@ -215,7 +218,8 @@ def _load_texts(
         found = runs.find(db, run)
     answers, made_by = readings.answers(workspace, rubric, found, _word_of(judge), reading)
     with workspace.store.read() as db:
-        return load_rate_texts(db, rubric, found.id, answers, answer), made_by
+        judge_name = made_by if made_by == readings.RULE else f"{runs.find(db, made_by).name} ({made_by})"
+        return load_rate_texts(db, rubric, found.id, answers, answer), (made_by, judge_name)
 
 
 def _word_of(judge: Judge | None) -> Literal["rule", "model"] | None:

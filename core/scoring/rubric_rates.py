@@ -68,6 +68,11 @@ class RoleRates:
     sensitivity: Interval | None
     specificity: Interval | None
 
+    @property
+    def says_nothing(self) -> bool:
+        """Whether neither judge nor people answered for any text."""
+        return self.unread == self.n and not self.labels
+
 
 @dataclass(frozen=True, slots=True)
 class RubricRates:

@@ -8,23 +8,25 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
-from core.audit.rubric import Rubric
+from core.audit.rubric import Rubric, Unit
 from core.errors import StateError
 from core.store.connection import Cursor
 from core.store.evidence import has_evidence
 from core.store.queries import insert, records
+from core.store.traces import TEXT_KINDS
 
 if TYPE_CHECKING:
     import pandas as pd
 
 WHOLE_ROW = -1  # the seq of a text that is a whole row
+KINDS: Mapping[Unit, tuple[str, ...]] = {"brief": ("brief",), "verdict": ("verdict",), "row": TEXT_KINDS}  # of events, by unit
 Design = Literal["random", "stratified", "unsure"]
 GivenBy = Literal["person", "model"]
 _ROLES_IN_ORDER = "coalesce(list_position(['EFFECT', 'NULL', 'UP', 'DOWN', 'JUDGE'], role), 9), role"
@@ -59,9 +61,8 @@ def texts(cursor: Cursor, run: str, rubric: Rubric, pair_ids: Sequence[str] | No
     "ROLE (kind)"; roles and stages then choose among the events. flags, briefs, has_dossier: as of
     `core.audit.rule_text.RuleText`.
     """
-    kinds = {"brief": ("brief",), "verdict": ("verdict",), "row": ("brief", "verdict", "thought", "answer", "text")}[rubric.unit]
     conditions = ["e.run = ?", "list_contains(?, e.kind)"]
-    values: list[object] = [run, list(kinds)]
+    values: list[object] = [run, list(KINDS[rubric.unit])]
     for column, chosen in (("role", rubric.roles), ("stage", rubric.stages)):
         if chosen:
             conditions.append(f"list_contains(?, e.{column})")

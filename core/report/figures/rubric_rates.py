@@ -46,7 +46,9 @@ def _lines(role: str, rates: RoleRates) -> list[dict[str, object]]:
 
 
 def _rates_sentence(answer: str, rates: RoleRates) -> str:
-    raw = f"The judge answers “{answer}” in {rates.yes:,} of {rates.n - rates.unread:,} texts, {rates.raw.estimate:.1%}"
+    n_read = rates.n - rates.unread
+    share = f", {rates.raw.estimate:.1%}" if n_read else ""
+    raw = f"The judge answers “{answer}” in {rates.yes:,} of {n_read:,} texts{share}"
     if rates.corrected is None:
         return f"{raw}; {missing_text(rates)}."
     return f"{raw}; corrected by {rates.labels:,} labels it is {_percent(rates.corrected)}."
@@ -76,8 +78,10 @@ def _rates_of(material: Material, run: Run, asked: AskedRubric) -> CaptionedFigu
         sentence = f"{rubric.question} No model has read {run.name} for it; people labelled {len(asked.labels):,} of its texts."
         return CaptionedFigure(TITLE, run.name, sentence)
     readings, judge = answered
-    texts = join_answers(asked.texts, readings, asked.labels, asked.samples, rubric)
-    return of_run(run, rubric, rubric_rates(texts, rubric.answers[0]), judge)
+    found = rubric_rates(join_answers(asked.texts, readings, asked.labels, asked.samples, rubric), rubric.answers[0])
+    if [*found.roles.values()][-1].says_nothing:
+        return CaptionedFigure(TITLE, run.name, f"{rubric.question} Nothing could be read in {run.name} ({judge}).")
+    return of_run(run, rubric, found, judge)
 
 
 FIGURE = FigureKind(

@@ -9,9 +9,10 @@ import streamlit as st
 from core.actions import readings, rubrics
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
-from core.store.rubrics import Design
+from core.store.rubrics import KINDS, Design
 from core.store.runs import Run
 from core.ui.read.numbers import RULE
+from core.ui.shared import loaders
 from core.ui.shared.linked import choose_one
 from core.ui.shared.loaders.cache import reading
 
@@ -22,12 +23,18 @@ def all_rubrics(workspace: Workspace) -> list[Rubric]:
     return found
 
 
-def choose_rubric(workspace: Workspace, place: Any = st) -> Rubric | None:
-    """Show the choice of a rubric; None if there is none."""
+def asks_about(run: Run, rubric: Rubric) -> bool:
+    """Whether a run has texts that a rubric asks about, its stages left aside."""
+    roles = [role for kind, of_kind in loaders.text_counts(run.id).items() if kind in KINDS[rubric.unit] for role in of_kind]
+    return any(not rubric.roles or role in rubric.roles for role in roles)
+
+
+def choose_rubric(workspace: Workspace, run: Run, place: Any = st) -> Rubric | None:
+    """Show the choice of a rubric, by default the first that asks about texts of the run; None if there is none."""
     known = {rubric.name: rubric for rubric in all_rubrics(workspace)}
     if not known:
         return None
-    first = next(iter(known))
+    first = next((name for name, rubric in known.items() if asks_about(run, rubric)), next(iter(known)))
     titles = {name: f"{name}: {rubric.question}" for name, rubric in known.items()}
     return known[choose_one(place.selectbox, "rubric", "Rubric", titles, first) or first]
 

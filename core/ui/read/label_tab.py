@@ -31,7 +31,7 @@ def show(context: PageContext, run: Run) -> None:
         show_empty("This workspace is open for reading only: labels cannot be given here. The tab Rubrics shows what they say.")
         return
     rubric_place, sample_place, person_place, new_place = st.columns([0.38, 0.3, 0.17, 0.15], vertical_alignment="bottom")
-    rubric = choices.choose_rubric(context.workspace, rubric_place)
+    rubric = choices.choose_rubric(context.workspace, run, rubric_place)
     if rubric is None:
         show_empty("No rubric yet: add one in the tab Rubrics.")
         return

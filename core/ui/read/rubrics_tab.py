@@ -41,7 +41,7 @@ _HEAD = {
 def show(context: PageContext, run: Run) -> None:
     """Show the rates of the chosen rubric, its texts, and the forms for another rubric and another reading."""
     rubric_place, judge_place, answer_place, other_place = st.columns([0.4, 0.22, 0.14, 0.24], vertical_alignment="bottom")
-    rubric = choices.choose_rubric(context.workspace, rubric_place)
+    rubric = choices.choose_rubric(context.workspace, run, rubric_place)
     if rubric is None:
         show_empty("No rubric yet: add one below.")
     else:
@@ -74,8 +74,15 @@ def _show_rubric(run: Run, rubric: Rubric, judged_by: str | None, answer: str, o
     if texts.frame.empty:
         show_empty(f"{as_text(run.name)} has no text that this rubric asks about ({as_text(_asked_of(rubric))}).")
         return
-
     found = numbers.rates(run.id, rubric, judged_by, answer)
+    if [*found.roles.values()][-1].says_nothing:
+        show_empty(
+            f"{as_text(rubric.question)} {choices.judges_of(run, rubric)[judged_by].capitalize()} says nothing of "
+            f"{as_text(run.name)}: of its {texts.frame.shape[0]:,} texts none could be read, and nobody has labelled one. Add a "
+            "rubric of your own below, or see the tab Kinds."
+        )
+        return
+
     captioned = rubric_rates.of_run(run, rubric, found, choices.judges_of(run, rubric)[judged_by])
     st.markdown(f"**{as_text(captioned.sentence)}**")
     _show_what_labels_say(found)

@@ -31,15 +31,18 @@ def show(context: PageContext, run: Run) -> None:
         return
     judged: dict[str, tuple[Rubric, str]] = {}
     for rubric in choices.all_rubrics(context.workspace):
-        if (judge := next(iter(choices.judges_of(run, rubric)), None)) is not None:
+        if choices.asks_about(run, rubric) and (judge := next(iter(choices.judges_of(run, rubric)), None)) is not None:
             judged[rubric.name] = (rubric, judge)
     if not judged:
-        show_empty("Nothing has answered a rubric about this run yet: start in the tab Rubrics.")
+        show_empty(
+            f"No rubric that asks about texts of {as_text(run.name)} has an answer yet: start in the tab Rubrics, where one of "
+            "your own may ask about whole rows."
+        )
         return
     default = [name for name, (rubric, _) in judged.items() if not rubric.rule or name in FIRST_TRIED]
     tried = choose_several(st.multiselect, "tried", "Rubrics tried together", {name: name for name in judged}, default)
     if not tried:
-        show_empty("No rubric is chosen.")
+        show_empty("No rubric is chosen. One of your own, about briefs, verdicts or whole rows, is added in the tab Rubrics.")
         return
     found = numbers.worth(run.id, tuple(judged[name] for name in tried))
 

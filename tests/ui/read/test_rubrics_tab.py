@@ -29,6 +29,17 @@ def test_without_labels_the_rate_is_said_to_be_the_judges_own(small_workspace: W
     assert texts["role"].tolist() == ["UP", "UP"]
 
 
+def test_a_rule_that_says_nothing_of_a_run_shows_no_rate_and_is_not_tried(small_workspace: Workspace, visit: Visit) -> None:
+    with small_workspace.store.write() as db:
+        db.execute("UPDATE trace_event SET kind = 'answer' WHERE kind = 'brief' OR kind = 'verdict'")
+    app = visit(small_workspace, "read", run="debate")  # the first rubric that asks about whole rows counts briefs
+    text = text_of(app)
+    assert "Its rule says nothing of debate: of its 3 texts none could be read" in text
+    assert "nan" not in text
+    text = text_of(visit(small_workspace, "read", run="debate", tab="Worth"))
+    assert "No rubric is chosen" in text
+
+
 def test_numbers_of_a_built_in_rubric_lead_to_their_rows(small_workspace: Workspace, visit: Visit) -> None:
     app = visit(small_workspace, "read", run="debate", rubric="option")
     links = [each.proto for each in app.get("page_link") if "brief=" in each.proto.query_string]
