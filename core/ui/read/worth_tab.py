@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from core.audit.rubric import Rubric
+from core.audit.rubric import YES_NO, Rubric
 from core.report.figures import rubric_worth
 from core.scoring.rubric_worth import MEASURES, RubricWorth
 from core.scoring.sentences import interval_text
@@ -70,5 +71,9 @@ def _show_table(found: Sequence[RubricWorth]) -> None:
         for worth in found
         for key, words in MEASURES.items()
     ]
-    counts = {name: st.column_config.NumberColumn(name, format="localized") for name in ("rows with it", "rows without")}
-    tables.show_table(pd.DataFrame(lines), "rubric-worth", counts)
+    columns: dict[str, Any] = {
+        name: st.column_config.NumberColumn(name, format="localized") for name in ("rows with it", "rows without")
+    }
+    if all(worth.answer == YES_NO[0] for worth in found):
+        columns["answer"] = None
+    tables.show_table(pd.DataFrame(lines), "rubric-worth", columns)
