@@ -107,7 +107,7 @@ def _split(db: Cursor, rows: RunRows) -> list[RunRows]:
     found = traces.verdicts_by_seed(db, rows.run.id) if len(seeds) > 1 else pd.DataFrame()
     if found.empty:
         return [rows]
-    values = found.set_index(["stage", "seed", "pair_id"])["p"]
+    values = found.set_index(["stage", "seed", "pair_id"])["p"].sort_index()
     return [_with_answers(rows, [_answers(values, stage, seed, rows) for stage in _STAGES], len(seeds)) for seed in seeds]
 
 
