@@ -176,9 +176,10 @@ def ask_again(workspace: Workspace, plan: AgainPlan, progress: Progress | None =
 
 
 def start_apart(workspace: Workspace, plan: AgainPlan) -> None:
-    """Starts what is not done yet, each run by a worker of its own, or resumes it."""
+    """Starts what is not done yet, each run by a worker of its own, or resumes it, on the model server that is asked for now."""
     workspace.refuse_if_read_only("ask again", plan.run.name)
     for each in plan.askings:
         run = launch.start(workspace, each.request, spec=each.spec, detach=True)
         if run.status not in ("done", *LIVE_STATES):
-            run_control.resume(workspace, run.id)
+            settings = launch.execution_settings(workspace, each.request, method_named(each.spec.method))
+            run_control.resume(workspace, run.id, settings=settings)

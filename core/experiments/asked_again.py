@@ -111,10 +111,16 @@ def _key_without_changes(run: Run) -> dict[str, Any]:
 def pair_askings(asked: Sequence[Run]) -> list[tuple[Run, Run | None]]:
     """The runs about one row as (unchanged, changed), in the order given: a change whose counterpart is not there is left out,
     and what has no change stands alone unless it is a counterpart."""
-    paired = [(find_unchanged(asked, each), each) for each in asked if each.spec["options"]["changes"]]
-    found: list[tuple[Run, Run | None]] = [(unchanged, changed) for unchanged, changed in paired if unchanged is not None]
-    used = {unchanged.id for unchanged, _ in found}
-    return [*found, *((each, None) for each in asked if not each.spec["options"]["changes"] and each.id not in used)]
+    partner = {each.id: find_unchanged(asked, each) for each in asked if each.spec["options"]["changes"]}
+    used = {each.id for each in partner.values() if each is not None}
+    found: list[tuple[Run, Run | None]] = []
+    for each in asked:
+        unchanged = partner.get(each.id)
+        if unchanged is not None:
+            found.append((unchanged, each))
+        elif each.id not in partner and each.id not in used:
+            found.append((each, None))
+    return found
 
 
 def report_again(db: Cursor, pair_id: str, unchanged: str, changed: str | None = None) -> AskedAgain:

@@ -59,14 +59,13 @@ def change_sentence(each: AnswerChange) -> str:
     return f"{moved}: inside of what asking again brings ({p}; {sizes}), so it is no sign that the change matters."
 
 
-def power_sentence(each: AnswerChange) -> str:
-    """What so few askings can show, and what they would miss."""
-    if math.isnan(each.detectable) or not each.can_show:
+def power_sentence(found: AskedAgain) -> str:
+    """What so few askings can show, and what they would miss; "" where they can show nothing, or the spread is not known."""
+    known = [each for each in found.answers if each.can_show and not math.isnan(each.detectable)]
+    parts = [f"{number_text(100 * each.detectable, '.0f')} points of {each.name}" for each in known]
+    if not parts:
         return ""
-    if each.detectable == 0:
-        return f"{each.name}: every asking of a side gave the same answer, so any change shows."
-    seen = number_text(100 * each.detectable, ".0f")
-    return f"With this noise a true change of {each.name} of about {seen} points would show 4 times in 5; less is often missed."
+    return f"With this noise a true change of about {' or '.join(parts)} would show 4 times in 5; smaller ones are often missed."
 
 
 def again_lines(found: AskedAgain) -> list[str]:
@@ -74,14 +73,14 @@ def again_lines(found: AskedAgain) -> list[str]:
     lines = [who_sentence(found), *map(noise_sentence, found.answers)]
     if found.changed is not None:
         title = f"Dossier {describe_changes(found.changes)}:"
-        lines += [title, *map(change_sentence, found.answers), *filter(None, map(power_sentence, found.answers)), LIMITS]
+        lines += [title, *map(change_sentence, found.answers), *filter(None, (power_sentence(found), LIMITS))]
     tokens = "unknown" if found.tokens is None else f"{found.tokens:,}"
     return [*lines, f"Tokens: {tokens}."]
 
 
 LIMITS = (
-    "This is about one row and one change. Of many cards that are tried one by one, some fall outside by chance; `attribute` "
-    "tests the tools over many rows."
+    "This is about one row and one change. Of many cards that are tried one by one, some fall outside by chance; attribute, on "
+    "Experiments › Evidence, tests the tools over many rows."
 )
 
 

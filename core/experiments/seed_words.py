@@ -44,7 +44,7 @@ def _gain_sentences(noise: SeedNoise) -> list[str]:
     if noise.gain is None or math.isnan(noise.gain.mean.change.value):
         return []
     change = interval_text(noise.gain.mean.change.shown, signed=True)
-    found = f"The mean answers of {noise.asks} askings score {change} against one asking."
+    found = f"Averaging the answers of {noise.asks} askings changes the mean score of one by {change}."
     cost = noise.tokens_per_point
     if math.isnan(cost):
         return [found]

@@ -209,11 +209,12 @@ def test_a_page_starts_workers_of_their_own(world: World, monkeypatch: pytest.Mo
         return replace(world.run, id=spec.key, status="cancelled" if len(begun) == 1 else "running")
 
     monkeypatch.setattr(launch, "start", start)
-    monkeypatch.setattr(run_control, "resume", lambda _workspace, run: begun.append(f"resumed {run}"))
+    resume = lambda _, run, settings: begun.append(f"resumed {run} on {settings.servers}")  # noqa: E731
+    monkeypatch.setattr(run_control, "resume", resume)
     plan = ask_again.plan_again(world.workspace, AgainRequest("argued", world.row, (MOVES,), {}, repeats=1, endpoint=world.url))
     ask_again.start_apart(world.workspace, plan)
     first, second = [each.spec.key for each in plan.askings]
-    assert begun == [first, f"resumed {first}", second]
+    assert begun == [first, f"resumed {first} on {world.url}", second]
 
 
 def test_the_command_says_what_it_found(world: World, tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
@@ -28,7 +26,8 @@ _ABOUT = (
     "Switch cards of the dossier off, or write another text for one, and ask again. The same is asked again with nothing changed "
     "as often, so that noise is not read as cause."
 )
-_WHO = {"judge": "the judge alone, on the briefs as they are", "debate": "the whole debate"}
+_WHO = {"judge": "the judge alone", "debate": "the whole debate"}
+_WHO_HELP = "The judge alone reads the advocates' briefs as they are stored; the whole debate has new ones."
 _NONE = "none"
 
 
@@ -95,8 +94,9 @@ def _show_asking(pair_id: str, unchanged: Run, changed: Run | None = None) -> No
         return
     found = loaders.again_report(pair_id, unchanged.id, None if changed is None else changed.id)
     _show_found(found)
-    for each, label in zip(made, ("Read the askings with nothing changed", "Read the askings with the change"), strict=False):
-        links.to_row(each, pair_id, label)
+    with st.container(horizontal=True):
+        for each, label in zip(made, ("Read the askings with nothing changed", "Read those with the change"), strict=False):
+            links.to_row(each, pair_id, label)
 
 
 def _show_found(found: AskedAgain) -> None:
@@ -109,7 +109,7 @@ def _show_found(found: AskedAgain) -> None:
     title = f"{found.pair_id} asked again"
     show_figure(figure.figure(table), table, "asked-again", title, f"{who_sentence(found)} Band: the range with nothing changed.")
     if found.changed is not None:
-        st.caption(as_text(" ".join((*filter(None, map(power_sentence, found.answers)), LIMITS))))
+        st.caption(as_text(f"{power_sentence(found)} {LIMITS}".strip()))
 
 
 def _table(found: AskedAgain) -> pd.DataFrame:
@@ -136,15 +136,15 @@ def _show_form(run: Run, pair_id: str) -> None:
         st.markdown(as_text(cost_sentence(plan.cost, plan.left, 1)))
         return
     ask_again.start_apart(loaders.workspace(), plan)
+    st.session_state.pop("id-asked", None)  # so that the choice is read from the address again
     links.set_parameter("asked", plan.askings[-1].spec.key)
-    st.session_state["id-asked"] = plan.askings[-1].spec.key
-    confirm(f"{plan.left:,} run{'s' * (plan.left != 1)} of one row started; they are listed on Launch.")
+    confirm(f"{plan.left:,} run{'s' * (plan.left != 1)} of one row started, listed on Launch.")
     st.rerun()
 
 
 def _show_choices(run: Run, pair: Pair, items: list[Evidence]) -> AgainRequest:
     names = [card_name(item.tool, item.key) for item in items]
-    titles = {name: as_text(describe.card_title(_fields(item))) for name, item in zip(names, items, strict=True)}
+    titles = {name: as_text(_card_title(item)) for name, item in zip(names, items, strict=True)}
     with_text = {name: title for (name, title), item in zip(titles.items(), items, strict=True) if text_of(item, pair)}
     without = choose_several(st.pills, "again_without", "Cards to switch off", with_text, selection_mode="multi", wrap=True)
     others = {_NONE: _NONE, **{name: title for name, title in titles.items() if name not in without}}
@@ -156,11 +156,12 @@ def _show_choices(run: Run, pair: Pair, items: list[Evidence]) -> AgainRequest:
         texts = {card: text}
     one, two, three = st.columns([0.45, 0.2, 0.35], vertical_alignment="bottom")
     with one:
-        who = choose_one(st.selectbox, "again_ask", "Who is asked", _WHO, "judge")
+        who = choose_one(st.selectbox, "again_ask", "Who is asked", _WHO, "judge", help=_WHO_HELP)
     repeats = two.number_input("How often", 1, MOST_REPEATS, REPEATS, **bind("again_repeats"))
     endpoint = three.text_input("Model server", placeholder="that of the settings", key="endpoint-again") or None
     return AgainRequest(run.id, pair.pair_id, tuple(without), texts, who != "debate", int(repeats), endpoint)
 
 
-def _fields(item: Evidence) -> dict[str, Any]:
-    return {"tool": item.tool, "key": item.key}
+def _card_title(item: Evidence) -> str:
+    """The title of a card without the label view, which is the same for all."""
+    return describe.card_title({"tool": item.tool, "key": item.key.partition(" @ ")[0]})

@@ -24,13 +24,13 @@ def show_judge(run: Run) -> None:
     except StateError as error:
         st.markdown(as_text(error))
         return
-    show_seeds(found.seeds, run.name, askings_sentence(found))
+    show_seeds(found.seeds, "judge", f"What seeds are worth for {run.name}", askings_sentence(found))
 
 
-def show_seeds(noise: SeedNoise, name: str, caption: str) -> None:
+def show_seeds(noise: SeedNoise, name: str, title: str, caption: str) -> None:
     """Show what askings of the same rows say: sentences, the figure of what seeds are worth, and its table.
 
-    name: of the run; caption: the rows, and how often they were asked.
+    name, title: as in `show_figure`; caption: the rows, and how often they were asked.
     """
     st.markdown(as_text(" ".join(judge_sentences(noise))))
     rows = pd.DataFrame(seed_table(noise))
@@ -38,10 +38,12 @@ def show_seeds(noise: SeedNoise, name: str, caption: str) -> None:
     if not math.isnan(mean.share):
         table = pd.DataFrame({"seeds": rows["seeds"], "se": rows["SE of mean"]})
         chart = seed_worth.figure(table, mean.se(math.inf), mean.enough)
-        show_figure(chart, table, "seeds", f"What seeds are worth for {name}", caption)
+        show_figure(chart, table, name, title, caption)
     else:
         st.caption(as_text(caption))
     number = st.column_config.NumberColumn
     columns = {f"SE of {metric}": number(format="%.4f") for metric in METRICS}
     averaged = number(format="%.3f", help="AUROC of answers that are averaged over so many askings, over all choices of these.")
-    tables.show_table(rows, "seeds", {**columns, AVERAGED: averaged, "tokens": number(format="localized")})
+    if noise.tokens is not None:
+        rows["tokens"] = rows["tokens"].round()
+    tables.show_table(rows, name, {**columns, AVERAGED: averaged, "tokens": number(format="localized")})

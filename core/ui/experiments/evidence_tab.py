@@ -76,7 +76,7 @@ def _show(context: PageContext, saved: SavedAttribution) -> None:
     st.markdown("**How sure is the judge?**")
     others = f" · beside {', '.join(found.seeds.others)}" if found.seeds.others else ""
     caption = f"{found.seeds.rows:,} rows of {found.spec.name}, asked {found.seeds.asks} times{others}"
-    show_seeds(found.seeds, found.spec.name, caption)
+    show_seeds(found.seeds, "seeds", f"What seeds are worth for {found.spec.name}", caption)
 
 
 def _show_tools(found: Attribution) -> None:
