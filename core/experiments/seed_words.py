@@ -26,7 +26,8 @@ def judge_sentences(noise: SeedNoise) -> list[str]:
             sentences.append(f"Standard deviation of {name}: {parts}.")
     mean = noise.scores["mean"]
     if math.isnan(mean.share):
-        return [*sentences, "What seeds are worth for the score is not known: these rows lack labels of both classes."]
+        unknown = "What seeds are worth for the score is not known: too few of these rows have labels of both classes."
+        return [*sentences, unknown, *_gain_sentences(noise)]
     sentences.append(f"More seeds could remove {mean.share:.0%} of the squared error of the mean score.")
     return [*sentences, _worth(mean), *_gain_sentences(noise)]
 
