@@ -115,12 +115,12 @@ def _not_among(name: str, items: Sequence[Evidence]) -> str:
 def choose_changes(
     items: Sequence[Evidence], pair: Pair, without: Sequence[str], texts: Mapping[str, str]
 ) -> tuple[CardChange, ...]:
-    """The changes that a person names. without, texts: by tool or card name.
+    """The changes that a person names. without, texts: by tool or card name; of a tool all cards with a text are left out.
 
     Raises InputError for an unknown card, for a text that several cards of a tool could take, and for a change that would
-    change nothing: of a card without a text, or to the text that it has.
+    change nothing: of cards without a text, or to the text that it has.
     """
-    left_out = {(item.tool, item.key): None for name in without for item in find_cards(items, name)}
+    left_out = {(item.tool, item.key): None for name in without for item in _cards_with_text(items, name, pair)}
     edited: dict[tuple[str, str], str] = {}
     for name, text in texts.items():
         cards = find_cards(items, name)
@@ -132,14 +132,15 @@ def choose_changes(
     if both is not None:
         raise InputError(f"card {card_name(*both)}: left out and edited, expected one of them")
     changes = [CardChange(*each, text) for each, text in {**left_out, **edited}.items()]
-    for change in changes:
-        _refuse_without_effect(change, items, pair)
+    said = {(item.tool, item.key): text_of(item, pair) for item in items}
+    same = next((change for change in changes if change.text == said[change.tool, change.key]), None)
+    if same is not None:
+        raise InputError(f"text of card {same.name}: is what the card says already, expected another")
     return read_changes(write_changes(changes))
 
 
-def _refuse_without_effect(change: CardChange, items: Sequence[Evidence], pair: Pair) -> None:
-    before = next(text_of(item, pair) for item in items if (item.tool, item.key) == (change.tool, change.key))
-    if not before and change.text is None:
-        raise InputError(f"card {change.name}: gave the agents no text, so leaving it out changes nothing")
-    if change.text == before:
-        raise InputError(f"text of card {change.name}: is what the card says already, expected another")
+def _cards_with_text(items: Sequence[Evidence], name: str, pair: Pair) -> list[Evidence]:
+    found = [item for item in find_cards(items, name) if text_of(item, pair)]
+    if not found:
+        raise InputError(f"card {name}: gave the agents no text, so leaving it out changes nothing")
+    return found
