@@ -24,7 +24,8 @@ def cost_sentence(cost: Expectation, runs: int, rows: int) -> str:
         parts.append("tokens and time unknown until this method has asked this model once")
     else:
         parts.append(f"about {cost.prompt_tokens:,.0f} + {cost.completion_tokens:,.0f} tokens")
-        parts.append(f"about {math.ceil(cost.seconds / _MINUTE_S):,} minutes")
+        minutes = math.ceil(cost.seconds / _MINUTE_S)
+        parts.append(f"about {minutes:,} minute{'s' * (minutes != 1)}")
     if cost.money is not None:
         parts.append(f"about {cost.money:,.2f} at the price in the settings")
     return f"{', '.join(parts)}. Answers that the cache has cost nothing."
