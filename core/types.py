@@ -46,6 +46,7 @@ class Flag(StrEnum):
     NO_KNOWLEDGE = "no_knowledge"  # no knowledge pack says anything of the perturbation or of the target gene
     INSUFFICIENT = "insufficient_evidence"  # a sample of SUMMER answers that the evidence is insufficient, which counts .5
     FEWER_SEEDS = "fewer_seeds"  # a mean over fewer seeds than asked: the answers under the others could not be read
+    DOSSIER_CHANGED = "dossier_changed"  # asked again with a dossier that a person changed: cards left out, or edited by hand
     UNREAD = "unread"  # of a reading: the answer about one of the row's texts could not be read, so that text has none
 
 
@@ -66,6 +67,7 @@ FLAG_NAMES: Mapping[str, str] = MappingProxyType(
         Flag.NO_KNOWLEDGE: "nothing known of a gene",
         Flag.INSUFFICIENT: "evidence called insufficient",
         Flag.FEWER_SEEDS: "fewer seeds",
+        Flag.DOSSIER_CHANGED: "dossier changed by hand",
         Flag.UNREAD: "a reading could not be read",
     }
 )
@@ -76,6 +78,7 @@ PREDICTED_EXPRESSION = "predicted_expression"  # the methods of runs made from p
 PREDICTED_EXPRESSION_RANKS = "predicted_expression_ranks"
 RANK_METHODS = ("fusion", "recovered", EXTERNAL_SCORE, PREDICTED_EXPRESSION_RANKS)
 READING_METHODS: tuple[str, ...] = ("judge_rubric",)  # they answer questions about the texts of another run, and predict nothing
+ASKED_AGAIN = "debate_again"  # the method of runs that ask about a row of a debate again, to see what moves its answers
 MADE_ELSEWHERE = (EXTERNAL_SCORE, PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS)  # nobody here knows what they learned
 STAND_INS = (Flag.UNCOVERED, Flag.NOT_PREDICTED)  # of rows whose probabilities are both base rates
 FALLBACKS = (Flag.DE_FALLBACK, Flag.DIR_FALLBACK, Flag.UNIFORM, Flag.UNCOVERED, Flag.UNCOVERED_DIR, Flag.NOT_PREDICTED)

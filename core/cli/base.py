@@ -24,9 +24,22 @@ app = typer.Typer(cls=LazyGroup, no_args_is_help=True, add_completion=False, pre
 
 # Commands that read runs: what a dead worker left is brought into the store before them.
 _READ_RUNS = (
-    *("attribute", "audit", "benchmark", "bundle", "check", "clusters", "compare", "controls", "decompose", "delete", "export"),
+    *(
+        "again",
+        "attribute",
+        "audit",
+        "benchmark",
+        "bundle",
+        "check",
+        "clusters",
+        "compare",
+        "controls",
+        "decompose",
+        "delete",
+        "export",
+    ),
     *("fuse", "label", "ledger", "neighbours", "note", "package", "plan", "rename", "report", "rubric", "run", "runs", "score"),
-    *("search", "set", "site"),
+    *("search", "seeds", "set", "site"),
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]

@@ -17,10 +17,20 @@ from core.llm.client import Client, ReplyCache
 from core.llm.endpoint import Endpoint
 from core.llm.messages import Reply
 from core.llm.server_pool import ServerPool
-from core.methods.base import Context, Method, ReadsTexts, RowText, TextsOfRun, method_named, packs_read
+from core.methods.base import (
+    AsksAgain,
+    Context,
+    EarlierRow,
+    Method,
+    ReadsTexts,
+    RowText,
+    TextsOfRun,
+    method_named,
+    packs_read,
+)
 from core.methods.fusion_components import ComponentLoader
-from core.store import Store, evidence, pairs, rubrics, runs, spaces
-from core.types import TRAIN, Label, Pair
+from core.store import Store, evidence, pairs, predictions, rubrics, runs, spaces, traces
+from core.types import TRAIN, Evidence, Label, Pair, TraceEvent
 
 INGEST_EVERY_S = 2.0
 
@@ -118,12 +128,13 @@ def build_context(
         _refuse_changed("gene spaces", {name: spaces.find(db, name).sha256 for name in spec.sources}, spec.sources)
     known = load_pairs(dependencies.store, spec.dataset)
     rows = find_rows(known, spec)
+    viewed = _rows_of_parent(dependencies.store, known, spec) if isinstance(method, AsksAgain) else rows
     if web is not None:
         web.expect((row.pert for row in rows), (row.gene for row in rows))
     return Context(
         pairs=tuple(_without_label(row) for row in rows),
         options=dict(spec.options),
-        view_of=_view_of_none if isinstance(method, ReadsTexts) else _view_of(known, rows, spec),
+        view_of=_view_of_none if isinstance(method, ReadsTexts) else _view_of(known, viewed, spec),
         packs=packs,
         client=client,
         model=spec.model,
@@ -133,6 +144,7 @@ def build_context(
         web=web,
         prompts=dependencies.read_prompts(spec.prompt_file) if spec.prompt_file else {},
         texts=load_texts(dependencies.store, spec, method) if isinstance(method, ReadsTexts) else None,
+        earlier=load_earlier(dependencies.store, spec, method) if isinstance(method, AsksAgain) else {},
     )
 
 
@@ -156,6 +168,26 @@ def load_texts(store: Store, spec: RunSpec, method: ReadsTexts) -> TextsOfRun:
     return TextsOfRun(found, {row: seen[row] for row in spec.rows if row in seen})
 
 
+def load_earlier(store: Store, spec: RunSpec, method: AsksAgain) -> dict[str, EarlierRow]:
+    """Returns what the run that is asked again holds of each of these rows. Raises NotFound if it, or a row of it, is gone."""
+    found = {}
+    with store.read() as db:
+        run = runs.find(db, method.parent(spec.options)).id
+        for row in spec.rows:
+            runs.refuse_unknown_row(db, run, row)
+            seen = (Evidence(**item) for item in evidence.of_row(db, run, row))
+            events = ({name: event[name] for name in TraceEvent._fields} for event in traces.of_row(db, run, row))
+            found[row] = EarlierRow(tuple(seen), tuple(TraceEvent(**event) for event in events))
+    return found
+
+
+def _rows_of_parent(store: Store, known: Mapping[str, Pair], spec: RunSpec) -> tuple[Pair, ...]:
+    """Returns the rows that the parent was made on: its label view depends on them, and is that of a run that asks it again."""
+    with store.read() as db:
+        ids = predictions.all_ids(db, spec.parents[0])
+    return tuple(pair for key, pair in known.items() if key in ids)
+
+
 def _view_of_none(_: Pair) -> LabelView:
     return LabelView(())
 
@@ -167,7 +199,7 @@ def _without_label(row: Pair) -> Pair:
 def _view_of(known: Mapping[str, Pair], rows: tuple[Pair, ...], spec: RunSpec) -> Callable[[Pair], LabelView]:
     if spec.view.kind == "folds":
         # Unlabelled rows that the run does not predict are left out, so that the cells are those of a kNN under folds.
-        predicted = set(spec.rows)
+        predicted = {pair.pair_id for pair in rows}
         rows_of_folds = [pair for key, pair in known.items() if (pair.label and pair.split == TRAIN) or key in predicted]
         return fold_views(rows_of_folds, spec.view.k, spec.view.seed).view_of
     view = all_training(known.values()) if spec.view.kind == "all" else blinded_view(known.values(), rows)

@@ -8,8 +8,9 @@ from typing import Any
 from core.engine.dependencies import load_pairs
 from core.engine.request import RunRequest, choose_rows
 from core.engine.spec import LabelViewSpec, RunSpec, ViewKind, dataset_sha256, sha256_of
-from core.errors import InputError
+from core.errors import InputError, StateError
 from core.methods.base import (
+    AsksAgain,
     DerivedMethod,
     Method,
     ReadsTexts,
@@ -19,7 +20,8 @@ from core.methods.base import (
     split_names,
 )
 from core.methods.fusion_components import ComponentLoader
-from core.store import Store, rubrics, runs, spaces
+from core.store import Store, predictions, rubrics, runs, spaces
+from core.store.runs import Run
 from core.types import TRAIN, Pair
 
 
@@ -36,11 +38,10 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
         options.pop("prompts", None)  # without a file, runs keep the ids that they had before there were files
     refuse_missing_sources(method.options, options)
     known = list(load_pairs(store, components.dataset_id).values())
-    prompts = method.prompts(options)
+    prompts = "" if isinstance(method, AsksAgain) else method.prompts(options)
     model = {"model": request.model or "", "seed": request.seed, "repeat": request.repeat}
     if isinstance(method, DerivedMethod):
-        given = {"labels": (request.labels, "auto"), "seed": (request.seed, 0), "repeat": (request.repeat, 0)}
-        _refuse_options_without_effect(method, **given)
+        _refuse_options_without_effect(method, **_of_a_model(request))
         options = method.complete(options, components)
         rows = _rows_of_derived(request, method, components, known, options)
         particulars: dict[str, Any] = {"parents": method.parents(options)}
@@ -49,6 +50,13 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
         parent, rows = _rows_with_texts(store, request, method, known, options)
         options = {**options, "run": parent}
         particulars = {"parents": (parent,), **model}
+    elif isinstance(method, AsksAgain):
+        _refuse_options_without_effect(method, **_of_a_model(request))
+        earlier, rows = _rows_asked_before(store, request, method, known, options)
+        of_parent = {"seed": int(earlier.spec.get("seed", 0)), "repeat": int(earlier.spec.get("repeat", 0))}
+        options = method.complete(options, earlier.id, earlier.spec["options"], of_parent["seed"])
+        prompts, view = method.prompts(options), LabelViewSpec(**earlier.spec["view"])
+        particulars = {"parents": (earlier.id,), "model": earlier.model or "", "view": view, **of_parent}
     else:
         rows = choose_rows(known, request.rows or default_rows(known))
         view = _label_view(request.labels, known, rows)
@@ -67,10 +75,16 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
     )
 
 
+def _of_a_model(request: RunRequest) -> dict[str, tuple[object, object]]:
+    """Returns what a request says of a model's calls and of labels: name → (value, default)."""
+    return {"labels": (request.labels, "auto"), "seed": (request.seed, 0), "repeat": (request.repeat, 0)}
+
+
 def _refuse_options_without_effect(method: Method, **given: tuple[object, object]) -> None:
     """Raises InputError for an option, name → (value, default), that has no effect on a method and is not at its default.
 
-    A derived method calls no model and has its own protocol for labels; one that reads texts sees no labels.
+    A derived method calls no model and has its own protocol for labels; one that reads texts sees no labels; one that asks again
+    asks as its parent did.
     """
     for name, (value, default) in given.items():
         if value != default:
@@ -101,6 +115,24 @@ def _rows_with_texts(
     if not having:
         raise InputError(f"rubric {rubric.name}: run {run.name} has no {rubric.unit} that it asks about, expected one at least")
     return run.id, choose_rows([pair for pair in known if pair.pair_id in having], request.rows)
+
+
+def _rows_asked_before(
+    store: Store, request: RunRequest, method: AsksAgain, known: Sequence[Pair], options: Mapping[str, Any]
+) -> tuple[Run, tuple[str, ...]]:
+    """Returns the run that is asked again, and the ids of the chosen ones of its rows, by default of all.
+
+    Raises StateError for a run that was not made here by the method that is asked again.
+    """
+    with store.read() as db:
+        run = runs.find_predicting(db, method.parent(options))
+        answered = set(predictions.frame(db, run.id)["pair_id"])
+    if run.method != method.asks_again or not isinstance(run.spec.get("options"), Mapping):
+        raise StateError(
+            f"run {run.name} ({run.method}, {run.origin}): cannot be asked again; expected a {method.asks_again} that was made "
+            "here, whose settings are known"
+        )
+    return run, choose_rows([pair for pair in known if pair.pair_id in answered], request.rows)
 
 
 def default_rows(known: Sequence[Pair]) -> str:

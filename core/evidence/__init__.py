@@ -4,6 +4,7 @@ tools/            one file per tool, each with a `TOOL`
 tool              what a tool is, and how its answers become Evidence
 registry          finds the tools; gathers the answers about a pair
 render            the one place where evidence becomes prompt text
+changed_cards     a dossier with cards left out or edited by hand
 describe          the same as people read it
 label_view        the labelled rows that a tool may see
 packs             tables by gene symbol, and knowledge packs as such tables

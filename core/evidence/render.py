@@ -14,6 +14,7 @@ from core.types import Evidence, Pair
 MAX_CHARACTERS = 1_000  # of one answer
 MAX_SYMBOLS = 20  # in a list of symbols; the rest are counted
 MAX_PHRASES = 10  # in a list of pathways, or of partners with counts; the rest are counted
+EDITED = "edited"  # in the body of a card that was edited by hand: its whole line
 
 Body = Mapping[str, Any]
 Symbols = Collection[str]
@@ -41,7 +42,10 @@ def dossier(items: Iterable[Evidence], pair: Pair, limit: int = MAX_CHARACTERS) 
 
 
 def render(item: Evidence, first: Symbols = (), limit: int = MAX_CHARACTERS) -> Rendered:
-    """One answer as one line of at most `limit` characters. first: symbols that come first in every list."""
+    """One answer as one line of at most `limit` characters, as it is if it was edited by hand. first: symbols that come first in
+    every list."""
+    if EDITED in item.body:
+        return Rendered(str(item.body[EDITED]), "")
     title = f"{item.tool.replace('_', ' ')}, {_subject(item)}"
     if item.status in ("error", "offline"):
         return Rendered("", f"{title}: {item.status}, so this tool gave no evidence either way")

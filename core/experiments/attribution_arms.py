@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 from core.engine.spec import KEY_DIGITS, sha256_of
 from core.errors import InputError, StateError
 from core.methods.base import split_names
-from core.methods.prompts import read_seeds
+from core.methods.prompts import SEED_STEP, read_seeds
 from core.store.runs import Run
 
 EVERY_TOOL = ""  # of an arm that leaves nothing out
 FIRST = 0  # the repeat under the run's own seeds
 MOST_REPEATS = 20
-SEED_STEP = 1_000  # between the seeds of two repeats
 
 
 class ArmKey(NamedTuple):

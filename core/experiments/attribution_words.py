@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 from typing import Any
 
 from core.engine.request import Expectation
 from core.experiments.attribution import Attribution, Movement, ToolEffect
-from core.experiments.seed_noise import ENOUGH, METRICS, SEEDS, ScoreNoise, SeedNoise
+from core.experiments.seed_words import judge_sentences, seeds_json
 from core.scoring import json_shapes
 from core.scoring.sentences import interval_text
 from core.texts import number_text
@@ -25,7 +24,8 @@ def cost_sentence(cost: Expectation, runs: int, rows: int) -> str:
         parts.append("tokens and time unknown until this method has asked this model once")
     else:
         parts.append(f"about {cost.prompt_tokens:,.0f} + {cost.completion_tokens:,.0f} tokens")
-        parts.append(f"about {math.ceil(cost.seconds / _MINUTE_S):,} minutes")
+        minutes = math.ceil(cost.seconds / _MINUTE_S)
+        parts.append(f"about {minutes:,} minute{'s' * (minutes != 1)}")
     if cost.money is not None:
         parts.append(f"about {cost.money:,.2f} at the price in the settings")
     return f"{', '.join(parts)}. Answers that the cache has cost nothing."
@@ -61,30 +61,6 @@ def method_sentence(found: Attribution) -> str:
     )
 
 
-def judge_sentences(noise: SeedNoise) -> list[str]:
-    """How answers vary, and how many seeds are worth their tokens."""
-    sentences = []
-    for name, each in noise.answers.items():
-        if not math.isnan(each.within_rows):
-            sds = [("asking again", each.within_rows), ("between rows", each.between_rows)]
-            sds += [] if math.isnan(each.between_methods) else [("between methods", each.between_methods)]
-            parts = ", ".join(f"{what} {number_text(math.sqrt(variance))}" for what, variance in sds)
-            sentences.append(f"Standard deviation of {name}: {parts}.")
-    mean = noise.scores["mean"]
-    if math.isnan(mean.share):
-        return [*sentences, "What seeds are worth for the score is not known: these rows lack labels of both classes."]
-    sentences.append(f"More seeds could remove {mean.share:.0%} of the squared error of the mean score.")
-    return [*sentences, _worth(mean)]
-
-
-def _worth(mean: ScoreNoise) -> str:
-    if mean.enough is None:
-        return f"Even {SEEDS[-1]} seeds leave a standard error more than {ENOUGH - 1:.0%} above that of any number of seeds."
-    if mean.enough == 1:
-        return f"One seed is enough: its standard error is within {ENOUGH - 1:.0%} of that of any number of seeds."
-    return f"{mean.enough} seeds are worth their tokens: with more, the standard error falls by {ENOUGH - 1:.0%} at most."
-
-
 def attribution_lines(found: Attribution) -> list[str]:
     """The whole report as lines."""
     ordered = sorted(found.tools, key=lambda each: -each.movement.both.value)
@@ -108,7 +84,7 @@ def attribution_json(found: Attribution) -> dict[str, Any]:
         "repeats": spec.repeats,
         "tools": [_tool(each, found) for each in found.tools],
         "noise_floor": _movement(found.floor),
-        "judge": _judge(found.seeds),
+        "judge": seeds_json(found.seeds),
         "runs": [{"without": arm.tool or None, "repeat": arm.repeat, "run": run} for arm, run in found.runs.items()],
         "tokens": found.tokens,
     }
@@ -134,32 +110,3 @@ def _movement(found: Movement) -> dict[str, Any]:
         "mean_abs_p_de": json_shapes.shape_shown(found.de),
         "mean_abs_p_up": json_shapes.shape_shown(found.up),
     }
-
-
-def _judge(noise: SeedNoise) -> dict[str, Any]:
-    return {
-        "rows": noise.rows,
-        "asks": noise.asks,
-        "methods": list(noise.others),
-        "answers": {name: asdict(each) for name, each in noise.answers.items()},
-        "scores": {
-            name.lower(): {
-                "share_of_seeds": each.share,
-                "seeds": [{"seeds": k, "se": each.se(k), "tokens": _tokens(noise, k)} for k in SEEDS],
-                "enough": each.enough,
-            }
-            for name, each in noise.scores.items()
-        },
-    }
-
-
-def _tokens(noise: SeedNoise, seeds: int) -> float | None:
-    return None if noise.tokens is None else noise.tokens * seeds
-
-
-def seed_table(noise: SeedNoise) -> list[dict[str, Any]]:
-    """How many seeds bring what: a line each, with the standard error of DE, DIR and their mean, and the tokens."""
-    return [
-        {"seeds": k, **{f"SE of {name}": noise.scores[name].se(k) for name in METRICS}, "tokens": _tokens(noise, k)}
-        for k in SEEDS
-    ]

@@ -3,7 +3,8 @@
 The variance of one answer is that between seeds of one row (within rows), between the rows' mean answers, and between the mean
 answers of methods about one row, each without what the ones before it leave in those means. A part below 0 is 0. A score's
 squared error is the variance of its interval, which is that of one asking; the variance of the score between seeds is the part
-of it that k seeds, averaged, divide by k.
+of it that k seeds, averaged, divide by k. What averaging the answers themselves brings is the score of their mean over every
+choice of k askings, averaged over the choices.
 """
 
 from __future__ import annotations
@@ -11,16 +12,20 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import comb
 
 import numpy as np
 
 from core.experiments.benchmark_report import ArmLoader
+from core.experiments.paired_replicates import PairedReplicates, compare_replicates
 from core.methods.base import WithoutModel, methods
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Floats
+from core.stats.comparison import Comparison
 from core.stats.official_score import point_values, score_of_rows
-from core.stats.scores_and_labels import outcome_of
+from core.stats.scores_and_labels import outcome_of, scores_from_probabilities
 from core.store import runs as stored_runs
 from core.store.runs import Run
 from core.transfer.cuts import variances_between
@@ -31,6 +36,8 @@ ENOUGH = 1.05  # of the standard error that no number of seeds gets below
 METRICS = ("DE", "DIR", "mean")
 QUESTIONS = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de"}
 _MOST_GROUPS = 12
+_MOST_CHOICES = 30  # of k askings, of which the score of the mean answers is taken
+_CHOICE_SEED = 0
 _OF_A_SEED = ("seed", "repeat", "rows", "rows_sha256", "parents")  # of a specification: what two askings may differ in
 
 
@@ -68,7 +75,9 @@ class ScoreNoise:
 @dataclass(frozen=True, slots=True, eq=False)
 class SeedNoise:
     """What asking again shows. asks: how often every row was asked. answers: P(DE) and P(up | DE) → their variance by source.
-    scores: DE, DIR, mean → noise. tokens: of one asking of all rows, None if unknown. others: the methods beside this one."""
+    scores: DE, DIR, mean → noise. tokens: of one asking of all rows, None if unknown. others: the methods beside this one.
+    averaged: of k from 1 → DE, DIR, mean of the mean answers of k askings. gain: the scores of the mean answers of all askings
+    less those of one asking; None with one."""
 
     rows: int
     asks: int
@@ -76,6 +85,14 @@ class SeedNoise:
     scores: Mapping[str, ScoreNoise]
     tokens: float | None
     others: tuple[str, ...]
+    averaged: Mapping[int, Mapping[str, float]]
+    gain: Comparison | None
+
+    @property
+    def tokens_per_point(self) -> float:
+        """What a point (0.01) of the mean score costs by averaging all askings instead of one; NaN if it gains none."""
+        points = math.nan if self.gain is None else 100 * self.gain.mean.change.value
+        return (self.asks - 1) * self.tokens / points if self.tokens is not None and points > 0 else math.nan
 
 
 def describe_seeds(asks: Sequence[RunRows], others: Sequence[Sequence[RunRows]] = ()) -> SeedNoise:
@@ -88,7 +105,8 @@ def describe_seeds(asks: Sequence[RunRows], others: Sequence[Sequence[RunRows]] 
     counts = [rows.run.tokens for rows in asks]
     tokens = None if any(count is None for count in counts) else sum(count or 0 for count in counts) / len(counts)
     names = tuple(group[0].run.name for group in others)
-    return SeedNoise(len(asks[0]), len(asks), answers, score_noise(asks), tokens, names)
+    gain = _gain(asks) if len(asks) > 1 else None
+    return SeedNoise(len(asks[0]), len(asks), answers, score_noise(asks), tokens, names, averaged_scores(asks), gain)
 
 
 def _values(rows: RunRows, column: str) -> Floats:
@@ -125,6 +143,41 @@ def score_noise(asks: Sequence[RunRows]) -> dict[str, ScoreNoise]:
     found = [score_of_rows(rows.arrays).parts for rows in asks]
     variances = [float(np.mean([parts[name].shown.se ** 2 for parts in found])) for name in METRICS]
     return {name: ScoreNoise(each, float(part)) for name, each, part in zip(METRICS, variances, of_seeds, strict=True)}
+
+
+def averaged_scores(asks: Sequence[RunRows]) -> dict[int, dict[str, float]]:
+    """k → DE, DIR and mean of the mean answers of k askings, averaged over the choices of k; asks: on the same rows.
+
+    Of more than 30 choices 30 random ones are taken.
+    """
+    outcome, rng = outcome_of(asks[0].labels), np.random.default_rng(_CHOICE_SEED)
+    found = {}
+    for k in range(1, len(asks) + 1):
+        means = [average_answers([asks[i] for i in chosen]) for chosen in _choices(len(asks), k, rng)]
+        de, up = np.mean([point_values(outcome, rows.scores, rows.cells) for rows in means], axis=0)
+        found[k] = dict(zip(METRICS, map(float, (de, up, (de + up) / 2)), strict=True))
+    return found
+
+
+def _choices(n: int, k: int, rng: np.random.Generator) -> list[Sequence[int]]:
+    """The choices of k of n; random ones where there are more than _MOST_CHOICES."""
+    if comb(n, k) <= _MOST_CHOICES:
+        return list(combinations(range(n), k))
+    return [rng.choice(n, k, replace=False).tolist() for _ in range(_MOST_CHOICES)]
+
+
+def average_answers(asks: Sequence[RunRows]) -> RunRows:
+    """The rows of several askings as one, whose answers are the means; one asking is itself."""
+    if len(asks) == 1:
+        return asks[0]
+    means = {column: np.mean([_values(rows, column) for rows in asks], axis=0) for column in QUESTIONS.values()}
+    return replace(asks[0], frame=asks[0].frame.assign(**means), scores=scores_from_probabilities(*means.values()))
+
+
+def _gain(asks: Sequence[RunRows]) -> Comparison:
+    together = average_answers(asks)
+    replicates = tuple((0, i) for i in range(len(asks)))
+    return compare_replicates(PairedReplicates(replicates, tuple(asks), (together,) * len(asks), 0, 0)).comparison
 
 
 def other_methods(loader: ArmLoader, rows: Sequence[str], left_out: Collection[str]) -> list[list[RunRows]]:

@@ -2,6 +2,7 @@
 
 base             what a method is, and the list of methods
 debate           EFFECT against NULL and UP against DOWN, each before a judge (debate_texts: its messages)
+debate_again     a row of a debate asked again, with the dossier as it was or changed
 prompt_only      one prompt for each row, letters or log-probabilities, several seeds
 local_model      Track C: one prompt for each row, of several answers the mean or the best
 react            one agent with tools          coordinator    an agent that asks two others (agents: what both share)

@@ -17,7 +17,7 @@ from core.evidence.packs import PackName, Packs
 from core.options import Option as Option
 from core.options import is_sha256 as is_sha256
 from core.options import read_options as read_options
-from core.types import Call, Evidence, Pair, RowResult
+from core.types import Call, Evidence, Pair, RowResult, TraceEvent
 
 if TYPE_CHECKING:
     from core.audit.rubric import Rubric
@@ -45,6 +45,14 @@ class TextsOfRun:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class EarlierRow:
+    """What an earlier run holds of a row: the evidence that its agents saw, and its trace, both in order."""
+
+    evidence: tuple[Evidence, ...]
+    events: tuple[TraceEvent, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Context:
     """What a method may use for the rows of one run; labels are reached through `view_of` only.
 
@@ -52,6 +60,7 @@ class Context:
     may be seen for a row. client: None if the method needs no model. components: loads the runs and gene spaces that a
     `DerivedMethod` computes its rows from. web: public sources of evidence, None if only packs are read. prompts: id → prompt,
     of the file that the option `prompts` names. texts: what a `ReadsTexts` reads, which sees no labels; None for other methods.
+    earlier: pair id → what its run holds of the row, for an `AsksAgain`; empty for other methods.
     """
 
     pairs: tuple[Pair, ...]
@@ -66,6 +75,7 @@ class Context:
     web: SourceClient | None = None
     prompts: Mapping[str, str] = field(default_factory=dict)
     texts: TextsOfRun | None = None
+    earlier: Mapping[str, EarlierRow] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
 
 
@@ -138,6 +148,27 @@ class ReadsTexts(Protocol):
 
     def rubric(self, options: Mapping[str, Any]) -> Rubric:
         """Returns the rubric that is answered. Raises InputError if the options hold none."""
+        ...
+
+
+@runtime_checkable
+class AsksAgain(Protocol):
+    """A method that asks about rows of another run again, the parent of its runs, with what their agents saw; it calls no tool.
+
+    Its runs have the parent's label view, model, seed and repeat.
+    """
+
+    asks_again: str  # the method of its parents
+
+    def parent(self, options: Mapping[str, Any]) -> str:
+        """Returns the name or id of the run that is asked again."""
+        ...
+
+    def complete(self, options: Mapping[str, Any], parent: str, asked: Mapping[str, Any], seed: int) -> dict[str, Any]:
+        """Returns the options as a specification holds them: its own, with those of the parent, an id, beside them.
+
+        asked: the parent's options; seed: of the parent.
+        """
         ...
 
 

@@ -31,9 +31,9 @@ from core.methods.conversation import (
     read_probability,
     system_tokens,
 )
-from core.methods.debate_texts import JUDGES, SIDES, DebateCase, Stage
+from core.methods.debate_texts import JUDGES, SIDES, DebateCase, Speech, Speeches, Stage
 from core.methods.prompts import CONTEXT, EFFORTS, LITERATURE, SHOTS, SOURCES, TOOLS, examples, read_seeds, tools_of
-from core.types import Flag, Pair, Prediction, RowResult, TraceEvent
+from core.types import Evidence, Flag, Pair, Prediction, RowResult, TraceEvent
 
 SEEDS_BETWEEN_VERDICTS = 1_000_003  # so that no verdict is asked under the seed of another debate
 _FALLBACK: Mapping[Stage, Flag] = {"de": Flag.DE_FALLBACK, "dir": Flag.DIR_FALLBACK}
@@ -90,19 +90,9 @@ class Debate(ConversationMethod):
         shown = examples(pair, view, options["shots"], context.seed)
         case = DebateCase(pair.pert, pair.gene, dossier(evidence, pair).text, shown, options)
         seeds = read_seeds(options["seeds"], context.seed)
-        debates = await gather_all(*(_hold_debate(conversation, stage, case, seed) for stage in SIDES for seed in seeds))
-        p_de, de_events, de_flags = _combine_seeds("de", debates[: len(seeds)], lambda: base_rates(view, pair)[0])
-        p_up, dir_events, dir_flags = _combine_seeds("dir", debates[len(seeds) :], lambda: base_rates(view, pair)[1])
-        collapse = (Flag.ROLE_COLLAPSE,) if any(debate.collapsed for debate in debates) else ()
-        up = p_de * p_up
-        prediction = Prediction(
-            *(pair.pair_id, up, p_de - up, p_de, p_up, "trace"),
-            flags=(*collapse, *dict.fromkeys((*de_flags, *dir_flags))),
-            tokens=conversation.tokens,
-            prompt_tokens=(await system_tokens(context, lambda: texts.system_prompts(case.options))).tokens,
-            tool_calls=len(evidence),
-        )
-        return RowResult(prediction, (*de_events, *dir_events), evidence, conversation.calls)
+        debates = await gather_all(*(hold_debate(conversation, stage, case, seed) for stage in SIDES for seed in seeds))
+        of_stage = {stage: debates[i * len(seeds) :][: len(seeds)] for i, stage in enumerate(SIDES)}
+        return await result_of_debates(conversation, pair, context, evidence, of_stage)
 
 
 METHOD: RowMethod = Debate()
@@ -119,7 +109,7 @@ def _judge_repeats(options: Mapping[str, Any]) -> int:
     return repeats
 
 
-class _DebateResult(NamedTuple):
+class DebateResult(NamedTuple):
     """One debate under one seed.
 
     ps: the probability of each verdict, None where it could not be read. collapsed: whether a brief did not argue for its side.
@@ -130,7 +120,7 @@ class _DebateResult(NamedTuple):
     collapsed: bool
 
 
-class _StageResult(NamedTuple):
+class StageResult(NamedTuple):
     """The probability of a stage over all its verdicts, its events, and its flag if one of them could not be read."""
 
     p: float
@@ -138,7 +128,7 @@ class _StageResult(NamedTuple):
     flags: tuple[Flag, ...] = ()
 
 
-def _combine_seeds(stage: Stage, debates: list[_DebateResult], rate: Callable[[], float]) -> _StageResult:
+def combine_debates(stage: Stage, debates: list[DebateResult], rate: Callable[[], float]) -> StageResult:
     """Returns the mean probability over the verdicts that could be read; without any, the base rate, marked as a fallback.
 
     A mean over fewer verdicts than asked is flagged.
@@ -149,21 +139,44 @@ def _combine_seeds(stage: Stage, debates: list[_DebateResult], rate: Callable[[]
     if not read:
         last, p = events[-1], rate()
         marked = last._replace(meta={**last.meta, "p": p, "fallback": True})
-        return _StageResult(p, [*events[:-1], marked], (_FALLBACK[stage],))
+        return StageResult(p, [*events[:-1], marked], (_FALLBACK[stage],))
     p = sum(read) / len(read)
     if len(asked) > 1:
         of = {} if len(asked) == len(debates) else {"of": "verdicts"}
         text = f"Mean over {len(read)} of {len(asked)} {of.get('of', 'seeds')}: {p:.6f}."
         counts = {"read": len(read), "asked": len(asked), **of}
         events.append(TraceEvent(stage, "JUDGE", "verdict", text, 0, meta={"p": p, "fallback": False, **counts}))
-    return _StageResult(p, events, (Flag.FEWER_SEEDS,) if len(read) < len(asked) else ())
+    return StageResult(p, events, (Flag.FEWER_SEEDS,) if len(read) < len(asked) else ())
 
 
-async def _hold_debate(conversation: RowConversation, stage: Stage, case: DebateCase, seed: int) -> _DebateResult:
+async def result_of_debates(
+    conversation: RowConversation,
+    pair: Pair,
+    context: Context,
+    evidence: tuple[Evidence, ...],
+    debates: Mapping[Stage, list[DebateResult]],
+) -> RowResult:
+    """Returns the row that the debates of both stages give: for each the mean over all of its verdicts."""
+    view = context.view_of(pair)
+    p_de, de_events, de_flags = combine_debates("de", debates["de"], lambda: base_rates(view, pair)[0])
+    p_up, dir_events, dir_flags = combine_debates("dir", debates["dir"], lambda: base_rates(view, pair)[1])
+    collapse = (Flag.ROLE_COLLAPSE,) if any(debate.collapsed for stage in SIDES for debate in debates[stage]) else ()
+    up = p_de * p_up
+    prediction = Prediction(
+        *(pair.pair_id, up, p_de - up, p_de, p_up, "trace"),
+        flags=(*collapse, *dict.fromkeys((*de_flags, *dir_flags))),
+        tokens=conversation.tokens,
+        prompt_tokens=(await system_tokens(context, lambda: texts.system_prompts(context.options))).tokens,
+        tool_calls=len(evidence),
+    )
+    return RowResult(prediction, (*de_events, *dir_events), evidence, conversation.calls)
+
+
+async def hold_debate(conversation: RowConversation, stage: Stage, case: DebateCase, seed: int) -> DebateResult:
     """Asks for both briefs concurrently, then for both rebuttals concurrently, then for all verdicts on them concurrently."""
     rounds, sides = case.options["rounds"], SIDES[stage]
     events: list[TraceEvent] = []
-    speeches: list[tuple[str, str]] = []
+    speeches: list[Speech] = []
     collapsed = False
     if rounds:
         briefs = await gather_all(*(_ask_brief(conversation, stage, side, case, seed) for side in sides))
@@ -174,11 +187,18 @@ async def _hold_debate(conversation: RowConversation, stage: Stage, case: Debate
         briefs_by_side = dict(speeches)
         replies = await gather_all(*(_ask_rebuttal(conversation, stage, side, case, seed, briefs_by_side) for side in sides))
         events += replies
-        speeches += [(f"{side} in reply", reply.content) for side, reply in zip(sides, replies, strict=True)]
+        speeches += [(texts.in_reply(side), reply.content) for side, reply in zip(sides, replies, strict=True)]
+    judged = await judge_debate(conversation, stage, case, seed, speeches)
+    return DebateResult(judged.ps, (*events, *judged.events), collapsed)
+
+
+async def judge_debate(
+    conversation: RowConversation, stage: Stage, case: DebateCase, seed: int, speeches: Speeches
+) -> DebateResult:
+    """Asks for all verdicts on what was said, concurrently."""
     repeats = range(_judge_repeats(case.options))
     verdicts = await gather_all(*(_ask_verdict(conversation, stage, case, (seed, repeat), speeches) for repeat in repeats))
-    events += [one for _, of_verdict in verdicts for one in of_verdict]
-    return _DebateResult(tuple(p for p, _ in verdicts), tuple(events), collapsed)
+    return DebateResult(tuple(p for p, _ in verdicts), tuple(one for _, events in verdicts for one in events), collapsed=False)
 
 
 class _Brief(NamedTuple):
@@ -217,7 +237,7 @@ def _advocate_call(stage: Stage, side: str, case: DebateCase, seed: int) -> Call
 
 
 async def _ask_verdict(
-    conversation: RowConversation, stage: Stage, case: DebateCase, draw: tuple[int, int], speeches: list[tuple[str, str]]
+    conversation: RowConversation, stage: Stage, case: DebateCase, draw: tuple[int, int], speeches: Speeches
 ) -> tuple[float | None, tuple[TraceEvent, ...]]:
     """Returns the judge's probability of yes, None if neither of its two answers could be read, and the events.
 

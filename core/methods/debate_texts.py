@@ -11,6 +11,8 @@ from core.methods.conversation import Messages
 from core.methods.prompts import cell_desc, fill, prompt_text
 
 Stage = Literal["de", "dir"]
+Speech = tuple[str, str]  # speaker, text; a speaker is a side, or a side in reply
+Speeches = Sequence[Speech]
 SIDES: Mapping[Stage, tuple[str, str]] = {"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")}
 OPPONENT = {"EFFECT": "NULL", "NULL": "EFFECT", "UP": "DOWN", "DOWN": "UP"}
 JUDGES = ("sharp", "numeric", "logprob")
@@ -64,8 +66,13 @@ def rebuttal_messages(side: str, case: DebateCase, own_brief: str, other_brief: 
     return *brief_messages(side, case), Message("assistant", own_brief), Message("user", reply)
 
 
-def verdict_messages(stage: Stage, case: DebateCase, speeches: Sequence[tuple[str, str]]) -> Messages:
-    """Returns the request for a verdict; speeches: (speaker, text) in order, a speaker being a side or "EFFECT in reply"."""
+def in_reply(side: str) -> str:
+    """Returns the speaker of a rebuttal, as in "EFFECT in reply"."""
+    return f"{side} in reply"
+
+
+def verdict_messages(stage: Stage, case: DebateCase, speeches: Speeches) -> Messages:
+    """Returns the request for a verdict on what was said, in order."""
     judge = case.options["judge"]
     pair = {"pert": case.pert, "gene": case.gene}
     answer_format = prompt_text(f"format_sharp_{stage}" if judge == "sharp" else f"format_{judge}")

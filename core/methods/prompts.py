@@ -30,6 +30,7 @@ C_PARAMETERS_B: Final = 10.0  # billions; a model has fewer
 CELLS = ("kit", "site", "k562", "rpe1", "hepg2", "jurkat")  # that prompts have a description of
 EFFORTS = ("", "low", "medium", "high")
 MOST_SHOTS = 40
+SEED_STEP = 1_000  # between the seeds of two askings of the same
 _GAP = re.compile(r"\n{3,}")
 
 CONTEXT = Option(

@@ -18,6 +18,8 @@ ranking_by_k      targets in the first k of a ranking        ranking_training  t
 volcano           what a perturbation changes                effect_counts     how many genes perturbations change
 rubric_rates      rates of an answer by role                 rubric_worth      what arguments are worth
 knockdown         what is left of a target's expression
+asked_again       answers about one row, asked again
+seed_worth        the standard error by number of seeds
 attribution       tools by how far leaving them out moves answers
 gene_map          a query among the genes of a space         cumulative_share  on how many neighbours a prior rests
 argument_kinds    hit rates of kinds of arguments

@@ -16,6 +16,7 @@ multiplicity        p, Holm, Benjamini, Hochberg   selection_optimism tuned agai
 calibration         reliability, Brier, ties       recalibration      probabilities made right, out of fold
 count_controls      what row counts reveal         count_matching     scores that row counts cannot raise
 permuted_labels     what scores make of labels that are permuted inside groups
+exact_permutation   two small samples, all ways to share them out
 sign_flips          paired differences of clustered rows
 space_probe         do a space's similarities repeat the labels?
 prediction_powered  a rate from a judge and labels kappa              agreement of two readers

@@ -251,6 +251,11 @@ def row(cursor: Cursor, run: str, pair_id: str) -> dict[str, Any]:
     return rows[0]
 
 
+def all_ids(cursor: Cursor, run: str) -> set[str]:
+    """The ids of all finished rows of a run, also of those that failed."""
+    return {pair_id for (pair_id,) in cursor.execute("SELECT pair_id FROM prediction WHERE run = ?", [run]).fetchall()}
+
+
 def p_de_of(cursor: Cursor, run: str) -> NDArray[np.float64]:
     """P(DE) of every row of a run, of shape (n_rows,); NaN if missing."""
     column = cursor.execute("SELECT p_de FROM prediction WHERE run = ? AND error IS NULL", [run]).fetchnumpy()["p_de"]

@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from core.actions import (
+    ask_again,
     attribution,
     backups,
     benchmark_ledger,
@@ -50,6 +52,7 @@ from core.actions import (
     target_ranking,
     undo,
 )
+from core.actions.ask_again import AgainPlan
 from core.actions.attribution import AttributionPlan
 from core.actions.cell_evaluation import EvaluationOptions
 from core.actions.cell_predictions import PredictionOptions
@@ -80,6 +83,7 @@ from tests.target_ranking import cases as targets
 BENCHMARK = (REPOSITORY / "docs" / "examples" / "llm_against_llm_knn.toml").read_text("utf-8")
 RUBRIC, LABEL = Rubric("q", "Is it?"), TextLabel("Pa_Ga", 0, "EFFECT", "yes", "Ada")
 ATTRIBUTION = AttributionPlan(AttributionSpec("r", "r", "bmdm", ("a",), ("gene_class",), 1), (), Expectation(0))
+AGAIN = AgainPlan(SimpleNamespace(name="r"), "a", (), (), Expectation(0))  # type: ignore[arg-type]
 ACTIONS = REPOSITORY / "core" / "actions"
 GUARDS = ("change", "refuse_if_read_only")
 
@@ -133,6 +137,8 @@ class Stage:
 
 # Each gets a stage whose workspaces are closed, and a crashed run where its arguments need one.
 CALLS: Mapping[str, Callable[[Stage], object]] = {
+    "ask_again.ask_again": lambda s: ask_again.ask_again(s.plain, AGAIN),
+    "ask_again.start_apart": lambda s: ask_again.start_apart(s.plain, AGAIN),
     "attribution.run_attribution": lambda s: attribution.run_attribution(s.plain, ATTRIBUTION),
     "attribution.save_attribution": lambda s: attribution.save_attribution(s.plain, ATTRIBUTION),
     "attribution.start_apart": lambda s: attribution.start_apart(s.plain, ATTRIBUTION),

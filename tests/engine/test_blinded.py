@@ -33,7 +33,7 @@ from core.evidence.registry import TOOLS
 from core.llm.scripted_server import MODEL, serving
 from core.methods.base import DerivedMethod, method_named, methods
 from core.store.runs import Run
-from core.types import READING_METHODS, Label, Pair, Prediction, RowResult
+from core.types import ASKED_AGAIN, READING_METHODS, Label, Pair, Prediction, RowResult
 from tests import worlds
 from tests.cases import as_csv
 from tests.engine.cases import fast
@@ -53,7 +53,8 @@ VISIBLE = frozenset(row.pair_id for row in FOLDS.view_of(EVALUATED[0]).rows)
 ANOTHER = {"up": "down", "down": "none", "none": "up"}
 CHANGED: Mapping[str, frozenset[str]] = {"as it is": frozenset(), "hidden": HIDDEN, "visible": VISIBLE}
 # What reads the texts of a run is given a view without any row (tests/actions/test_readings.py), whatever a request says.
-PREDICTING = [name for name in methods() if name not in READING_METHODS]
+# What asks again calls no tool: it has what its parent's agents saw, and the parent's view (tests/actions/test_ask_again.py).
+PREDICTING = [name for name in methods() if name not in (*READING_METHODS, ASKED_AGAIN)]
 VIEWS = {"blinded": LabelViewSpec("blinded"), "folds": LabelViewSpec("folds", K)}
 
 # What every method that has such an option is told, so that as much as can be is made from labels.

@@ -20,7 +20,7 @@ from core.store import runs
 from core.store.runs import Run
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
-from core.types import READING_METHODS
+from core.types import ASKED_AGAIN, READING_METHODS
 from tests import worlds
 from tests.commands import core, core_json
 
@@ -109,7 +109,7 @@ def test_every_way_to_a_derived_run_gives_its_one_id(furnished: Workspace, metho
         assert [run.name for run in runs.list_all(db) if run.method == method] == [made.name]
 
 
-@pytest.mark.parametrize("method", sorted(set(methods()) - set(WAYS) - set(READING_METHODS)))
+@pytest.mark.parametrize("method", sorted(set(methods()) - set(WAYS) - {*READING_METHODS, ASKED_AGAIN}))
 def test_every_other_method_has_one_id_by_command_and_by_request(workspace: Workspace, method: str) -> None:
     """The page Launch and the commands share `launch.start`; tests/ui/launch presses its button."""
     worlds.furnish(workspace)

@@ -16,6 +16,7 @@ from core.ui.debates import calls, dossier, made_from, row_header, trace
 from core.ui.debates.marked_text import Marks
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.confirmation import confirm
+from core.ui.shared.linked import bind
 from core.ui.shared.loaders import RowDetails
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, flush
@@ -36,6 +37,8 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
         _show_runs(context, [run.id, *compare], row["pair_id"], marks)
     else:
         _show_story(context, run, details, marks)
+        if not row["error"]:
+            _show_again(run, row["pair_id"])
     _show_notes(context, run, row["pair_id"], details.notes)
 
 
@@ -60,6 +63,17 @@ def _show_story(context: PageContext, run: Run, details: RowDetails, marks: Mark
     dossier.show(details.dossier, details.events, marks, f"card-{run.id}" if is_beside else "card")
     trace.show(details.events, marks, narrow=narrow)
     calls.show(run, details.numbers["pair_id"], details.calls, details.events)
+
+
+def _show_again(run: Run, pair_id: str) -> None:
+    """Show what asks a debate that was made here again, folded; nothing of it is loaded before it is opened."""
+    if run.method != "debate" or "options" not in run.spec:
+        return
+    with st.expander("Ask again with another dossier", on_change="rerun", **bind("again")) as opened:
+        if opened.open:
+            from core.ui.ask.again_panel import show_again
+
+            show_again(run, pair_id)
 
 
 def _show_runs(context: PageContext, shown: Sequence[str], pair_id: str, marks: Marks) -> None:

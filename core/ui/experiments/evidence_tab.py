@@ -9,10 +9,11 @@ from core.actions.attribution import REPEATS, AttributionRequest, SavedAttributi
 from core.errors import StateError
 from core.experiments.attribution import Attribution
 from core.experiments.attribution_arms import MOST_REPEATS, AttributionSpec, tools_given
-from core.experiments.attribution_words import cost_sentence, judge_sentences, method_sentence, seed_table, verdict_sentence
+from core.experiments.attribution_words import cost_sentence, method_sentence, verdict_sentence
 from core.plots import attribution as figure
 from core.scoring.sentences import interval_text
 from core.store.runs import Run
+from core.ui.ask.judge_panel import show_judge, show_seeds
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one, choose_several
@@ -41,9 +42,19 @@ def show(context: PageContext) -> None:
         chosen = saved[key]
         with explain_errors():
             draw_until_ready(lambda: _show(context, chosen), lambda: loaders.count_done_arms(chosen) == len(chosen.runs))
+    _show_judge_of(context.run)
     if not context.workspace.settings.read_only:
         with st.expander("Ask about a run's evidence", expanded=not saved):
             _show_start(context)
+
+
+def _show_judge_of(run: Run | None) -> None:
+    """Show how sure the judge of the chosen run is, folded; it is computed when it is opened."""
+    if run is None:
+        return
+    with st.expander(f"How sure is the judge of {as_text(run.name)}?", on_change="rerun", **bind("judge")) as opened:
+        if opened.open:
+            show_judge(run)
 
 
 def _title(spec: AttributionSpec) -> str:
@@ -63,8 +74,9 @@ def _show(context: PageContext, saved: SavedAttribution) -> None:
     st.markdown(f"**{as_text(verdict_sentence(found))}**")
     _show_tools(found)
     st.markdown("**How sure is the judge?**")
-    st.markdown(as_text(" ".join(judge_sentences(found.seeds))))
-    _show_seeds(found)
+    others = f" · beside {', '.join(found.seeds.others)}" if found.seeds.others else ""
+    caption = f"{found.seeds.rows:,} rows of {found.spec.name}, asked {found.seeds.asks} times{others}"
+    show_seeds(found.seeds, "seeds", f"What seeds are worth for {found.spec.name}", caption)
 
 
 def _show_tools(found: Attribution) -> None:
@@ -95,15 +107,6 @@ def _show_tools(found: Attribution) -> None:
         **{name: st.column_config.TextColumn(help=help_text) for name in ("ΔDE", "ΔDIR")},
     }
     tables.show_table(pd.DataFrame(details), "evidence tools", columns)
-
-
-def _show_seeds(found: Attribution) -> None:
-    number = st.column_config.NumberColumn
-    columns = {f"SE of {name}": number(format="%.4f") for name in found.seeds.scores}
-    table = pd.DataFrame(seed_table(found.seeds))
-    tables.show_table(table, "seeds", {**columns, "tokens": number(format="localized")})
-    others = f" · beside {', '.join(found.seeds.others)}" if found.seeds.others else ""
-    st.caption(as_text(f"{found.seeds.rows:,} rows of {found.spec.name}, asked {found.seeds.asks} times{others}"))
 
 
 def _show_start(context: PageContext) -> None:

@@ -15,7 +15,7 @@ from core.engine.spec import RunSpec
 from core.errors import DeskError, InputError
 from core.llm.health import START_COMMAND, Health
 from core.log import record_error
-from core.methods.base import DerivedMethod, Method, ReadsTexts, methods
+from core.methods.base import AsksAgain, DerivedMethod, Method, ReadsTexts, methods
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui.shared import links, loaders
@@ -59,8 +59,9 @@ def show_form(context: PageContext, dataset: Dataset) -> None:
 
 
 def launchable_methods() -> dict[str, Method]:
-    """The methods that can be started here, by name. One that reads texts needs a rubric, which is chosen on the page Read."""
-    return {name: method for name, method in methods().items() if not isinstance(method, ReadsTexts)}
+    """The methods that can be started here, by name. One that reads texts needs a rubric, which is chosen on the page Read, and
+    one that asks again a row, which is chosen in Debates."""
+    return {name: method for name, method in methods().items() if not isinstance(method, ReadsTexts | AsksAgain)}
 
 
 def _show_labels() -> str:

@@ -8,11 +8,13 @@ rows      the rows of one run: filters, lists, and all that Debates shows of one
 texts     the texts of all runs of a dataset that hold a phrase
 scores    scores, controls and protocols of runs
 benchmarks  benchmarks that were started here, and what they found
+asked_again  rows that were asked again, and how sure judges are
 attributions  which evidence moved runs, as it was asked here
 leakage   what splits share, and which spaces and runs repeat labels or row counts
 spaces    gene spaces, knowledge packs and what is computed from them
 """
 
+from core.ui.shared.loaders.asked_again import again_report, askings_of_row, seed_report
 from core.ui.shared.loaders.attributions import attribution_report, count_done_arms, saved_attributions
 from core.ui.shared.loaders.benchmarks import benchmark_plan, benchmark_report, saved_benchmarks
 from core.ui.shared.loaders.cache import refresh, run_version, versions_of, workspace
@@ -84,12 +86,14 @@ from core.ui.shared.loaders.texts import search_texts
 
 __all__ = [
     "RowDetails",
+    "again_report",
     "all_datasets",
     "all_imports",
     "all_packs",
     "all_presets",
     "all_runs",
     "all_spaces",
+    "askings_of_row",
     "attribution_report",
     "benchmark_plan",
     "benchmark_report",
@@ -139,6 +143,7 @@ __all__ = [
     "saved_benchmarks",
     "scored_rows",
     "search_texts",
+    "seed_report",
     "settle_runs",
     "shared_row_counts",
     "space_controls",

@@ -1,0 +1,185 @@
+"""Asks about a row of a debate again, with cards of its dossier left out or edited, beside asking with nothing changed.
+
+Both askings are ordinary runs with the debate as their parent: resumed if they were left, found again if they are done. The run
+with nothing changed is the same for every change, so a second change costs half.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from core.actions import launch, run_control
+from core.actions.component_loader import WorkspaceComponents, default_dataset
+from core.actions.run_to_end import find_done, run_to_end
+from core.actions.workspace import Workspace
+from core.engine.dependencies import Dependencies, build_context
+from core.engine.request import Expectation, RunRequest, expect, expected_calls
+from core.engine.run_state import LIVE_STATES
+from core.engine.spec import RunSpec
+from core.errors import StateError
+from core.evidence.changed_cards import LONGEST, CardChange, choose_changes, describe_changes, write_changes
+from core.methods.base import Context, method_named
+from core.methods.debate_again import first_verdict_messages
+from core.methods.debate_texts import SIDES
+from core.store import calls, evidence, predictions, runs
+from core.store.runs import Run
+from core.types import ASKED_AGAIN, Evidence
+
+REPEATS = 5
+CONCURRENCY = 16
+MOST_TEXT_BYTES = 8 * LONGEST  # of a file with a card's text
+_KEY_DIGITS = 6  # of a run's id, so that names of several changes differ
+_LONGEST_NAME = 120
+Progress = Callable[[str, int, int], object]  # is told a run's name, how many are done, and of how many
+
+
+@dataclass(frozen=True, slots=True)
+class AgainRequest:
+    """A row asked again, as a person asks for it. run: a name or id. without, texts: by tool or card name, as in `find_cards`;
+    neither asks the same again alone. endpoint: by default that of the settings."""
+
+    run: str
+    row: str
+    without: tuple[str, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+    judge_only: bool = False
+    repeats: int = REPEATS
+    endpoint: str | None = None
+    concurrency: int = CONCURRENCY
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedAsking:
+    """One of the runs. is_done: whether it is there and done."""
+
+    name: str
+    request: RunRequest
+    spec: RunSpec
+    is_done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AgainPlan:
+    """What will be asked. askings: with nothing changed, and with the changes if there are any. cost: of those not done yet."""
+
+    run: Run
+    pair_id: str
+    changes: tuple[CardChange, ...]
+    askings: tuple[PlannedAsking, ...]
+    cost: Expectation
+
+    @property
+    def left(self) -> int:
+        """How many of the runs are not done yet."""
+        return sum(not each.is_done for each in self.askings)
+
+
+def plan_again(workspace: Workspace, request: AgainRequest) -> AgainPlan:
+    """What asking again will ask and cost; starts nothing and asks no server.
+
+    Raises NotFound for an unknown row, StateError for a run that cannot be asked again as it was, InputError for changes that
+    are impossible or change nothing.
+    """
+    with workspace.store.read() as db:
+        run = runs.find_predicting(db, request.run)
+        failure = predictions.row(db, run.id, request.row)["error"]
+        items = [Evidence(**item) for item in evidence.of_row(db, run.id, request.row)]
+    if failure:
+        raise StateError(f"row {request.row}: failed in run {run.name} ({failure}), expected a row that was answered")
+    loader = WorkspaceComponents(workspace, default_dataset(workspace, run.dataset))
+    unchanged = _plan_asking(workspace, run, request, (), loader)
+    context = _context(workspace, unchanged.spec)
+    _refuse_changed(workspace, run, unchanged.spec, context)
+    changes = choose_changes(items, context.pairs[0], request.without, request.texts)
+    askings = (unchanged, *((_plan_asking(workspace, run, request, changes, loader),) if changes else ()))
+    return AgainPlan(run, request.row, changes, askings, _cost(workspace, run, askings, request.concurrency))
+
+
+def _plan_asking(
+    workspace: Workspace, run: Run, request: AgainRequest, changes: tuple[CardChange, ...], loader: WorkspaceComponents
+) -> PlannedAsking:
+    options = {
+        "run": run.id,
+        "ask": "judge" if request.judge_only else "debate",
+        "repeats": request.repeats,
+        "changes": write_changes(changes),
+    }
+    asked = RunRequest(
+        method=ASKED_AGAIN,
+        dataset=run.dataset,
+        options=options,
+        rows=(request.row,),
+        name=f"{ASKED_AGAIN} {request.row}",
+        model=run.model or "",
+        endpoint=request.endpoint,
+        concurrency=request.concurrency,
+    )
+    spec = launch.resolve(workspace, asked, components=loader)
+    name = _name(run, request, describe_changes(changes), spec.key)
+    return PlannedAsking(name, replace(asked, name=name), spec, find_done(workspace, spec) is not None)
+
+
+def _name(run: Run, request: AgainRequest, what: str, key: str) -> str:
+    who = "the judge" if request.judge_only else "the debate"
+    about = f"{run.name[:60]}: {request.row[:60]} asked again, {what}"[:_LONGEST_NAME]
+    return f"{about} ({who}, {request.repeats} times, {key[:_KEY_DIGITS]})"
+
+
+def _context(workspace: Workspace, spec: RunSpec) -> Context:
+    """What the method is given, without a model server."""
+    return build_context(Dependencies(workspace.store), spec, method_named(spec.method), None)
+
+
+def _refuse_changed(workspace: Workspace, run: Run, again: RunSpec, context: Context) -> None:
+    """Raises StateError where asking with nothing changed would not ask the same: the rows or labels, or what is sent, changed.
+
+    What is sent to the first judge is compared with what was sent then, word for word.
+    """
+    if run.status != "done":
+        raise StateError(f"run {run.name}: is {run.status}, expected it done: which labels a row may see depends on all rows")
+    changed = [] if run.spec.get("dataset_sha256") == again.dataset_sha256 else ["the rows or labels of its dataset"]
+    pair = context.pairs[0]
+    with workspace.store.read() as db:
+        made = calls.of_row(db, run.id, pair.pair_id)
+    for stage in SIDES:
+        sent = [json.loads(call.request)["messages"] for call in made if (call.stage, call.role) == (stage, "JUDGE")]
+        now = [message._asdict() for message in first_verdict_messages(pair, context, stage)]
+        if sent and now not in sent and not changed:
+            changed = ["what its judges are sent, such as the words of the prompts or of the dossier,"]
+    if changed:
+        raise StateError(
+            f"run {run.name}: {' and '.join(changed)} changed since it was made, so asking again would ask something else; "
+            "expected a run that was made with what is here now"
+        )
+
+
+def _cost(workspace: Workspace, run: Run, askings: tuple[PlannedAsking, ...], concurrency: int) -> Expectation:
+    """Of the askings that are not done yet, from what calls of the debate took."""
+    specs = [each.spec for each in askings if not each.is_done]
+    n_calls = sum(expected_calls(method_named(spec.method), spec.options, len(spec.rows)) for spec in specs)
+    rate = launch.rate_of(workspace, run.method, run.model or "")
+    return expect(n_calls, concurrency, rate, launch.price_of(workspace))
+
+
+def ask_again(workspace: Workspace, plan: AgainPlan, progress: Progress | None = None) -> list[str]:
+    """Makes the runs that are not there yet, here; returns the ids of all. Killed and started again, it goes on."""
+    workspace.refuse_if_read_only("ask again", plan.run.name)
+    loader = WorkspaceComponents(workspace, default_dataset(workspace, plan.run.dataset))
+    made = []
+    for i, each in enumerate(plan.askings):
+        if progress is not None:
+            progress(each.name, i, len(plan.askings))
+        made.append(run_to_end(workspace, each.request, each.spec, components=loader).id)
+    return made
+
+
+def start_apart(workspace: Workspace, plan: AgainPlan) -> None:
+    """Starts what is not done yet, each run by a worker of its own, or resumes it, on the model server that is asked for now."""
+    workspace.refuse_if_read_only("ask again", plan.run.name)
+    for each in plan.askings:
+        run = launch.start(workspace, each.request, spec=each.spec, detach=True)
+        if run.status not in ("done", *LIVE_STATES):
+            settings = launch.execution_settings(workspace, each.request, method_named(each.spec.method))
+            run_control.resume(workspace, run.id, settings=settings)

@@ -1,0 +1,82 @@
+"""Commands about asking the same again: again, seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from core.actions import ask_again
+from core.actions.ask_again import CONCURRENCY, MOST_TEXT_BYTES, REPEATS, AgainRequest
+from core.cli.base import Json, RunName, say, show
+from core.errors import InputError
+from core.experiments.asked_again import report_again
+from core.experiments.asked_again_words import again_json, again_lines
+from core.experiments.attribution_words import cost_sentence
+from core.experiments.seed_askings import report_seeds
+from core.experiments.seed_words import askings_json, askings_lines
+from core.file_io import read_file
+from core.methods.debate_again import MOST_REPEATS
+
+app = typer.Typer()
+
+
+@app.command()
+def again(
+    context: typer.Context,
+    run: RunName,
+    row: Annotated[str, typer.Argument(metavar="ROW", help="The id of a row of it.")],
+    without: Annotated[list[str] | None, typer.Option(help="A tool, or TOOL:KEY, whose card is left out.")] = None,
+    text: Annotated[list[str] | None, typer.Option(help="TOOL=FILE or TOOL:KEY=FILE: what the card says instead.")] = None,
+    judge_only: Annotated[bool, typer.Option("--judge-only", help="Ask the judge alone, on the stored briefs.")] = False,
+    repeats: Annotated[int, typer.Option(min=1, max=MOST_REPEATS, help="How often, with and without the change.")] = REPEATS,
+    endpoint: Annotated[str | None, typer.Option("--endpoint", help="A model server's address ending in /v1.")] = None,
+    concurrency: Annotated[int, typer.Option(help="How many calls to wait for at once.")] = CONCURRENCY,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Say what it would cost, and start nothing.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Ask about a row of a debate again, with another dossier, beside asking the same again. Interrupted, it resumes."""
+    request = AgainRequest(run, row, tuple(without or ()), _texts(text or ()), judge_only, repeats, endpoint, concurrency)
+    plan = ask_again.plan_again(context.obj, request)
+    cost = cost_sentence(plan.cost, plan.left, 1)
+    if estimate:
+        show({"runs": plan.left, "rows": 1, **asdict(plan.cost)}, as_json, cost)
+        return
+    say(cost)
+    made = ask_again.ask_again(context.obj, plan, progress=_say_run)
+    with context.obj.store.read() as db:
+        found = report_again(db, plan.pair_id, *made)
+    show(again_json(found), as_json, "\n".join(again_lines(found)))
+
+
+def _texts(given: Sequence[str]) -> dict[str, str]:
+    """Card → the text in its file."""
+    found = {}
+    for each in given:
+        name, equals, file = each.partition("=")
+        if not equals or not name or not file:
+            raise InputError(f"--text {each}: expected TOOL=FILE")
+        try:
+            found[name] = read_file(Path(file), MOST_TEXT_BYTES).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{file}: cannot be read ({error}), expected a text file") from error
+    return found
+
+
+def _say_run(name: str, done: int, total: int) -> None:
+    say(f"{done + 1} of {total}: {name}")
+
+
+@app.command()
+def seeds(
+    context: typer.Context,
+    runs: Annotated[list[str], typer.Argument(metavar="RUN…", help="Runs that differ in seeds alone; of one, all of these.")],
+    as_json: Json = False,
+) -> None:
+    """Say how sure a judge is: how answers vary when the same is asked again, and how many seeds are worth their tokens."""
+    with context.obj.store.read() as db:
+        found = report_seeds(db, runs)
+    show(askings_json(found), as_json, "\n".join(askings_lines(found)))

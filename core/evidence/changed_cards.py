@@ -1,0 +1,146 @@
+"""A dossier with cards left out or with other texts: what was changed by hand, as data and in words.
+
+A card is one answer of one tool. Its name is TOOL:KEY, the key without the label view, such as "gene_class:Rpl3".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+
+from core.errors import InputError
+from core.evidence.render import EDITED, MAX_CHARACTERS, render
+from core.types import Evidence, Pair
+
+BEFORE = "instead_of"  # of an edited card's body: what the card said
+EDITOR = "edited by hand"  # the source of an edited card
+LONGEST = 4 * MAX_CHARACTERS  # of an edited text: the room of the longest answer, of whole abstracts
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class CardChange:
+    """One card left out, or its text replaced. key: as in `Evidence`. text: one line, blanks made single; None leaves it out.
+
+    Raises InputError for a text that is empty or longer than LONGEST.
+    """
+
+    tool: str
+    key: str
+    text: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.text is None:
+            return
+        text = " ".join(self.text.split())
+        if not 0 < len(text) <= LONGEST:
+            raise InputError(f"text of card {self.name}: {len(text):,} characters, expected 1 to {LONGEST:,}; or leave it out")
+        object.__setattr__(self, "text", text)
+
+    @property
+    def name(self) -> str:
+        """The card's name."""
+        return card_name(self.tool, self.key)
+
+    @property
+    def words(self) -> str:
+        """What was done, as in "without gene_class:Rpl3"."""
+        return f"without {self.name}" if self.text is None else f"{self.name} edited"
+
+
+def card_name(tool: str, key: str) -> str:
+    """The name of the card of a tool's answer: the tool and what it was asked."""
+    return f"{tool}:{key.partition(' @ ')[0]}"
+
+
+def write_changes(changes: Iterable[CardChange]) -> str:
+    """Changes as JSON, in order: equal changes give equal texts; "" for none."""
+    found = [asdict(change) for change in sorted(changes, key=lambda change: (change.tool, change.key))]
+    return json.dumps(found, ensure_ascii=False, sort_keys=True) if found else ""
+
+
+def read_changes(text: str) -> tuple[CardChange, ...]:
+    """The changes that `write_changes` wrote. Raises InputError for another text, and for a card that is changed twice."""
+    try:
+        changes = tuple(CardChange(**each) for each in json.loads(text or "[]"))
+    except (ValueError, TypeError) as error:
+        raise InputError(f"changes: got {text[:60]!r} ({error}), expected a list of {{tool, key, text}} as JSON") from error
+    names = [(change.tool, change.key) for change in changes]
+    if len(set(names)) < len(names):
+        raise InputError(f"changes: {next(card_name(*each) for each in names if names.count(each) > 1)} comes twice")
+    return changes
+
+
+def describe_changes(changes: Sequence[CardChange]) -> str:
+    """Changes in words, as in "without gene_class:Rpl3, base_rates:*|Atf3 edited"; "as it was" for none."""
+    return ", ".join(change.words for change in changes) or "as it was"
+
+
+def change_cards(items: Sequence[Evidence], changes: Sequence[CardChange], pair: Pair) -> tuple[Evidence, ...]:
+    """A dossier after the changes, in its order. Raises InputError for a change of a card that it lacks."""
+    wanted = {(change.tool, change.key): change.text for change in changes}
+    known = {(item.tool, item.key) for item in items}
+    missing = next((each for each in wanted if each not in known), None)
+    if missing is not None:
+        raise InputError(f"{_not_among(card_name(*missing), items)} about {pair.pair_id}")
+    kept = (item for item in items if wanted.get((item.tool, item.key), "") is not None)
+    return tuple(_edit(item, wanted.get((item.tool, item.key)), pair) for item in kept)
+
+
+def _edit(item: Evidence, text: str | None, pair: Pair) -> Evidence:
+    if text is None:
+        return item
+    body = {EDITED: text, BEFORE: text_of(item, pair)}
+    return replace(item, status="ok", source=f"{EDITOR}; before: {item.source}"[:1000], body=body)
+
+
+def text_of(item: Evidence, pair: Pair) -> str:
+    """The line of a card in the dossier; "" if its tool failed, so that it has none."""
+    return render(item, (pair.pert, pair.gene)).text
+
+
+def find_cards(items: Sequence[Evidence], wanted: str) -> list[Evidence]:
+    """The cards of a tool, or the one of a name. Raises InputError, with the names that there are, if there is none."""
+    found = [item for item in items if wanted in (item.tool, card_name(item.tool, item.key))]
+    if not found:
+        raise InputError(_not_among(wanted, items))
+    return found
+
+
+def _not_among(name: str, items: Sequence[Evidence]) -> str:
+    known = ", ".join(card_name(item.tool, item.key) for item in items) or "none"
+    return f"card {name!r}: not among those of the dossier, expected {known}"
+
+
+def choose_changes(
+    items: Sequence[Evidence], pair: Pair, without: Sequence[str], texts: Mapping[str, str]
+) -> tuple[CardChange, ...]:
+    """The changes that a person names. without, texts: by tool or card name; of a tool all cards with a text are left out.
+
+    Raises InputError for an unknown card, for a text that several cards of a tool could take, and for a change that would
+    change nothing: of cards without a text, or to the text that it has.
+    """
+    left_out = {(item.tool, item.key): None for name in without for item in _cards_with_text(items, name, pair)}
+    edited: dict[tuple[str, str], str] = {}
+    for name, text in texts.items():
+        cards = find_cards(items, name)
+        if len(cards) > 1:
+            names = ", ".join(card_name(item.tool, item.key) for item in cards)
+            raise InputError(f"text of {name}: {len(cards)} cards of that tool, expected the name of one: {names}")
+        edited[cards[0].tool, cards[0].key] = text
+    both = next((each for each in edited if each in left_out), None)
+    if both is not None:
+        raise InputError(f"card {card_name(*both)}: left out and edited, expected one of them")
+    changes = [CardChange(*each, text) for each, text in {**left_out, **edited}.items()]
+    said = {(item.tool, item.key): text_of(item, pair) for item in items}
+    same = next((change for change in changes if change.text == said[change.tool, change.key]), None)
+    if same is not None:
+        raise InputError(f"text of card {same.name}: is what the card says already, expected another")
+    return read_changes(write_changes(changes))
+
+
+def _cards_with_text(items: Sequence[Evidence], name: str, pair: Pair) -> list[Evidence]:
+    found = [item for item in find_cards(items, name) if text_of(item, pair)]
+    if not found:
+        raise InputError(f"card {name}: gave the agents no text, so leaving it out changes nothing")
+    return found

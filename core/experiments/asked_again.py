@@ -1,0 +1,192 @@
+"""What asking about one row again shows: how far a changed dossier moves the answers, beside what asking again moves them.
+
+Every repeat is one asking: P(DE) and P(up | DE) under its own seeds. The askings with a changed dossier are compared with those
+with the dossier as it was by the exact permutation test of the difference of means, a p for each of both numbers, with Holm over
+the two. The answer as it stands in the run is shown beside them and counts on neither side: it is one asking.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from core.engine.spec import sha256_of
+from core.errors import StateError
+from core.evidence.changed_cards import CardChange, read_changes
+from core.stats.arrays import Floats
+from core.stats.exact_permutation import PermutationTest, permutation_test
+from core.stats.multiplicity import holm
+from core.stats.power import LEVEL, POWER, detectable_difference
+from core.store import predictions, runs, traces
+from core.store.connection import Cursor
+from core.store.runs import Run
+from core.types import ASKED_AGAIN
+
+QUESTIONS = {"P(DE)": "de", "P(up | DE)": "dir"}  # → the stage of the debate that answers it
+COLUMNS = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de"}
+LEAST_READ = 2  # askings on a side, for a spread
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnswerChange:
+    """One number of the row. stands: as in the run, NaN if unknown. again, changed: of each asking with the dossier as it was and
+    with the changed one; answers that could not be read are left out, changed is empty if nothing was changed.
+
+    p_holm: over both numbers. detectable: the true change that so many askings, as noisy as these, would show 4 times in 5 at 5%
+    over both numbers, by Student's t; NaN without a spread.
+    """
+
+    name: str
+    stands: float
+    again: Floats
+    changed: Floats
+    test: PermutationTest
+    p_holm: float
+    detectable: float
+
+    @property
+    def change(self) -> float:
+        """How far the changed dossier moves the mean of the answers."""
+        return self.test.difference
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of asking again with nothing changed; NaN with one answer."""
+        return float(self.again.std(ddof=1)) if len(self.again) >= LEAST_READ else math.nan
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether the change lies outside of what asking again brings, at 5% over both numbers."""
+        return self.p_holm <= LEVEL
+
+    @property
+    def can_show(self) -> bool:
+        """Whether any change at all could lie outside with so many askings: the test's smallest p, twice, is 5% at most."""
+        return len(QUESTIONS) * self.test.smallest_p <= LEVEL
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AskedAgain:
+    """What was found about one row. of: the run that was asked again. judge_alone: whether its stored briefs were judged again.
+    unchanged, changed: the runs; changed is None, and changes empty, where the same alone was asked again. unread: answers that
+    could not be read. tokens: of both runs, None if unknown."""
+
+    of: Run
+    pair_id: str
+    judge_alone: bool
+    repeats: int
+    changes: tuple[CardChange, ...]
+    unchanged: Run
+    changed: Run | None
+    answers: tuple[AnswerChange, ...]
+    unread: int
+    tokens: int | None
+
+
+def is_asked_again(run: Run, of: str, pair_id: str) -> bool:
+    """Whether a run asks about this row alone of the run with the id `of` again."""
+    return run.method == ASKED_AGAIN and run.parents == (of,) and run.spec.get("rows_sha256") == sha256_of(pair_id)
+
+
+def changes_of(run: Run) -> tuple[CardChange, ...]:
+    """What a run that asks again changed of the dossier."""
+    return read_changes(str(run.spec["options"]["changes"]))
+
+
+def find_unchanged(asked: Iterable[Run], changed: Run) -> Run | None:
+    """The run that asks the same with the dossier as it was; None if it is not there."""
+    key = _key_without_changes(changed)
+    return next((run for run in asked if not run.spec["options"]["changes"] and _key_without_changes(run) == key), None)
+
+
+def _key_without_changes(run: Run) -> dict[str, Any]:
+    options = {name: value for name, value in run.spec["options"].items() if name != "changes"}
+    return {**run.spec, "options": options}
+
+
+def pair_askings(asked: Sequence[Run]) -> list[tuple[Run, Run | None]]:
+    """The runs about one row as (unchanged, changed), in the order given: a change whose counterpart is not there is left out,
+    and what has no change stands alone unless it is a counterpart."""
+    partner = {each.id: find_unchanged(asked, each) for each in asked if each.spec["options"]["changes"]}
+    used = {each.id for each in partner.values() if each is not None}
+    found: list[tuple[Run, Run | None]] = []
+    for each in asked:
+        unchanged = partner.get(each.id)
+        if unchanged is not None:
+            found.append((unchanged, each))
+        elif each.id not in partner and each.id not in used:
+            found.append((each, None))
+    return found
+
+
+def report_again(db: Cursor, pair_id: str, unchanged: str, changed: str | None = None) -> AskedAgain:
+    """What two runs that asked about a row again found, or what asking the same again did. unchanged, changed: ids.
+
+    Raises StateError if one of them is not done or could not ask.
+    """
+    made = [runs.find(db, run) for run in (unchanged, changed) if run is not None]
+    asked = [answers_of_row(db, run, pair_id) for run in made]
+    first, last = made[0], made[-1] if changed is not None else None
+    of, options = runs.find(db, first.parents[0]), first.spec["options"]
+    stands = predictions.row(db, of.id, pair_id)
+    answers = compare_answers(stands, asked[0], asked[1] if last is not None else None)
+    counts = [run.tokens for run in made]
+    tokens = None if any(count is None for count in counts) else sum(count or 0 for count in counts)
+    unread = sum(int(np.isnan(values).sum()) for each in asked for values in each.values())
+    judge_alone = options["ask"] == "judge"
+    changes = () if last is None else changes_of(last)
+    return AskedAgain(of, pair_id, judge_alone, options["repeats"], changes, first, last, answers, unread, tokens)
+
+
+def answers_of_row(db: Cursor, run: Run, pair_id: str) -> dict[str, Floats]:
+    """P(DE) and P(up | DE) of each asking, of shape (repeats,), as `answers_by_repeat` reads them."""
+    row = predictions.row(db, run.id, pair_id) if run.status == "done" else None
+    if row is None or row["error"]:
+        why = f"failed: {row['error']}" if row is not None else f"is {run.status}"
+        raise StateError(f"run {run.name}: {why}, so there is no answer to compare; expected it done: `retry` asks once more")
+    return answers_by_repeat(traces.of_row(db, run.id, pair_id), run.spec["options"]["repeats"])
+
+
+def answers_by_repeat(events: Sequence[Mapping[str, Any]], repeats: int) -> dict[str, Floats]:
+    """P(DE) and P(up | DE) → the mean over each repeat's verdicts that could be read; NaN without any.
+
+    events: the fields of `TraceEvent`, meta a mapping.
+    """
+    found = {name: np.full(repeats, math.nan) for name in QUESTIONS}
+    for name, stage in QUESTIONS.items():
+        for repeat in range(1, repeats + 1):
+            of_repeat = (e["meta"] for e in events if e["stage"] == stage and e["meta"].get("again") == repeat)
+            read = [meta["p"] for meta in of_repeat if meta.get("p") is not None and not meta.get("fallback")]
+            if read:
+                found[name][repeat - 1] = np.mean(read)
+    return found
+
+
+def compare_answers(
+    stands: Mapping[str, Any], again: Mapping[str, Floats], changed: Mapping[str, Floats] | None
+) -> tuple[AnswerChange, ...]:
+    """Both numbers, tested. stands: the row's prediction. again, changed: as in `answers_by_repeat`."""
+    found = []
+    for name in QUESTIONS:
+        first = again[name][~np.isnan(again[name])]
+        second = np.empty(0) if changed is None else changed[name][~np.isnan(changed[name])]
+        value, test = stands[COLUMNS[name]], permutation_test(first, second)
+        stood = math.nan if value is None else value
+        found.append(AnswerChange(name, stood, first, second, test, test.p, _detectable(first, second)))
+    adjusted = holm([each.test.p for each in found]) if changed is not None else [math.nan] * len(found)
+    return tuple(replace(each, p_holm=float(p)) for each, p in zip(found, adjusted, strict=True))
+
+
+def _detectable(again: Floats, changed: Floats) -> float:
+    """The change that 80% of such experiments would show, for answers with the pooled spread of both sides."""
+    sides = [side for side in (again, changed) if len(side) >= LEAST_READ]
+    if len(sides) < 2:
+        return math.nan
+    df = sum(len(side) - 1 for side in sides)
+    variance = sum(float(((side - side.mean()) ** 2).sum()) for side in sides) / df
+    se = math.sqrt(variance * sum(1 / len(side) for side in sides))
+    return detectable_difference(se, POWER, LEVEL / len(QUESTIONS), df)

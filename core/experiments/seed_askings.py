@@ -1,0 +1,130 @@
+"""The askings of the same rows: runs that differ in their seeds alone, and the seeds that one debate was held under.
+
+A debate under several seeds is as many askings, each with the mean over its seed's verdicts; any other run is one asking. Rows
+of which an answer under one of the seeds could not be read are left out of all askings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.errors import InputError, StateError
+from core.experiments.benchmark_report import ArmLoader
+from core.experiments.seed_noise import QUESTIONS, SeedNoise, describe_seeds, other_methods, seedless_key, take_ids
+from core.methods.prompts import read_seeds
+from core.scoring.run_scores import RunRows
+from core.stats.arrays import Bools, Floats
+from core.stats.scores_and_labels import scores_from_probabilities
+from core.store import runs, traces
+from core.store.connection import Cursor
+from core.store.runs import Run
+
+_STAGES = ("de", "dir")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgeNoise:
+    """How sure a run's judge is. run: in question. askings: the names of the runs that they are from, each as often as it has
+    seeds. left_out: rows that all of these runs have and that lack an answer under a seed."""
+
+    run: Run
+    askings: tuple[str, ...]
+    left_out: int
+    seeds: SeedNoise
+
+
+def report_seeds(db: Cursor, names: Sequence[str]) -> JudgeNoise:
+    """How sure the judge of a run is, from runs of the same that differ in their seeds alone.
+
+    names: of the runs; with one, all that are there. Raises InputError for runs that differ in more, StateError if the rows were
+    asked once.
+    """
+    given = [runs.find_predicting(db, name) for name in dict.fromkeys(names)]
+    run = given[0]
+    asked = given if len(given) > 1 else _askings_of(db, run)
+    unlike = next((each for each in asked if seedless_key(each) != seedless_key(run)), None)
+    if unlike is not None:
+        raise InputError(f"runs {run.name} and {unlike.name}: differ in more than their seeds, expected askings of the same")
+    loader = ArmLoader(db, run.dataset)
+    ids = _rows_of_all(loader, given) if len(given) > 1 else _rows_in_common(loader, run, asked)
+    complete = [each for each in asked if set(ids) <= set(loader.rows_of(each.id).frame["pair_id"])]
+    askings = [(each, rows) for each in complete for rows in _split(db, take_ids(loader.rows_of(each.id), ids))]
+    if len(askings) < 2:
+        raise StateError(
+            f"run {run.name}: was asked once, so how it varies is not known; expected another run that differs in its seed "
+            "alone, several seeds (`--set seeds=1,2,3`), or `attribute`, which asks again"
+        )
+    read = np.all([_is_read(rows) for _, rows in askings], axis=0)
+    if not read.any():
+        raise StateError(f"run {run.name}: no row has an answer under every seed, expected one at least")
+    asks = [rows.take(read) for _, rows in askings]
+    others = other_methods(loader, asks[0].frame["pair_id"].tolist(), {each.id for each in complete})
+    return JudgeNoise(run, tuple(each.name for each, _ in askings), int((~read).sum()), describe_seeds(asks, others))
+
+
+def _askings_of(db: Cursor, run: Run) -> list[Run]:
+    """The runs that are done and differ from this one in their seeds and rows alone, this one first."""
+    key = seedless_key(run)
+    others = [each for each in runs.list_predicting(db, run.dataset) if each.status == "done" and each.id != run.id]
+    return [run, *(each for each in others if seedless_key(each) == key)]
+
+
+def _rows_of_all(loader: ArmLoader, given: Sequence[Run]) -> list[str]:
+    """The ids of the rows that all runs answered, in file order."""
+    frames = [loader.rows_of(each.id).frame["pair_id"] for each in given]
+    wanted = set(frames[0]).intersection(*frames[1:])
+    if not wanted:
+        raise InputError(f"runs {', '.join(each.name for each in given)}: share no row, expected askings of the same rows")
+    return [pair_id for pair_id in frames[0] if pair_id in wanted]
+
+
+def _rows_in_common(loader: ArmLoader, run: Run, asked: Sequence[Run]) -> list[str]:
+    """The ids of the rows to compare, in file order: all of a run that was asked under several seeds itself, else the most that
+    another run has too."""
+    own = loader.rows_of(run.id).frame["pair_id"].tolist()
+    if len(seeds_of(run)) > 1:
+        return list(own)
+    shared = (set(own).intersection(loader.rows_of(each.id).frame["pair_id"]) for each in asked if each.id != run.id)
+    wanted = max(shared, key=len, default=set())
+    return [pair_id for pair_id in own if pair_id in wanted] or list(own)
+
+
+def seeds_of(run: Run) -> tuple[int, ...]:
+    """The seeds that a run asked each row under."""
+    options = run.spec.get("options")
+    text = str(options.get("seeds", "")) if isinstance(options, dict) else ""
+    return read_seeds(text, int(run.spec.get("seed", 0)))
+
+
+def _split(db: Cursor, rows: RunRows) -> list[RunRows]:
+    """The askings in a run: one for each seed of a debate, NaN where no verdict could be read; else the run itself."""
+    seeds = seeds_of(rows.run)
+    found = traces.verdicts_by_seed(db, rows.run.id) if len(seeds) > 1 else pd.DataFrame()
+    if found.empty:
+        return [rows]
+    values = found.set_index(["stage", "seed", "pair_id"])["p"].sort_index()
+    return [_with_answers(rows, [_answers(values, stage, seed, rows) for stage in _STAGES], len(seeds)) for seed in seeds]
+
+
+def _answers(values: Any, stage: str, seed: int, rows: RunRows) -> Floats:
+    level = values.get((stage, seed))
+    wanted = rows.frame["pair_id"]
+    return np.full(len(rows), np.nan) if level is None else level.reindex(wanted).to_numpy(dtype=np.float64)
+
+
+def _with_answers(rows: RunRows, answers: Sequence[Floats], seeds: int) -> RunRows:
+    """The rows with one seed's answers, and its share of the tokens."""
+    columns = dict(zip(QUESTIONS.values(), answers, strict=True))
+    tokens = rows.frame["tokens"].astype("Float64").sum(skipna=False)
+    run = replace(rows.run, tokens=None if pd.isna(tokens) else round(float(tokens) / seeds))
+    scores = scores_from_probabilities(np.nan_to_num(answers[0]), answers[1])
+    return replace(rows, run=run, frame=rows.frame.assign(**columns), scores=scores)
+
+
+def _is_read(rows: RunRows) -> Bools:
+    return ~rows.frame[list(QUESTIONS.values())].isna().any(axis=1).to_numpy(dtype=np.bool_)

@@ -1,0 +1,167 @@
+"""A row asked again: cards switched off or edited, what it costs, and the change beside what asking again brings."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.actions import ask_again
+from core.actions.ask_again import REPEATS, AgainRequest
+from core.evidence import describe
+from core.evidence.changed_cards import card_name, describe_changes, text_of
+from core.experiments.asked_again import AskedAgain, changes_of, pair_askings
+from core.experiments.asked_again_words import LIMITS, change_sentence, noise_sentence, power_sentence, who_sentence
+from core.experiments.attribution_words import cost_sentence
+from core.methods.debate_again import MOST_REPEATS, DebateAgain
+from core.plots import asked_again as figure
+from core.store.runs import Run
+from core.types import Evidence, Pair
+from core.ui.shared import links, loaders
+from core.ui.shared.confirmation import confirm
+from core.ui.shared.linked import bind, choose_one, choose_several
+from core.ui.shared.shell import draw_until_ready, explain_errors
+from core.ui.shared.widgets import as_text, show_figure
+
+_ABOUT = (
+    "Switch cards of the dossier off, or write another text for one, and ask again. The same is asked again with nothing changed "
+    "as often, so that noise is not read as cause."
+)
+_WHO = {"judge": "the judge alone", "debate": "the whole debate"}
+_WHO_HELP = "The judge alone reads the advocates' briefs as they are stored; the whole debate has new ones."
+_NONE = "none"
+
+
+def can_ask_again(run: Run) -> bool:
+    """Whether the rows of a run can be asked again: a debate that was made here."""
+    return run.method == DebateAgain.asks_again and "options" in run.spec
+
+
+def show_again(run: Run, pair_id: str) -> None:
+    """Show what was asked again about a row of a run, and the form that asks."""
+    if not can_ask_again(run):
+        st.markdown("Only a debate that was made here can be asked again: of others the settings are not known.")
+        return
+    st.caption(_ABOUT)
+    read_only = loaders.workspace().settings.read_only
+    with explain_errors():
+        _show_askings(run, pair_id)
+        if not read_only:
+            _show_form(run, pair_id)
+
+
+def _show_askings(run: Run, pair_id: str) -> None:
+    pairs = {(changed or unchanged).id: (unchanged, changed) for unchanged, changed in _pairs(run, pair_id)}
+    if not pairs:
+        return
+    newest = next(reversed(pairs))
+    titles = {key: _title(*each) for key, each in pairs.items()}
+    chosen = choose_one(st.selectbox, "asked", "Asked again", titles, newest) or newest
+    ids = [each.id for each in pairs[chosen] if each is not None]
+
+    def draw() -> None:
+        _show_asking(pair_id, *[_present(each) for each in ids])
+
+    draw_until_ready(draw, lambda: all(_is_over(_present(each)) for each in ids))
+
+
+def _pairs(run: Run, pair_id: str) -> list[tuple[Run, Run | None]]:
+    return pair_askings(loaders.askings_of_row(run.id, pair_id))
+
+
+def _present(run: str) -> Run:
+    return next(each for each in loaders.all_runs() if each.id == run)
+
+
+def _is_over(run: Run) -> bool:
+    return run.status not in ("waiting", "running", "paused")
+
+
+def _title(unchanged: Run, changed: Run | None) -> str:
+    options = unchanged.spec["options"]
+    what = describe_changes(changes_of(changed)) if changed is not None else "with nothing changed"
+    return f"{what} · {'judge' if options['ask'] == 'judge' else 'debate'} · {options['repeats']} times"
+
+
+def _show_asking(pair_id: str, unchanged: Run, changed: Run | None = None) -> None:
+    made = [each for each in (unchanged, changed) if each is not None]
+    waiting = [each for each in made if each.status != "done"]
+    for each in waiting:
+        cause = f": {each.cause}" if each.cause else ""
+        st.markdown(as_text(f"{each.name} is {each.status}{cause}."))
+        if _is_over(each):
+            links.to_launch(each, "Resume it on Launch")
+    if waiting:
+        return
+    found = loaders.again_report(pair_id, unchanged.id, None if changed is None else changed.id)
+    _show_found(found)
+    with st.container(horizontal=True):
+        for each, label in zip(made, ("Read the askings with nothing changed", "Read those with the change"), strict=False):
+            links.to_row(each, pair_id, label)
+
+
+def _show_found(found: AskedAgain) -> None:
+    if found.changed is not None:
+        for answer in found.answers:
+            sign = ":material/check_circle:" if answer.is_outside else ":material/radio_button_unchecked:"
+            st.markdown(f"{sign} {as_text(change_sentence(answer))}")
+    st.markdown(as_text(" ".join(map(noise_sentence, found.answers))))
+    table = _table(found)
+    title = f"{found.pair_id} asked again"
+    show_figure(figure.figure(table), table, "asked-again", title, f"{who_sentence(found)} Band: the range with nothing changed.")
+    if found.changed is not None:
+        st.caption(as_text(f"{power_sentence(found)} {LIMITS}".strip()))
+
+
+def _table(found: AskedAgain) -> pd.DataFrame:
+    rows: list[tuple[str, str, float]] = []
+    for each in found.answers:
+        rows += [(each.name, figure.AGAIN, float(p)) for p in each.again]
+        rows += [(each.name, figure.CHANGED, float(p)) for p in each.changed]
+        rows.append((each.name, figure.STANDS, each.stands))
+    return pd.DataFrame(rows, columns=list(figure.COLUMNS))
+
+
+def _show_form(run: Run, pair_id: str) -> None:
+    details = loaders.row_details(run.id, pair_id)
+    items = [Evidence(**{**item, "body": dict(item["body"])}) for item in details.dossier]
+    row = details.numbers
+    request = _show_choices(run, Pair(pair_id, row["pert"], row["gene"], None, ""), items)
+    with st.container(horizontal=True):
+        wants_cost = st.button("Estimate", key="estimate-again")
+        wants_start = st.button("Ask again", type="primary", icon=":material/play_arrow:", key="start-again")
+    if not wants_cost and not wants_start:
+        return
+    plan = ask_again.plan_again(loaders.workspace(), request)
+    if not wants_start:
+        st.markdown(as_text(cost_sentence(plan.cost, plan.left, 1)))
+        return
+    ask_again.start_apart(loaders.workspace(), plan)
+    st.session_state.pop("id-asked", None)  # so that the choice is read from the address again
+    links.set_parameter("asked", plan.askings[-1].spec.key)
+    confirm(f"{plan.left:,} run{'s' * (plan.left != 1)} of one row started, listed on Launch.")
+    st.rerun()
+
+
+def _show_choices(run: Run, pair: Pair, items: list[Evidence]) -> AgainRequest:
+    names = [card_name(item.tool, item.key) for item in items]
+    titles = {name: as_text(_card_title(item)) for name, item in zip(names, items, strict=True)}
+    with_text = {name: title for (name, title), item in zip(titles.items(), items, strict=True) if text_of(item, pair)}
+    without = choose_several(st.pills, "again_without", "Cards to switch off", with_text, selection_mode="multi", wrap=True)
+    others = {_NONE: _NONE, **{name: title for name, title in titles.items() if name not in without}}
+    card = choose_one(st.selectbox, "again_card", "Card to edit", others, _NONE)
+    texts = {}
+    if card is not None and card != _NONE:
+        before = text_of(items[names.index(card)], pair)
+        text = st.text_area("What it says instead", before, key=f"note-again-{run.id}-{pair.pair_id}-{card}", height=120)
+        texts = {card: text}
+    one, two, three = st.columns([0.45, 0.2, 0.35], vertical_alignment="bottom")
+    with one:
+        who = choose_one(st.selectbox, "again_ask", "Who is asked", _WHO, "judge", help=_WHO_HELP)
+    repeats = two.number_input("How often", 1, MOST_REPEATS, REPEATS, **bind("again_repeats"))
+    endpoint = three.text_input("Model server", placeholder="that of the settings", key="endpoint-again") or None
+    return AgainRequest(run.id, pair.pair_id, tuple(without), texts, who != "debate", int(repeats), endpoint)
+
+
+def _card_title(item: Evidence) -> str:
+    """The title of a card without the label view, which is the same for all."""
+    return describe.card_title({"tool": item.tool, "key": item.key.partition(" @ ")[0]})

@@ -1,0 +1,136 @@
+"""How sure a judge is: variances by hand, and askings found in runs that differ in their seeds alone and inside of one debate."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from core.actions import launch
+from core.actions.workspace import Workspace, open_workspace
+from core.config import Settings
+from core.engine.request import RunRequest
+from core.errors import InputError, StateError
+from core.experiments.seed_askings import JudgeNoise, report_seeds, seeds_of
+from core.experiments.seed_noise import ScoreNoise, answer_variance
+from core.experiments.seed_words import AVERAGED, askings_json, askings_lines, seed_table
+from core.llm import scripted_server
+from core.llm.scripted_server import Script
+from core.store import predictions, runs, traces
+from tests import worlds
+from tests.commands import core, core_json
+from tests.moving_evidence import MOVES, TOOLS, answer_moved_by
+
+ROWS = 24
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A debate under three seeds, two runs of one seed each that are askings of the same, and one that asks something else."""
+    workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("seeds"), author="tester"))
+    worlds.furnish(workspace)
+    every, fewer = f"split=train;sample={ROWS}", f"split=train;sample={ROWS // 2}"
+    made = {
+        "three": (every, {"seeds": "1,2,3"}, 0),
+        "one": (every, {}, 7),
+        "some": (fewer, {}, 8),
+        "other": (every, {"judge": "numeric"}, 0),
+    }
+    with scripted_server.serving(Script(seed=0, answer=answer_moved_by(MOVES, effect=15, noise=8))) as url:
+        for name, (rows, options, seed) in made.items():
+            given = {"rounds": 0, "tools": ",".join(TOOLS), **options}
+            request = RunRequest("debate", options=given, rows=rows, name=name, model="scripted", endpoint=url, seed=seed)
+            assert launch.start(workspace, request).status == "done"
+    return workspace
+
+
+def report(workspace: Workspace, *names: str) -> JudgeNoise:
+    with workspace.store.read() as db:
+        return report_seeds(db, names)
+
+
+def test_the_parts_of_the_variance_by_hand() -> None:
+    """Two askings of two rows: .2 and .4, .6 and .8. Within: (.02 + .02) / 2 = .02. Means .3 and .7 vary by .08, of which
+    .02 / 2 is left by asking: .07. A method that says .5 and .9: the means differ by .2, a variance of .02 in both rows, less the
+    mean of what asking leaves in either, (.01 + 0) / 2."""
+    asks = [np.array([0.2, 0.6]), np.array([0.4, 0.8])]
+    alone = answer_variance([asks])
+    assert (alone.within_rows, alone.between_rows) == (pytest.approx(0.02), pytest.approx(0.07))
+    assert math.isnan(alone.between_methods)
+    beside = answer_variance([asks, [np.array([0.5, 0.9])]])
+    assert beside.between_methods == pytest.approx(0.02 - 0.005)
+    # 0.0016 of squared error, a quarter of it by the seed: 2 seeds leave 0.0012 + 0.0004 / 2
+    noise = ScoreNoise(0.0016, 0.0004)
+    assert noise.share == 0.25
+    assert noise.se(2) == pytest.approx(math.sqrt(0.0014))
+    assert noise.enough == 5  # √(0.0012 + 0.0004 / 3) is 5.4% above √0.0012, with 5 seeds 3.3%
+
+
+def test_every_seed_of_a_debate_is_an_asking(asked: Workspace) -> None:
+    found = report(asked, "three")
+    assert found.askings == ("three", "three", "three", "one")
+    assert (found.seeds.rows, found.seeds.asks, found.left_out) == (ROWS, 4, 0)
+    with asked.store.read() as db:
+        run = runs.find(db, "three")
+        rows, verdicts = predictions.frame(db, run.id), traces.verdicts_by_seed(db, run.id)
+    assert seeds_of(run) == (1, 2, 3)
+    assert len(verdicts) == 2 * 3 * ROWS
+    means = verdicts[verdicts["stage"] == "de"].groupby("pair_id")["p"].mean()
+    assert means[rows["pair_id"]].to_numpy() == pytest.approx(rows["p_de"].to_numpy())
+    # uniform noise of up to 8 points either way has the variance 0.16² / 12
+    assert found.seeds.answers["P(DE)"].within_rows == pytest.approx(0.16**2 / 12, rel=0.5)
+    one = report(asked, "one")
+    assert one.askings == ("one", "three", "three", "three")
+    assert one.seeds.answers["P(DE)"].within_rows == pytest.approx(found.seeds.answers["P(DE)"].within_rows)
+
+
+def test_tokens_are_those_of_one_asking(asked: Workspace) -> None:
+    with asked.store.read() as db:
+        three, one = (runs.find(db, name).tokens for name in ("three", "one"))
+    assert three is not None
+    assert one is not None
+    assert report(asked, "three").seeds.tokens == pytest.approx((3 * round(three / 3) + one) / 4)
+
+
+def test_what_averaging_brings(asked: Workspace) -> None:
+    noise = report(asked, "three").seeds
+    assert list(noise.averaged) == [1, 2, 3, 4]
+    assert noise.gain is not None
+    for metric in ("DE", "DIR", "mean"):
+        gained = noise.averaged[4][metric] - noise.averaged[1][metric]
+        assert noise.gain.parts[metric].change.value == pytest.approx(gained)
+    points = 100 * (noise.averaged[4]["mean"] - noise.averaged[1]["mean"])
+    expected = 3 * (noise.tokens or 0) / points if points > 0 else math.nan
+    assert noise.tokens_per_point == pytest.approx(expected, nan_ok=True)
+    table = seed_table(noise)
+    assert [row["seeds"] for row in table] == [1, 2, 3, 5, 8]
+    assert math.isnan(table[-1][AVERAGED])
+
+
+def test_runs_that_are_named_are_compared_on_the_rows_that_all_have(asked: Workspace) -> None:
+    found = report(asked, "three", "some")
+    with asked.store.read() as db:
+        shared = set.intersection(*(predictions.all_ids(db, runs.find(db, name).id) for name in ("three", "some")))
+    assert 1 < len(shared) < ROWS // 2
+    assert (found.seeds.rows, found.askings) == (len(shared), ("three", "three", "three", "some"))
+
+
+def test_what_is_no_asking_of_the_same_is_refused(asked: Workspace) -> None:
+    with pytest.raises(InputError, match="runs three and other: differ in more than their seeds"):
+        report(asked, "three", "other")
+    with pytest.raises(StateError, match="run other: was asked once"):
+        report(asked, "other")
+    with pytest.raises(StateError, match="run llm train: was asked once"):
+        report(asked, "llm train")
+
+
+def test_the_command_prints_the_same(asked: Workspace) -> None:
+    printed = core_json(asked.settings.workspace, "seeds", "three")
+    found = askings_json(report(asked, "three"))
+    assert printed["askings"] == found["askings"]
+    assert printed["answers"]["P(DE)"]["within_rows"] == found["answers"]["P(DE)"]["within_rows"]
+    assert printed["scores"]["mean"]["enough"] == found["scores"]["mean"]["enough"]
+    lines = core(asked.settings.workspace, "seeds", "three").out.splitlines()
+    assert lines == askings_lines(report(asked, "three"))
+    assert lines[0].startswith(f"{ROWS} rows of three, asked 4 times under other seeds, in 2 runs.")

@@ -1,0 +1,56 @@
+"""The figures of asking again."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+
+from core.errors import InputError
+from core.plots import asked_again, seed_worth, theme
+from core.plots.asked_again import AGAIN, CHANGED, STANDS
+
+TABLE = pd.DataFrame(
+    [
+        *(("P(DE)", AGAIN, p) for p in (0.5, 0.6)),
+        ("P(DE)", CHANGED, 0.2),
+        ("P(DE)", STANDS, 0.55),
+        ("P(<up>)", AGAIN, 0.4),
+        ("P(<up>)", STANDS, math.nan),
+    ],
+    columns=list(asked_again.COLUMNS),
+)
+
+
+def test_every_asking_is_a_dot_over_the_range_of_the_unchanged_ones() -> None:
+    chart = asked_again.figure(TABLE)
+    assert list(chart.layout.yaxis.ticktext) == [
+        "<b>P(DE)</b> as it was",
+        "<b>P(DE)</b> changed",
+        "<b>P(&lt;up&gt;)</b> as it was",
+    ]
+    again, changed, stands = chart.data
+    assert (list(again.x), list(again.y)) == ([0.5, 0.6, 0.4], [0, 0, 2])
+    assert (list(changed.x), list(changed.y), changed.marker.color) == ([0.2], [1], theme.CHOSEN)
+    assert (list(stands.x), list(stands.y)) == ([0.55], [0])
+    bands = [(band.x0, band.x1, band.y0, band.y1) for band in chart.layout.shapes]
+    assert bands == [(0.5, 0.6, -0.4, 1.4), (0.4, 0.4, 1.6, 2.4)]
+
+
+def test_other_tables_are_refused() -> None:
+    with pytest.raises(InputError, match="missing column p"):
+        asked_again.figure(TABLE.drop(columns="p"))
+    with pytest.raises(InputError, match="side: got 'x'"):
+        asked_again.figure(TABLE.assign(side="x"))
+    with pytest.raises(InputError, match="missing column se"):
+        seed_worth.figure(pd.DataFrame({"seeds": [1]}), 0.1, None)
+
+
+@pytest.mark.parametrize(("enough", "said"), [(3, ["3 seeds are worth their tokens"]), (1, ["1 seed is enough"]), (None, [])])
+def test_the_error_falls_to_that_of_the_rows(enough: int | None, said: list[str]) -> None:
+    table = pd.DataFrame({"seeds": [1, 2, 3], "se": [0.05, 0.045, 0.042]})
+    chart = seed_worth.figure(table, 0.04, enough)
+    assert list(chart.data[0].y) == [0.05, 0.045, 0.042]
+    assert [note.text for note in chart.layout.annotations] == [*said, "the rows alone 0.0400"]
+    assert theme.CHOSEN in chart.data[0].marker.color or enough is None

@@ -1,0 +1,117 @@
+"""The panels of asking again: loaded when they are opened, what they say, and what they start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from core.actions import ask_again, launch
+from core.actions.ask_again import AgainPlan, AgainRequest
+from core.actions.workspace import Workspace, open_workspace
+from core.config import Settings
+from core.engine.request import RunRequest
+from core.llm import scripted_server
+from core.llm.scripted_server import Script
+from core.store import predictions
+from core.store.runs import Run
+from core.ui.ask import again_panel, judge_panel
+from tests import worlds
+from tests.moving_evidence import MOVES, TOOLS, answer_moved_by
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import text_of
+
+ROWS = 24
+
+
+@dataclass(frozen=True)
+class World:
+    """A workspace with a debate under two seeds, one row of it, and a model server."""
+
+    workspace: Workspace
+    run: Run
+    row: str
+    url: str
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("panels"), author="tester"))
+    worlds.furnish(workspace)
+    with scripted_server.serving(Script(seed=0, answer=answer_moved_by(MOVES, effect=15, noise=3))) as url:
+        options = {"tools": ",".join(TOOLS), "rounds": 0, "seeds": "1,2"}
+        asked = RunRequest("debate", None, options, f"split=train;sample={ROWS}", "argued", "scripted", endpoint=url)
+        run = launch.start(workspace, asked)
+        with workspace.store.read() as db:
+            row = predictions.frame(db, run.id)["pair_id"].iloc[0]
+        yield World(workspace, run, row, url)
+
+
+def test_nothing_is_loaded_before_it_is_opened(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[str] = []
+    monkeypatch.setattr(again_panel, "show_again", lambda run, row: loaded.append(f"{run.id} {row}"))
+    monkeypatch.setattr(judge_panel, "show_judge", lambda run: loaded.append(run.id))
+    closed = visit(world.workspace, "debates", run=world.run.id, row=world.row)
+    assert not closed.exception
+    assert "Ask again with another dossier" in [each.label for each in closed.expander]
+    assert loaded == []
+    visit(world.workspace, "debates", run=world.run.id, row=world.row, again="true")
+    assert loaded == [f"{world.run.id} {world.row}"]
+    other = visit(world.workspace, "debates", run="llm train")  # of a file: not known how it was asked
+    assert "Ask again with another dossier" not in [each.label for each in other.expander]
+
+
+def test_a_card_is_switched_off_and_its_cost_is_said(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[AgainPlan] = []
+    monkeypatch.setattr(ask_again, "start_apart", lambda _workspace, plan: started.append(plan))
+    app = visit(world.workspace, "debates", run=world.run.id, row=world.row, again="true", again_repeats="4")
+    assert not app.exception
+    pills = app.pills(key="id-again_without")
+    assert len(pills.options) == 5  # of two tools a card for either gene
+    pills.set_value(["base_rates:all rows in view"]).run()
+    app.button(key="estimate-again").click().run()
+    assert "about 32 calls" in text_of(app)  # both questions under two seeds, four times, twice
+    app.button(key="start-again").click().run()
+    assert not app.exception
+    [plan] = started
+    assert [change.words for change in plan.changes] == ["without base_rates:all rows in view"]
+
+
+def test_an_edited_text_is_asked_with(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[AgainPlan] = []
+    monkeypatch.setattr(ask_again, "start_apart", lambda _workspace, plan: started.append(plan))
+    link = {"again": "true", "again_card": "base_rates:all rows in view", "again_repeats": "2"}
+    app = visit(world.workspace, "debates", run=world.run.id, row=world.row, **link)
+    [area] = [each for each in app.text_area if each.label == "What it says instead"]
+    assert area.value.startswith("base rates, all rows in view: ")
+    app.button(key="start-again").click().run()
+    assert "is what the card says already, expected another" in text_of(app)
+    [area] = [each for each in app.text_area if each.label == "What it says instead"]
+    area.set_value("base rates: not known").run()
+    app.button(key="start-again").click().run()
+    [plan] = started
+    assert [(change.tool, change.text) for change in plan.changes] == [("base_rates", "base rates: not known")]
+    assert plan.askings[0].spec.options["repeats"] == 2
+
+
+def test_what_was_found_is_said_beside_the_noise(visit: Visit, world: World) -> None:
+    request = AgainRequest(world.run.id, world.row, (MOVES,), {}, judge_only=True, endpoint=world.url)
+    ask_again.ask_again(world.workspace, ask_again.plan_again(world.workspace, request))
+    app = visit(world.workspace, "debates", run=world.run.id, row=world.row, again="true")
+    assert not app.exception
+    said = text_of(app)
+    assert said.count("outside of what asking again brings") == 2
+    assert "would show 4 times in 5" in said
+    assert f"without {MOVES}:" in app.selectbox(key="id-asked").options[0]
+
+
+def test_how_sure_a_judge_is(visit: Visit, world: World) -> None:
+    app = visit(world.workspace, "experiments", run=world.run.id, tab="Evidence", judge="true")
+    assert not app.exception
+    said = text_of(app)
+    assert f"{ROWS} rows of argued, asked 2 times under other seeds, in 1 run" in said
+    assert "asking again 0\\.01" in said  # uniform noise of 3 points either way, over two seeds
+    alone = visit(world.workspace, "experiments", run="llm train", tab="Evidence", judge="true")
+    assert "was asked once, so how it varies is not known" in text_of(alone)
+    assert not alone.exception
