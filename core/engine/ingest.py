@@ -11,11 +11,15 @@ import asyncio
 import contextlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from core.audit import brief_checks
+from core.engine.audit_processes import AuditProcesses, Checked
 from core.engine.journal import Progress, read_entries, read_spending
 from core.engine.row_codec import Entry, RetryMark, calls_tokens, pair_id_of
 from core.engine.run_folder import RunFolder
@@ -30,6 +34,7 @@ from core.types import Failed, RowResult
 # rows at a time; a whole journal is taken in such pieces.
 BATCH_ROWS = 20_000
 BATCH_BYTES = 1 << 26
+LONG_BYTES = BATCH_BYTES  # from which on other processes check the rows: they take a second to start
 _LONGEST_LINE = 500  # characters of an error in the run's log
 _REST = 10  # the store is left alone for at least so many times as long as an ingest took
 
@@ -50,6 +55,11 @@ class _Batch:
             self.rows[pair_id_of(entry)] = entry
             self.spent += calls_tokens(entry.calls, spent=True)
 
+    @property
+    def results(self) -> list[RowResult]:
+        """The rows with a prediction, or with the answer of a reading."""
+        return [row for row in self.rows.values() if isinstance(row, RowResult)]
+
 
 def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "") -> int:
     """Brings the store up to date with a journal and the state of its run; returns how many rows were written.
@@ -59,8 +69,11 @@ def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "
     written = 0
     with store.read() as db:
         start = _ingested_bytes(db, folder)
-    for batch in _batches(folder, start):
-        written += _write(store, folder, batch)
+    with ExitStack() as stack:
+        is_long = folder.rows.exists() and folder.rows.stat().st_size - start > LONG_BYTES
+        processes = stack.enter_context(AuditProcesses()) if is_long else None
+        for batch, checked in _checked(_batches(folder, start), processes):
+            written += _write(store, folder, batch, checked)
     with store.write() as db:
         _ingested_bytes(db, folder)
         _record_spending(db, folder)
@@ -93,11 +106,26 @@ def _batches(folder: RunFolder, start: int) -> Iterator[_Batch]:
         yield batch
 
 
-def _write(store: Store, folder: RunFolder, batch: _Batch) -> int:
-    run = folder.run
-    results = [row for row in batch.rows.values() if isinstance(row, RowResult)]
+def _checked(batches: Iterable[_Batch], processes: AuditProcesses | None) -> Iterator[tuple[_Batch, Checked]]:
+    """Yields batches with what the audit says of their rows; processes check some of them while others are read and written."""
+    waiting: deque[tuple[_Batch, Future[Checked]]] = deque()
+    for batch in batches:
+        briefs = brief_checks.briefs_of(batch.results)
+        if processes is None:
+            yield batch, brief_checks.check_briefs(briefs)
+            continue
+        waiting.append((batch, processes.check(briefs)))
+        if len(waiting) > processes.size:
+            first, checked = waiting.popleft()
+            yield first, checked.result()
+    for batch, checked in waiting:
+        yield batch, checked.result()
+
+
+def _write(store: Store, folder: RunFolder, batch: _Batch, checked: Checked) -> int:
+    run, results = folder.run, batch.results
     failures = [row for row in batch.rows.values() if isinstance(row, Failed)]
-    findings, collapsed = brief_checks.check_rows(results)
+    findings, collapsed = brief_checks.findings_of_events(results, checked)
     flags = brief_checks.flags_with_collapse(results, collapsed)
     with store.write() as db:
         if _ingested_bytes(db, folder) != batch.start:  # another process was faster

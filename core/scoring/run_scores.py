@@ -198,8 +198,11 @@ def add_count_controls(rows: pd.DataFrame, dataset: pd.DataFrame) -> pd.DataFram
     for _, split in dataset.groupby("split", sort=False):
         pert, gene = (pd.factorize(split[name])[0] for name in ("pert", "gene"))
         controls = {"count_only": count_only(pert, gene), "rarer_gene": rarer_gene(gene)}
-        counted.append(split[["pair_id"]].assign(gene_rows=np.bincount(gene)[gene], **controls))
-    return rows.merge(pd.concat(counted), on="pair_id", how="left", validate="one_to_one")
+        counted.append(pd.DataFrame({"gene_rows": np.bincount(gene)[gene], **controls}, split.index))
+    of_dataset = dataset[["pair_id"]].join(pd.concat(counted))
+    if rows["pair_id"].equals(of_dataset["pair_id"]):  # a run on all rows: looking up a million ids takes seconds
+        return rows.join(of_dataset.drop(columns="pair_id"))
+    return rows.merge(of_dataset, on="pair_id", how="left", validate="one_to_one")
 
 
 def count_rows(rows: RunRows) -> RunRows:
