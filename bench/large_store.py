@@ -23,6 +23,7 @@ from core.actions.imports import import_paths
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.ingest import ingest_journal
+from core.engine.run_state import Counts, write_ending
 from core.engine.spec import ExecutionSettings, RunSpec
 from core.scoring.run_scores import load_scored_rows, score_run
 from core.stats.bootstrap import ResamplingPlan, bootstrap_score
@@ -112,6 +113,7 @@ def import_run(path: Path) -> int:
     found = run_control.start(workspace, spec, RUN, ExecutionSettings(), begin=lambda *_: None)
     folder = workspace.run_folder(found.id)
     (path / "made" / folder.rows.name).rename(folder.rows)
+    write_ending(folder, "done", Counts(done=found.total), found.total)
     return ingest_journal(workspace.store, folder, "done")
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -69,9 +69,11 @@ def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "
     written = 0
     with store.read() as db:
         start = _ingested_bytes(db, folder)
-    with ExitStack() as stack:
-        is_long = folder.rows.exists() and folder.rows.stat().st_size - start > LONG_BYTES
-        processes = stack.enter_context(AuditProcesses()) if is_long else None
+    with contextlib.ExitStack() as stack:
+        processes = None
+        if folder.rows.exists() and folder.rows.stat().st_size - start > LONG_BYTES:
+            processes = stack.enter_context(AuditProcesses())
+            stack.enter_context(_paused_collector())
         for batch, checked in _checked(_batches(folder, start), processes):
             written += _write(store, folder, batch, checked)
     with store.write() as db:
@@ -92,6 +94,18 @@ def record_start(store: Store, folder: RunFolder) -> None:
         _ingested_bytes(db, folder)
         runs.change_by_worker(db, folder.run, status="running", cause="", started_at=datetime.now(), finished_at=None)
         changes.bump(db, "runs")
+
+
+@contextlib.contextmanager
+def _paused_collector() -> Iterator[None]:
+    """Rows refer to no other rows: to look for circles among a million objects, again and again, takes a third of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _batches(folder: RunFolder, start: int) -> Iterator[_Batch]:
