@@ -16,7 +16,7 @@ from typing import Any
 
 from bench import plain_store
 from bench.large_run import NEEDLE, make_files
-from bench.measure import measure_alone, measure_command, median_times
+from bench.measure import measure_alone, measure_command, median_times, times_once
 from bench.plain_store import PAGES_READ, ROWS_READ, SCORES, SEARCHES, import_plainly, read_plain, score_plain
 from core.actions import run_control
 from core.actions.imports import import_paths
@@ -182,7 +182,7 @@ def score_store(path: Path) -> dict[str, Any]:
     def score() -> None:
         kept["score"] = score_run(kept["rows"])
 
-    times = {"load": median_times(load, 1), "score": median_times(score, SCORES)}
+    times = {"load": times_once(load), "score": median_times(score, SCORES)}
     return {"times": times, "aurocs": [kept["score"].whole.de.value, kept["score"].whole.dir.value]}
 
 

@@ -81,11 +81,12 @@ def median_s(work: Callable[[], object], repeats: int) -> float:
 def median_times(work: Callable[[], object], repeats: int) -> tuple[float, float]:
     """The median seconds of `work` after one run that does not count, and the median of the processor's seconds."""
     work()
-    times = [_times(work) for _ in range(repeats)]
+    times = [times_once(work) for _ in range(repeats)]
     return median(wall for wall, _ in times), median(cpu for _, cpu in times)
 
 
-def _times(work: Callable[[], object]) -> tuple[float, float]:
+def times_once(work: Callable[[], object]) -> tuple[float, float]:
+    """The seconds of `work` and those of the processor, the first time."""
     start, start_cpu = time.perf_counter(), time.process_time()
     work()
     return time.perf_counter() - start, time.process_time() - start_cpu
