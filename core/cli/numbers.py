@@ -126,7 +126,7 @@ def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None, as_
 
 @app.command()
 def bench(
-    name: Annotated[str, typer.Argument(metavar="store|search|pages|bootstrap|knn|whatif|harness|cells")],
+    name: Annotated[str, typer.Argument(metavar="store|search|pages|bootstrap|knn|whatif|harness|cells|cell_lines")],
     rows: Annotated[int | None, typer.Option(min=1, help="store, knn: measure so many rows instead, such as 1000000.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -137,6 +137,8 @@ def bench(
         if error.name == f"bench.{name}":
             raise InputError(f"bench {name}: no such benchmark; see the bench folder") from None
         raise MissingPackage(f"bench {name}: needs {error.name}; install requirements-dev.txt") from None
+    if not hasattr(module, "run"):
+        raise InputError(f"bench {name}: a part of other benchmarks; see the bench folder")
     if rows is not None and not hasattr(module, "run_large"):
         raise InputError(f"bench {name}: has one size; --rows is for store and knn")
     result = module.run() if rows is None else module.run_large(rows)

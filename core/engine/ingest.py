@@ -14,11 +14,11 @@ import json
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from core.audit import brief_checks
+from core.audit.brief_checks import briefs_of, check_briefs, findings_of_events, flags_with_collapse
 from core.engine.audit_processes import AuditProcesses, Checked
 from core.engine.journal import Progress, read_entries, read_spending
 from core.engine.row_codec import Entry, RetryMark, calls_tokens, pair_id_of
@@ -66,16 +66,13 @@ def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "
 
     Raises NotFound if the store has no such run, StoreBusy if another process holds it; both can be tried again.
     """
-    written = 0
     with store.read() as db:
         start = _ingested_bytes(db, folder)
-    with contextlib.ExitStack() as stack:
-        processes = None
-        if folder.rows.exists() and folder.rows.stat().st_size - start > LONG_BYTES:
-            processes = stack.enter_context(AuditProcesses())
-            stack.enter_context(_paused_collector())
-        for batch, checked in _checked(_batches(folder, start), processes):
-            written += _write(store, folder, batch, checked)
+    if folder.rows.exists() and folder.rows.stat().st_size - start > LONG_BYTES:
+        written = _ingest_long(store, folder, start)
+    else:
+        checked = ((batch, check_briefs(briefs_of(batch.results))) for batch in _batches(folder, start))
+        written = sum(_write(store, folder, *each) for each in checked)
     with store.write() as db:
         _ingested_bytes(db, folder)
         _record_spending(db, folder)
@@ -96,18 +93,6 @@ def record_start(store: Store, folder: RunFolder) -> None:
         changes.bump(db, "runs")
 
 
-@contextlib.contextmanager
-def _paused_collector() -> Iterator[None]:
-    """Rows refer to no other rows: to look for circles among a million objects, again and again, takes a third of the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
 def _batches(folder: RunFolder, start: int) -> Iterator[_Batch]:
     batch = _Batch(start, start)
     for entry, end in read_entries(folder.rows, start):
@@ -120,15 +105,22 @@ def _batches(folder: RunFolder, start: int) -> Iterator[_Batch]:
         yield batch
 
 
-def _checked(batches: Iterable[_Batch], processes: AuditProcesses | None) -> Iterator[tuple[_Batch, Checked]]:
-    """Yields batches with what the audit says of their rows; processes check some of them while others are read and written."""
+def _ingest_long(store: Store, folder: RunFolder, start: int) -> int:
+    """Writes batches one after the other, as `ingest_journal` does, while others are read and checked; returns how many rows."""
+    written, writing = 0, Future[int]()
+    writing.set_result(0)
+    with AuditProcesses() as processes, _paused_collector(), ThreadPoolExecutor(1, "ingest") as thread:
+        for batch, checked in _checked_apart(_batches(folder, start), processes):
+            written += writing.result()
+            writing = thread.submit(_write, store, folder, batch, checked)
+        return written + writing.result()
+
+
+def _checked_apart(batches: Iterable[_Batch], processes: AuditProcesses) -> Iterator[tuple[_Batch, Checked]]:
+    """Yields batches with what the audit says of their rows; processes check some while the next are read."""
     waiting: deque[tuple[_Batch, Future[Checked]]] = deque()
     for batch in batches:
-        briefs = brief_checks.briefs_of(batch.results)
-        if processes is None:
-            yield batch, brief_checks.check_briefs(briefs)
-            continue
-        waiting.append((batch, processes.check(briefs)))
+        waiting.append((batch, processes.check(briefs_of(batch.results))))
         if len(waiting) > processes.size:
             first, checked = waiting.popleft()
             yield first, checked.result()
@@ -136,11 +128,23 @@ def _checked(batches: Iterable[_Batch], processes: AuditProcesses | None) -> Ite
         yield batch, checked.result()
 
 
+@contextlib.contextmanager
+def _paused_collector() -> Iterator[None]:
+    """Rows refer to no other rows: to look for circles among a million objects, again and again, takes a third of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def _write(store: Store, folder: RunFolder, batch: _Batch, checked: Checked) -> int:
     run, results = folder.run, batch.results
     failures = [row for row in batch.rows.values() if isinstance(row, Failed)]
-    findings, collapsed = brief_checks.findings_of_events(results, checked)
-    flags = brief_checks.flags_with_collapse(results, collapsed)
+    findings, collapsed = findings_of_events(results, checked)
+    flags = flags_with_collapse(results, collapsed)
     with store.write() as db:
         if _ingested_bytes(db, folder) != batch.start:  # another process was faster
             return 0

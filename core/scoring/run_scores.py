@@ -37,7 +37,8 @@ MACRO_HEADLINE = "macro AUROC by gene"
 class RunRows:
     """The rows of a run as it is scored; every array is of shape (n_rows,), in file order.
 
-    frame: `predictions.frame` with the columns of `add_count_controls`. scores: the submitted numbers, as they are ranked.
+    frame: `predictions.frame`, of its columns SCORED at least, with those of `add_count_controls`. scores: the submitted numbers,
+    as they are ranked.
     index, positions: the rows of the dataset, and where the run's rows are among them. protocols: those that keep labels
     away from the run. cells: of their folds, only pairs of rows inside one count; None: all pairs. cuts: DE and DIR that
     the run would have under other cuts of the folds, of shape (n_cuts, 2), seeds from 0; empty without folds or if unknown.
@@ -146,9 +147,14 @@ def load_scored_rows(db: Cursor, name: str) -> RunRows:
     """The rows of the run of a name or id. Raises NotFound, and InputError for a reading."""
     run = runs.find_predicting(db, name)
     known = {each.id: each for each in runs.list_all(db, run.dataset)}
+    rows, index = _load_rows(db, run)
+    return scored_rows(run, known.get, rows, index, datasets.find(db, run.dataset).headline)
+
+
+def _load_rows(db: Cursor, run: Run) -> tuple[pd.DataFrame, RowIndex]:
+    """A run's rows with the count controls, and the index of its dataset, whose own frame is not kept any longer."""
     dataset = pairs.frame(db, run.dataset)
-    rows = add_count_controls(predictions.frame(db, run.id), dataset)
-    return scored_rows(run, known.get, rows, RowIndex.of_frame(dataset), datasets.find(db, run.dataset).headline)
+    return add_count_controls(predictions.frame(db, run.id, predictions.SCORED), dataset), RowIndex.of_frame(dataset)
 
 
 def scored_rows(

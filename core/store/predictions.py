@@ -20,6 +20,7 @@ from core.texts import NO_LABEL
 from core.types import RANK_METHODS, READING_METHODS, Failed, Prediction, RowResult
 
 _TABLE = TABLES["prediction"]
+SCORED = ("pair_id", "prediction_up", "prediction_down", "p_de", "p_up_given_de", "flags")  # the columns that a score needs
 Order = Literal[
     "file order",
     "P(DE), high first",
@@ -214,19 +215,20 @@ def list_rows(cursor: Cursor, run: str, pair_ids: Sequence[str]) -> pd.DataFrame
     return frame
 
 
-def frame(cursor: Cursor, run: str) -> pd.DataFrame:
+def frame(cursor: Cursor, run: str, columns: Sequence[str] = ()) -> pd.DataFrame:
     """All predicted rows of a run in file order, with pert, gene, label and split beside every column of the prediction.
 
-    Rows that failed are left out: they have no numbers.
+    Rows that failed are left out: they have no numbers. columns: those of the prediction, where not all are needed.
     support: the weight of the neighbours behind a kNN's prior, its own or its parent's; NaN if there is no kNN.
     """
+    chosen = ", ".join(f"q.{column}" for column in columns) or "q.* EXCLUDE (run)"
     return data_frame(
         cursor,
         f"""WITH neighbours AS (
               SELECT pair_id, max(TRY_CAST(json_extract(meta, '$.support') AS DOUBLE)) AS support FROM trace_event
               WHERE role = 'NEIGHBOURS' AND run IN (SELECT ? UNION ALL SELECT unnest(parents) FROM run WHERE id = ?)
               GROUP BY pair_id)
-            SELECT p.pert, p.gene, p.label, p.split, q.* EXCLUDE (run), n.support
+            SELECT p.pert, p.gene, p.label, p.split, {chosen}, n.support
             FROM {_FROM} LEFT JOIN neighbours n ON n.pair_id = q.pair_id
             WHERE q.run = ? AND q.error IS NULL ORDER BY p.position""",
         [run, run, run],

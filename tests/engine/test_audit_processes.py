@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,9 +12,9 @@ from core.engine import audit_processes
 from core.engine import ingest as ingest_room
 from core.engine.audit_processes import AuditProcesses
 from core.engine.ingest import ingest_journal
-from core.store import predictions, traces
+from core.store import changes, predictions, traces
 from core.types import Failed, RowResult, TraceEvent
-from tests.engine.test_ingest import IDS, append, begun
+from tests.engine.test_ingest import IDS, append, begun, found
 from tests.engine.test_journal import row
 
 ROWS = [
@@ -50,3 +51,25 @@ def test_a_long_journal_arrives_as_a_short_one_does(tmp_path: Path, monkeypatch:
             stored.append([each.map(str).to_numpy().tolist() for each in found])
     assert stored[0] == stored[1]
     assert {"answers", "own_side"} <= set(str(stored[0]).replace("'", " ").split())
+
+
+def test_a_crash_while_others_are_read_and_checked_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace, folder = begun(tmp_path)
+    append(folder, *map(row, IDS))
+    monkeypatch.setattr(ingest_room, "LONG_BYTES", 0)
+    monkeypatch.setattr(ingest_room, "BATCH_ROWS", 1)
+    steps = iter(range(99))
+
+    def dies(*arguments: Any) -> None:
+        bump(*arguments)
+        if next(steps) == 3:
+            raise KeyboardInterrupt
+
+    bump = changes.bump
+    with monkeypatch.context() as patched:
+        patched.setattr(changes, "bump", dies)
+        with pytest.raises(KeyboardInterrupt):
+            ingest_journal(workspace.store, folder, "running")
+    assert list(found(workspace)[1]) == IDS[:3]  # the transaction in which it died left nothing, and no other followed it
+    assert ingest_journal(workspace.store, folder, "done") == 3
+    assert list(found(workspace)[1]) == IDS
