@@ -1,19 +1,26 @@
-"""Time and memory of a piece of work, measured in a process of its own."""
+"""Time and memory of a piece of work, or of a command, measured in a process of its own."""
 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import resource
+import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
+from core.config import REPOSITORY
+
 
 class Measured(NamedTuple):
-    """What a piece of work returned, its seconds, those of the processor in all of its threads, and its process's peak memory."""
+    """What a piece of work returned, its seconds, those of the processor in all of its threads, and its process's peak memory.
+
+    cpu_s: those of processes that it started and waited for, too.
+    """
 
     result: Any
     wall_s: float
@@ -33,10 +40,28 @@ def alone(work: Callable[..., Any], *args: Any) -> tuple[Any, float, float]:
     return found.result, found.wall_s, found.peak_mb
 
 
+def measure_command(command: Sequence[str]) -> Measured:
+    """Run a command; its result is what it printed. Raises CalledProcessError if it fails."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    printed = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise subprocess.CalledProcessError(os.waitstatus_to_exitcode(status), command)
+    return Measured(printed, time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
 def _measured(work: Callable[..., Any], args: tuple[Any, ...]) -> Measured:
-    start, start_cpu = time.perf_counter(), time.process_time()
+    start, start_cpu = time.perf_counter(), _processor_s()
     result = work(*args)
-    return Measured(result, time.perf_counter() - start, time.process_time() - start_cpu, _peak_mb())
+    return Measured(result, time.perf_counter() - start, _processor_s() - start_cpu, _peak_mb())
+
+
+def _processor_s() -> float:
+    """Processor seconds of this process, and of those that it waited for."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def _peak_mb() -> float:
@@ -56,11 +81,12 @@ def median_s(work: Callable[[], object], repeats: int) -> float:
 def median_times(work: Callable[[], object], repeats: int) -> tuple[float, float]:
     """The median seconds of `work` after one run that does not count, and the median of the processor's seconds."""
     work()
-    times = [_times(work) for _ in range(repeats)]
+    times = [times_once(work) for _ in range(repeats)]
     return median(wall for wall, _ in times), median(cpu for _, cpu in times)
 
 
-def _times(work: Callable[[], object]) -> tuple[float, float]:
+def times_once(work: Callable[[], object]) -> tuple[float, float]:
+    """The seconds of `work` and those of the processor, the first time."""
     start, start_cpu = time.perf_counter(), time.process_time()
     work()
     return time.perf_counter() - start, time.process_time() - start_cpu

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from core.actions.workspace import Workspace
+from core.cli import numbers
 from tests import cases, commands
+from tests.scoring.test_run_scores import CELLS, FOLDS, rows_of
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -171,6 +173,11 @@ def test_score_compare_and_leakage(demo_workspace: Workspace) -> None:
     assert score["auprc"]["de"]["estimate"] > score["auprc"]["de"]["base_rate"]
     assert [one["k"] for one in score["at_k"]["dir"]] == [20, 50, 100, 200]
     assert score["matched"]["by_gene_rows"]["n"] == score["n"]
+    product = score["units"]["product"]["mean"]
+    assert product["low"] < score["mean"]["estimate"] < product["high"]
+    assert core_json(place, "score", "simulated debate", "--no-bootstrap")["units"]["product"] == {"mean": None}
+    asked = core(place, "score", "simulated debate", "--bootstrap").stdout
+    assert f"[{product['low']:.3f}, {product['high']:.3f}]  product bootstrap of perturbations and genes, 4,000" in asked
     slices = core_json(place, "score", "simulated debate", "--by", "gene's rows")["slices"]
     assert sum(part["n"] for part in slices) == score["n"]
     compared = core_json(place, "compare", "simulated collapsed debate", "simulated debate")
@@ -194,6 +201,23 @@ def test_score_compare_and_leakage(demo_workspace: Workspace) -> None:
     keys = {"count_only_de", "count_only_de_without_singletons", "rarer_up_dir", "shared_perts", "shared_genes"}
     assert keys <= set(leakage)
     assert leakage["shared_perts"] == leakage["shared_genes"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["simulated debate test"], "it has no labels here"),
+        (["simulated debate", "--by", "P(DE)"], "slices are not resampled"),
+    ],
+)
+def test_what_cannot_be_resampled_is_refused(demo_workspace: Workspace, arguments: list[str], why: str) -> None:
+    done = core(demo_workspace.settings.workspace, "score", *arguments, "--bootstrap")
+    assert (done.returncode, why in done.stderr) == (1, True)
+
+
+def test_rows_inside_cells_are_not_resampled() -> None:
+    assert numbers._why_not_resampled(rows_of()) == ""
+    assert numbers._why_not_resampled(rows_of(protocols=(FOLDS,), cells=CELLS)) == "it is scored inside 2×2 cells, cut 7"
 
 
 def test_score_by_an_unknown_slice_lists_the_known_ones(small_workspace: Workspace) -> None:

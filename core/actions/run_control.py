@@ -14,7 +14,7 @@ from core.engine.ingest import ingest_journal
 from core.engine.journal import Progress, mark_for_retry, read_progress
 from core.engine.run_folder import Command, RunFolder
 from core.engine.run_folder import log_tail as tail_of
-from core.engine.run_state import LIVE_STATES, Counts, Status, exclusive_lock, status_of, write_ending
+from core.engine.run_state import LIVE_STATES, Counts, Status, exclusive_lock, state_of, status_of, write_ending
 from core.engine.spec import ExecutionSettings, RunSpec
 from core.engine.worker import work
 from core.engine.worker_process import start as start_process
@@ -232,10 +232,11 @@ def states(workspace: Workspace) -> dict[str, Status]:
 
 def settle(workspace: Workspace, run: str) -> Run:
     """Ingests what a worker left in the journal and records the run's state; changes nothing while a worker is on it."""
-    found, folder, status = _find_with_folder(workspace, run)
-    if status.state not in LIVE_STATES and status.state != "waiting":
+    found, folder = _find_folder(workspace, run)
+    state, cause = state_of(folder)
+    if state not in LIVE_STATES and state != "waiting":
         workspace.refuse_if_read_only("settle", found.name)
-        ingest_journal(workspace.store, folder, status.state, status.cause)
+        ingest_journal(workspace.store, folder, state, cause)
     return _find(workspace, found.id)
 
 
@@ -265,11 +266,17 @@ def log_tail(workspace: Workspace, run: str, lines: int = 50) -> list[str]:
 
 def _find_with_folder(workspace: Workspace, run: str) -> tuple[Run, RunFolder, Status]:
     """Returns a run with its folder and status. Raises StateError if no worker of this workspace made it."""
+    found, folder = _find_folder(workspace, run)
+    return found, folder, status_of(folder)
+
+
+def _find_folder(workspace: Workspace, run: str) -> tuple[Run, RunFolder]:
+    """The same without the status, which takes reading the whole journal of a crashed run."""
     found = _find(workspace, run)
     folder = workspace.run_folder(found.id)
     if not folder.exists:
         raise StateError(f"run {found.name}: {found.origin}, not made by a worker of this workspace")
-    return found, folder, status_of(folder)
+    return found, folder
 
 
 def _find(workspace: Workspace, run: str) -> Run:

@@ -18,10 +18,11 @@ _ANSWER = re.compile(
     r"\W*(?:(?:the )?(?:final |correct )?answer(?: is)?\W*)?([ABC])(?:\)|\.(?=\s|$)|:|\W*$)",
     re.IGNORECASE,
 )
-# White space behind a full stop, before what can open a sentence; or lines' ends. It begins with what the search can skip to.
-_END = re.compile(r"\s(?:(?:(?<=[.!?]\s)|(?<=[.!?][\"')\]]\s))\s*(?=[\"'(\[]?[A-Z0-9])|(?<=\n)\n*)")
+# Lines' ends; or white space behind a full stop, before what can open a sentence. It begins with what the search can skip to.
+_END = re.compile(r"[.!?\n](?:(?<=\n)\n*|[\"')\]]?(\s+)(?=[\"'(\[]?[A-Z0-9]))")
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_NAMED_OPTION = re.compile(r"\b(?i:answer|option|choice)\W{0,4}([ABC])\b")
+_OPTION_WORDS = ("answer", "option", "choice")
+_NAMED_OPTION = re.compile(rf"\b(?i:{'|'.join(_OPTION_WORDS)})\W{{0,4}}([ABC])\b")
 _PLAIN = {"‐": "-", "‑": "-", "–": "-", "—": "-", "’": "'", "\u202f": " ", "\u00a0": " ", "*": ""}.items()
 
 
@@ -78,13 +79,17 @@ class RuleText:
         return {*self.sentences[:1], *self.sentences[-2:]}
 
     @cached_property
-    def lowered_deciding_sentences(self) -> list[str]:
-        """The same in lower case: a search without regard to case takes twice as long."""
-        return [sentence.lower() for sentence in self.deciding_sentences]
+    def lowered_deciding_lines(self) -> str:
+        """The same in lower case, a sentence a line: a search without regard to case takes twice as long."""
+        return "\n".join(self.deciding_sentences).lower()
 
     @cached_property
     def named_options(self) -> set[str]:
         """The letters A, B or C behind "answer", "option" or "choice", the first in each of the deciding sentences."""
+        lines = self.lowered_deciding_lines
+        # Looking for words takes a tenth of the time of a search. Beyond ASCII some letters equal those of words, as "ſ" does.
+        if lines.isascii() and not any(map(lines.__contains__, _OPTION_WORDS)):
+            return set()
         return {found[1] for found in map(_NAMED_OPTION.search, self.deciding_sentences) if found}
 
     def is_against_own_side(self, option: str) -> bool:
@@ -94,4 +99,9 @@ class RuleText:
 
 def split_sentences(text: str) -> list[str]:
     """The sentences of a text; lines count as sentences, bare numbers and letters do not."""
-    return [part for part in _END.split(text.strip()) if (part[:2].isalpha() and len(part) > 1) or _WORD.search(part)]
+    text, parts, start = text.strip(), [], 0
+    for end in _END.finditer(text):
+        parts.append(text[start : max(end.start(), end.start(1))])  # a full stop belongs to its sentence
+        start = end.end()
+    parts.append(text[start:])
+    return [part for part in parts if (part[:2].isalpha() and len(part) > 1) or _WORD.search(part)]

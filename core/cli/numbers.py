@@ -17,12 +17,14 @@ from core.scoring.compare_runs import compare_runs
 from core.scoring.other_scores import other_scores_of_run
 from core.scoring.run_scores import RunRows
 from core.scoring.slices import SLICES, available_slices, score_slices
-from core.stats.bootstrap import BothAxes, ResamplingPlan, bootstrap_score, both_axes
+from core.stats.bootstrap import ResamplingPlan, bootstrap_score
+from core.stats.intervals import Resampled
 from core.stats.multiplicity import adjusted_p_values
 from core.texts import estimate_text
 
 app = typer.Typer()
 
+UNASKED_ROWS = 100_000  # up to so many are resampled unless told otherwise, in less than half a minute
 RunA = Annotated[str, typer.Argument(metavar="A", help="The name or id of a run.")]
 RunB = Annotated[str, typer.Argument(metavar="B[,C]", help="Another run by name or id, or several.")]
 Margin = Annotated[
@@ -35,6 +37,14 @@ def score(
     context: typer.Context,
     run: RunName,
     by: Annotated[str | None, typer.Option(metavar="SLICE", help=f"One of: {', '.join(SLICES)}.")] = None,
+    bootstrap: Annotated[
+        bool | None,
+        typer.Option(
+            "--bootstrap/--no-bootstrap",
+            help="Resample perturbations and genes for another interval of the mean, which takes minutes for a million rows. "
+            f"By default with --json, of up to {UNASKED_ROWS:,} rows.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="The bootstrap's random seed.")] = 0,
     as_json: Json = False,
 ) -> None:
@@ -44,23 +54,37 @@ def score(
         known = available_slices(rows.frame)
         if by not in known:
             raise InputError(f"score --by {by}: expected one of {', '.join(known)}")
+        if bootstrap:
+            raise InputError(f"score --by {by} --bootstrap: slices are not resampled, expected one of the two")
         result = json_shapes.slices(score_slices(rows, by), rows.scored)
         show(result, as_json, "\n".join([f"{rows.scored}:", *(_slice_line(part) for part in result["slices"])]))
         return
     found = run_scores.score_run(rows)
-    product = None if rows.cells is not None or found.whole.n_labelled == 0 else _product_interval(rows, seed)
+    is_unasked = bootstrap is None and as_json and len(rows) <= UNASKED_ROWS and _why_not_resampled(rows) == ""
+    product = _resample(rows, seed) if bootstrap or is_unasked else None
     others = other_scores_of_run(rows, found)
-    lines = [*sentences.score_sentences(found), *sentences.other_score_sentences(others)]
+    resampled = [] if product is None else [_resampled_line(product)]
+    lines = [*sentences.score_sentences(found), *resampled, *sentences.other_score_sentences(others)]
     show({**json_shapes.score(found, product), **json_shapes.other_scores(others)}, as_json, "\n".join(lines))
 
 
-def _product_interval(rows: RunRows, seed: int) -> BothAxes:
-    """Returns the mean score's bootstrap intervals over perturbations and genes at once."""
-    by_unit = {
-        unit: bootstrap_score(rows.labels, rows.scores, ResamplingPlan(unit, seed), rows.pert, rows.gene).mean
-        for unit in ("row", "pert", "gene", "two-way")
-    }
-    return both_axes(by_unit["row"], by_unit["pert"], by_unit["gene"], by_unit["two-way"])
+def _resample(rows: RunRows, seed: int) -> Resampled:
+    """Returns the mean score's interval by the product bootstrap over both axes. Raises InputError for rows that have none."""
+    if why := _why_not_resampled(rows):
+        raise InputError(f"score {rows.run.name} --bootstrap: {why}, expected a run with labels that is scored over all rows")
+    return bootstrap_score(rows.labels, rows.scores, ResamplingPlan("two-way", seed), rows.pert, rows.gene).mean
+
+
+def _why_not_resampled(rows: RunRows) -> str:
+    """Returns why rows have no bootstrap, "" for those that have one."""
+    if rows.cells is not None:
+        return f"it is scored {rows.scored}"
+    return "" if rows.arrays.outcome.labelled.any() else "it has no labels here"
+
+
+def _resampled_line(mean: Resampled) -> str:
+    of = f"{mean.method} of perturbations and genes, {mean.resamples:,} resamples: conservative"
+    return f"mean  {sentences.interval_text(mean)}  {of}"
 
 
 def _slice_line(part: Mapping[str, Any]) -> str:
@@ -102,7 +126,7 @@ def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None, as_
 
 @app.command()
 def bench(
-    name: Annotated[str, typer.Argument(metavar="store|search|pages|bootstrap|knn|whatif|harness|cells")],
+    name: Annotated[str, typer.Argument(metavar="store|search|pages|bootstrap|knn|whatif|harness|cells|cell_lines")],
     rows: Annotated[int | None, typer.Option(min=1, help="store, knn: measure so many rows instead, such as 1000000.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -113,6 +137,8 @@ def bench(
         if error.name == f"bench.{name}":
             raise InputError(f"bench {name}: no such benchmark; see the bench folder") from None
         raise MissingPackage(f"bench {name}: needs {error.name}; install requirements-dev.txt") from None
+    if not hasattr(module, "run"):
+        raise InputError(f"bench {name}: a part of other benchmarks; see the bench folder")
     if rows is not None and not hasattr(module, "run_large"):
         raise InputError(f"bench {name}: has one size; --rows is for store and knn")
     result = module.run() if rows is None else module.run_large(rows)

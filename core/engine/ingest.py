@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from core.audit import brief_checks
+from core.audit.brief_checks import briefs_of, check_briefs, findings_of_events, flags_with_collapse
+from core.engine.audit_processes import AuditProcesses, Checked
 from core.engine.journal import Progress, read_entries, read_spending
 from core.engine.row_codec import Entry, RetryMark, calls_tokens, pair_id_of
 from core.engine.run_folder import RunFolder
@@ -30,6 +34,7 @@ from core.types import Failed, RowResult
 # rows at a time; a whole journal is taken in such pieces.
 BATCH_ROWS = 20_000
 BATCH_BYTES = 1 << 26
+LONG_BYTES = BATCH_BYTES  # from which on other processes check the rows: they take a second to start
 _LONGEST_LINE = 500  # characters of an error in the run's log
 _REST = 10  # the store is left alone for at least so many times as long as an ingest took
 
@@ -50,17 +55,24 @@ class _Batch:
             self.rows[pair_id_of(entry)] = entry
             self.spent += calls_tokens(entry.calls, spent=True)
 
+    @property
+    def results(self) -> list[RowResult]:
+        """The rows with a prediction, or with the answer of a reading."""
+        return [row for row in self.rows.values() if isinstance(row, RowResult)]
+
 
 def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "") -> int:
     """Brings the store up to date with a journal and the state of its run; returns how many rows were written.
 
     Raises NotFound if the store has no such run, StoreBusy if another process holds it; both can be tried again.
     """
-    written = 0
     with store.read() as db:
         start = _ingested_bytes(db, folder)
-    for batch in _batches(folder, start):
-        written += _write(store, folder, batch)
+    if folder.rows.exists() and folder.rows.stat().st_size - start > LONG_BYTES:
+        written = _ingest_long(store, folder, start)
+    else:
+        checked = ((batch, check_briefs(briefs_of(batch.results))) for batch in _batches(folder, start))
+        written = sum(_write(store, folder, *each) for each in checked)
     with store.write() as db:
         _ingested_bytes(db, folder)
         _record_spending(db, folder)
@@ -93,12 +105,46 @@ def _batches(folder: RunFolder, start: int) -> Iterator[_Batch]:
         yield batch
 
 
-def _write(store: Store, folder: RunFolder, batch: _Batch) -> int:
-    run = folder.run
-    results = [row for row in batch.rows.values() if isinstance(row, RowResult)]
+def _ingest_long(store: Store, folder: RunFolder, start: int) -> int:
+    """Writes batches one after the other, as `ingest_journal` does, while others are read and checked; returns how many rows."""
+    written, writing = 0, Future[int]()
+    writing.set_result(0)
+    with AuditProcesses() as processes, _paused_collector(), ThreadPoolExecutor(1, "ingest") as thread:
+        for batch, checked in _checked_apart(_batches(folder, start), processes):
+            written += writing.result()
+            writing = thread.submit(_write, store, folder, batch, checked)
+        return written + writing.result()
+
+
+def _checked_apart(batches: Iterable[_Batch], processes: AuditProcesses) -> Iterator[tuple[_Batch, Checked]]:
+    """Yields batches with what the audit says of their rows; processes check some while the next are read."""
+    waiting: deque[tuple[_Batch, Future[Checked]]] = deque()
+    for batch in batches:
+        waiting.append((batch, processes.check(briefs_of(batch.results))))
+        if len(waiting) > processes.size:
+            first, checked = waiting.popleft()
+            yield first, checked.result()
+    for batch, checked in waiting:
+        yield batch, checked.result()
+
+
+@contextlib.contextmanager
+def _paused_collector() -> Iterator[None]:
+    """Rows refer to no other rows: to look for circles among a million objects, again and again, takes a third of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _write(store: Store, folder: RunFolder, batch: _Batch, checked: Checked) -> int:
+    run, results = folder.run, batch.results
     failures = [row for row in batch.rows.values() if isinstance(row, Failed)]
-    findings, collapsed = brief_checks.check_rows(results)
-    flags = brief_checks.flags_with_collapse(results, collapsed)
+    findings, collapsed = findings_of_events(results, checked)
+    flags = flags_with_collapse(results, collapsed)
     with store.write() as db:
         if _ingested_bytes(db, folder) != batch.start:  # another process was faster
             return 0

@@ -16,7 +16,6 @@ from core.scoring.other_scores import OtherScores
 from core.scoring.run_scores import Headline, RunScore
 from core.stats.arrays import Floats
 from core.stats.average_precision import AveragePrecision
-from core.stats.bootstrap import BothAxes
 from core.stats.comparison import Comparison, Difference
 from core.stats.delong import Estimate
 from core.stats.equivalence import equivalence
@@ -45,12 +44,12 @@ def shape_shown(value: Estimate) -> dict[str, float | int | None] | None:
     return None if found is None else {**found, "clusters": value.shown.clusters}
 
 
-def score(found: RunScore, product: BothAxes | None) -> dict[str, Any]:
-    """`score`: the intervals shown first, every unit in `units`; product: the mean's conservative bootstrap."""
+def score(found: RunScore, product: Interval | None) -> dict[str, Any]:
+    """`score`: the intervals shown first, every unit in `units`; product: the mean's conservative bootstrap, None without."""
     result = found.whole
     parts = {"de": result.de, "dir": result.dir, "mean": result.mean}
     units: dict[str, Any] = {unit: {name: interval(getattr(part, unit)) for name, part in parts.items()} for unit in UNITS}
-    units["product"] = {"mean": interval(product.product) if product else None}
+    units["product"] = {"mean": interval(product) if product else None}
     return {
         **_counts(result),
         **{name: shape_shown(part) for name, part in parts.items()},

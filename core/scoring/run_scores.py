@@ -37,7 +37,8 @@ MACRO_HEADLINE = "macro AUROC by gene"
 class RunRows:
     """The rows of a run as it is scored; every array is of shape (n_rows,), in file order.
 
-    frame: `predictions.frame` with the columns of `add_count_controls`. scores: the submitted numbers, as they are ranked.
+    frame: `predictions.frame`, of its columns SCORED at least, with those of `add_count_controls`. scores: the submitted numbers,
+    as they are ranked.
     index, positions: the rows of the dataset, and where the run's rows are among them. protocols: those that keep labels
     away from the run. cells: of their folds, only pairs of rows inside one count; None: all pairs. cuts: DE and DIR that
     the run would have under other cuts of the folds, of shape (n_cuts, 2), seeds from 0; empty without folds or if unknown.
@@ -146,9 +147,14 @@ def load_scored_rows(db: Cursor, name: str) -> RunRows:
     """The rows of the run of a name or id. Raises NotFound, and InputError for a reading."""
     run = runs.find_predicting(db, name)
     known = {each.id: each for each in runs.list_all(db, run.dataset)}
+    rows, index = _load_rows(db, run)
+    return scored_rows(run, known.get, rows, index, datasets.find(db, run.dataset).headline)
+
+
+def _load_rows(db: Cursor, run: Run) -> tuple[pd.DataFrame, RowIndex]:
+    """A run's rows with the count controls, and the index of its dataset, whose own frame is not kept any longer."""
     dataset = pairs.frame(db, run.dataset)
-    rows = add_count_controls(predictions.frame(db, run.id), dataset)
-    return scored_rows(run, known.get, rows, RowIndex.of_frame(dataset), datasets.find(db, run.dataset).headline)
+    return add_count_controls(predictions.frame(db, run.id, predictions.SCORED), dataset), RowIndex.of_frame(dataset)
 
 
 def scored_rows(
@@ -198,8 +204,11 @@ def add_count_controls(rows: pd.DataFrame, dataset: pd.DataFrame) -> pd.DataFram
     for _, split in dataset.groupby("split", sort=False):
         pert, gene = (pd.factorize(split[name])[0] for name in ("pert", "gene"))
         controls = {"count_only": count_only(pert, gene), "rarer_gene": rarer_gene(gene)}
-        counted.append(split[["pair_id"]].assign(gene_rows=np.bincount(gene)[gene], **controls))
-    return rows.merge(pd.concat(counted), on="pair_id", how="left", validate="one_to_one")
+        counted.append(pd.DataFrame({"gene_rows": np.bincount(gene)[gene], **controls}, split.index))
+    of_dataset = dataset[["pair_id"]].join(pd.concat(counted))
+    if rows["pair_id"].equals(of_dataset["pair_id"]):  # a run on all rows: looking up a million ids takes seconds
+        return rows.join(of_dataset.drop(columns="pair_id"))
+    return rows.merge(of_dataset, on="pair_id", how="left", validate="one_to_one")
 
 
 def count_rows(rows: RunRows) -> RunRows:

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 
 from core.store.connection import Cursor
-from core.store.queries import insert, one
+from core.store.queries import data_frame, insert, one
 from core.texts import symbol_kind
 from core.types import Pair
 
@@ -80,9 +80,7 @@ def datasets_with(cursor: Cursor, pair_ids: Sequence[str]) -> list[tuple[str, in
 
 def frame(cursor: Cursor, dataset: str) -> pd.DataFrame:
     """All rows of a dataset in file order: pair_id, pert, gene, label, split."""
-    return cursor.execute(
-        "SELECT pair_id, pert, gene, label, split FROM pair WHERE dataset = ? ORDER BY position", [dataset]
-    ).df()
+    return data_frame(cursor, "SELECT pair_id, pert, gene, label, split FROM pair WHERE dataset = ? ORDER BY position", [dataset])
 
 
 def delete_import(cursor: Cursor, source: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from core.errors import NotFound
 from core.row_schema import ROW_TABLES, TABLES
 from core.store.connection import Cursor
-from core.store.queries import arrow_array, insert, one, record_columns, records
+from core.store.queries import arrow_array, data_frame, insert, one, record_columns, records
 from core.store.text_search import contains, json_pattern_of, pattern_of
 from core.texts import NO_LABEL
 from core.types import RANK_METHODS, READING_METHODS, Failed, Prediction, RowResult
 
 _TABLE = TABLES["prediction"]
+SCORED = ("pair_id", "prediction_up", "prediction_down", "p_de", "p_up_given_de", "flags")  # the columns that a score needs
 Order = Literal[
     "file order",
     "P(DE), high first",
@@ -194,7 +195,7 @@ def find_pair_ids(cursor: Cursor, run: str, wanted: RowFilter, order: Order = "f
     """The pair ids of the rows that match a filter, in order."""
     where, values = _where(run, wanted)
     rows = cursor.execute(f"SELECT q.pair_id FROM {_FROM} WHERE {where} ORDER BY {_ORDER_BY[order]}", values)
-    return [key for (key,) in rows.fetchall()]
+    return cast(list[str], rows.fetchnumpy()["pair_id"].tolist())  # many ids: tuples of one take three times as long
 
 
 def list_rows(cursor: Cursor, run: str, pair_ids: Sequence[str]) -> pd.DataFrame:
@@ -214,22 +215,24 @@ def list_rows(cursor: Cursor, run: str, pair_ids: Sequence[str]) -> pd.DataFrame
     return frame
 
 
-def frame(cursor: Cursor, run: str) -> pd.DataFrame:
+def frame(cursor: Cursor, run: str, columns: Sequence[str] = ()) -> pd.DataFrame:
     """All predicted rows of a run in file order, with pert, gene, label and split beside every column of the prediction.
 
-    Rows that failed are left out: they have no numbers.
+    Rows that failed are left out: they have no numbers. columns: those of the prediction, where not all are needed.
     support: the weight of the neighbours behind a kNN's prior, its own or its parent's; NaN if there is no kNN.
     """
-    return cursor.execute(
+    chosen = ", ".join(f"q.{column}" for column in columns) or "q.* EXCLUDE (run)"
+    return data_frame(
+        cursor,
         f"""WITH neighbours AS (
               SELECT pair_id, max(TRY_CAST(json_extract(meta, '$.support') AS DOUBLE)) AS support FROM trace_event
               WHERE role = 'NEIGHBOURS' AND run IN (SELECT ? UNION ALL SELECT unnest(parents) FROM run WHERE id = ?)
               GROUP BY pair_id)
-            SELECT p.pert, p.gene, p.label, p.split, q.* EXCLUDE (run), n.support
+            SELECT p.pert, p.gene, p.label, p.split, {chosen}, n.support
             FROM {_FROM} LEFT JOIN neighbours n ON n.pair_id = q.pair_id
             WHERE q.run = ? AND q.error IS NULL ORDER BY p.position""",
         [run, run, run],
-    ).df()
+    )
 
 
 def row(cursor: Cursor, run: str, pair_id: str) -> dict[str, Any]:

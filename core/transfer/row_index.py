@@ -61,9 +61,8 @@ class RowIndex:
     @classmethod
     def of_frame(cls, dataset: pd.DataFrame) -> RowIndex:
         """The index of a frame with one row per pair: pair_id, pert, gene, label (missing if unknown), split."""
-        labels = dataset["label"].astype(object).where(dataset["label"].notna(), None)
-        pair_ids, pert, gene = (dataset[name].tolist() for name in ("pair_id", "pert", "gene"))
-        return cls.build(pair_ids, pert, gene, labels.to_numpy(), dataset["split"].to_numpy(dtype=object))
+        pert, gene, labels, splits = (_shared_texts(dataset[name]) for name in ("pert", "gene", "label", "split"))
+        return cls.build(dataset["pair_id"].tolist(), pert.tolist(), gene.tolist(), labels, splits)
 
     def with_symbols(self, symbols: Iterable[str]) -> RowIndex:
         """The same rows over a table of symbols that holds these, too."""
@@ -93,6 +92,14 @@ class RowIndex:
     def symbol(self, code: int) -> str:
         """The symbol of a code."""
         return self.symbols[code]
+
+
+def _shared_texts(values: pd.Series[str]) -> NDArray[np.object_]:
+    """The texts of a column, one object for all that are equal, since a million objects take 60 MB; None for missing ones."""
+    import pandas as pd
+
+    codes, distinct = pd.factorize(values)
+    return np.array([*distinct, None], dtype=object)[codes]  # the code of missing ones is -1
 
 
 def _are_labelled(labels: NDArray[np.object_]) -> Bools:

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from bench import large_knn, large_store
+from bench import large_knn, large_run, large_store, plain_store
 from bench.measure import median_times
 
 
 def test_both_stores_hold_the_same_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large_store, "TEXT_MB", 0.2)
-    monkeypatch.setattr(large_store, "PAGE", 5)
+    monkeypatch.setattr(large_run, "TEXT_MB", 0.2)
+    monkeypatch.setattr(plain_store, "PAGE", 5)
     ours, plain, rows = tmp_path / "workspace", tmp_path / "plain.duckdb", 60
-    assert large_store.make_files(ours, rows) == pytest.approx(2.5e-3 * rows, rel=0.02)
-    assert large_store.import_pairs(ours) == large_store.import_run(ours) == large_store.import_plainly(ours, plain) == rows
-    read, read_plainly = large_store.read_store(ours, rows), large_store.read_plain(plain, rows)
+    assert large_run.make_files(ours, rows) == pytest.approx(2.5e-3 * rows, rel=0.02)
+    assert large_store.import_pairs(ours) == large_store.import_run(ours) == plain_store.import_plainly(ours, plain) == rows
+    read, read_plainly = large_store.read_store(ours, rows), plain_store.read_plain(plain, rows)
     assert read["found"] == read_plainly["found"]
     assert set(read_plainly["times"]) < set(read["times"])
-    assert large_store.score_store(ours)["aurocs"] == pytest.approx(large_store.score_plain(plain)["aurocs"], abs=1e-12)
+    assert large_store.score_store(ours)["aurocs"] == pytest.approx(plain_store.score_plain(plain)["aurocs"], abs=1e-12)
 
 
 def test_a_plain_merge_predicts_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

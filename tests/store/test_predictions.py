@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from core.actions import run_writer
@@ -10,6 +11,7 @@ from core.actions.workspace import Workspace
 from core.errors import NotFound
 from core.store import predictions, runs, traces
 from core.store.predictions import ADVOCATES_DISAGREE, CONFIDENTLY_WRONG, MOST_ARGUED, RowFilter
+from core.store.queries import data_frame
 from core.types import RANK_METHODS, Prediction, RowResult, TraceEvent
 
 
@@ -156,3 +158,17 @@ def test_a_change_of_unknown_direction_is_hit_by_either_direction(small_workspac
             )
     assert found(small_workspace, RowFilter(outcome="hit")) == ["Pa_Ga"]
     assert found(small_workspace, RowFilter(outcome="miss")) == ["Pa_Gb", "Pb_Ga"]
+
+
+def test_a_data_frame_is_the_one_that_the_database_gives(small_workspace: Workspace) -> None:
+    query = """SELECT 'P' || (i % 3) AS pert, CASE WHEN i % 2 = 0 THEN 'up' END AS label, i::INTEGER AS whole, i / 4.0 AS number,
+                 CASE WHEN i % 2 = 0 THEN i::INTEGER END AS tokens, CASE WHEN i > 2 THEN i::DOUBLE END AS p,
+                 [['a', 'b'], ['a'], []][i % 3 + 1]::VARCHAR[] AS flags FROM range(7) t(i) WHERE i >= ? ORDER BY i"""
+    with small_workspace.store.read() as db:
+        found, expected = data_frame(db, query, [1]), db.execute(query, [1]).df()
+        run = runs.find(db, "debate").id
+        whole, scored = predictions.frame(db, run), predictions.frame(db, run, predictions.SCORED)
+    pd.testing.assert_frame_equal(found, expected)
+    assert found["flags"][0] is found["flags"][3]
+    pd.testing.assert_frame_equal(scored, whole[scored.columns])
+    assert set(whole.columns) - set(scored.columns) == {"p_source", "error", "tokens", "prompt_tokens", "tool_calls"}

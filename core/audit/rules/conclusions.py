@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from core.audit.rule_text import OPTIONS_AGAINST, RuleText
 
@@ -34,13 +35,27 @@ _CLAIMS = {
     "up": rf"{_RESULT}(?:{_RISES})|\b(?:is|be|are) (?:[a-z]+ly )?(?:up-?regulated|increased|elevated|induced)\b",
     "down": rf"{_RESULT}(?:{_FALLS})|\b(?:is|be|are) (?:[a-z]+ly )?(?:down-?regulated|decreased|reduced|lowered)\b",
 }
-# Phrases that state something, and words that make it no conclusion; both of a sentence in lower case.
-_Statement = tuple[re.Pattern[str], re.Pattern[str]]
+# Every phrase of a claim has one of these in it. Most texts have none, which takes a tenth of a search to see.
+_RESULT_WORDS = ("result", "lead", "cause", "produce", "expected", "predicted", "likely", "will", "should")
+_CLAIM_WORDS = {
+    "unchanged": ("no ", "not ", "unlikely to ", "unchanged", "unaffected", "unaltered"),
+    "changed": _RESULT_WORDS,
+    "up": (*_RESULT_WORDS, "regulated", "increased", "elevated", "induced"),
+    "down": (*_RESULT_WORDS, "regulated", "decreased", "reduced", "lowered"),
+}
+
+
+class _Statement(NamedTuple):
+    """Phrases that state something, one of `words` in each, and words that make it no conclusion; of a sentence in lower case."""
+
+    words: tuple[str, ...]
+    phrases: re.Pattern[str]
+    unless: re.Pattern[str]
 
 
 def _statement(claims: Sequence[str], unless: str) -> _Statement:
-    stated = "|".join(_CLAIMS[claim] for claim in claims)
-    return re.compile(stated), re.compile(unless)
+    words = dict.fromkeys(word for claim in claims for word in _CLAIM_WORDS[claim])
+    return _Statement(tuple(words), re.compile("|".join(_CLAIMS[claim] for claim in claims)), re.compile(unless))
 
 
 _OTHER_SIDE = {
@@ -73,5 +88,7 @@ def concludes_for_other_side(text: RuleText) -> bool:
 
 
 def _is_stated(text: RuleText, side: _Statement) -> bool:
-    stated, unless = side
-    return any(stated.search(sentence) and not unless.search(sentence) for sentence in text.lowered_deciding_sentences)
+    lines = text.lowered_deciding_lines
+    if not any(map(lines.__contains__, side.words)):
+        return False
+    return any(side.phrases.search(sentence) and not side.unless.search(sentence) for sentence in lines.split("\n"))
