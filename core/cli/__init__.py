@@ -12,6 +12,7 @@ numbers     score, compare, bench
 controls    controls
 baselines   baselines
 benchmark   benchmark, plan
+ask         ask
 attribute   attribute
 audit       audit: debates, leakage
 clusters    clusters

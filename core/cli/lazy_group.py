@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 MODULES = (
+    "ask",
     "attribute",
     "backup",
     "baselines",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from core.evidence.source_client import SourceClient
     from core.llm.client import Client
     from core.methods.fusion_components import ComponentLoader
+    from core.methods.row_feed import RowFeed
 
 
 class RowText(NamedTuple):
@@ -52,6 +53,7 @@ class Context:
     may be seen for a row. client: None if the method needs no model. components: loads the runs and gene spaces that a
     `DerivedMethod` computes its rows from. web: public sources of evidence, None if only packs are read. prompts: id → prompt,
     of the file that the option `prompts` names. texts: what a `ReadsTexts` reads, which sees no labels; None for other methods.
+    feed: takes what happens to the row that is predicted, for whoever watches; None where nobody can.
     """
 
     pairs: tuple[Pair, ...]
@@ -67,6 +69,7 @@ class Context:
     prompts: Mapping[str, str] = field(default_factory=dict)
     texts: TextsOfRun | None = None
     notes: dict[str, Any] = field(default_factory=dict)
+    feed: RowFeed | None = None
 
 
 @runtime_checkable
