@@ -6,8 +6,8 @@ import contextlib
 import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from core.actions import launch, run_control
@@ -16,10 +16,11 @@ from core.actions.workspace import Workspace
 from core.engine.request import RunRequest, expected_calls
 from core.engine.row_watch import Watcher
 from core.engine.run_state import LIVE_STATES
-from core.errors import InputError, StateError
+from core.engine.spec import ExecutionSettings
+from core.errors import InputError, NotFound, StateError
 from core.llm.health import Health
 from core.methods.base import DerivedMethod, Method, ReadsTexts, RowMethod, method_named, methods
-from core.store import Cursor, changes, evidence, pairs, predictions, runs, traces
+from core.store import Cursor, evidence, pairs, predictions, runs, traces
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.texts import check_name
@@ -102,18 +103,13 @@ def ask(
         spec = launch.resolve(workspace, request, known_health=known_health)
         before = run_control.find_same(workspace, spec, launch.name_of(request))
 
-    def watch_and_begin(workspace: Workspace, run: str, api_key: str) -> object:
-        watch(workspace, run)  # before the worker begins, so that its first words are seen
-        return begin(workspace, run, api_key)
-
+    begin = partial(_begin_watched, begin)
     method = method_named(question.method)
     settings = launch.execution_settings(workspace, request, method)
     if before is not None:
-        return Asked(_go_on(workspace, before, watch_and_begin), pair, is_new=False)
+        return Asked(_go_on(workspace, before, begin, settings), pair, is_new=False)
     calls = expected_calls(method, spec.options, 1)
-    run = run_control.start(
-        workspace, spec, launch.name_of(request), settings, calls=calls, begin=watch_and_begin, origin=ASKED_HERE
-    )
+    run = run_control.start(workspace, spec, launch.name_of(request), settings, calls=calls, begin=begin, origin=ASKED_HERE)
     return Asked(run, pair, is_new=True)
 
 
@@ -136,14 +132,33 @@ def _request(workspace: Workspace, question: Question, dataset: Dataset, pair: P
     )
 
 
-def _go_on(workspace: Workspace, run: Run, begin: run_control.Begin) -> Run:
+def _begin_watched(begin: run_control.Begin, workspace: Workspace, run: str, api_key: str) -> object:
+    """Begins the work on a run whose row is watched from its first word on."""
+    end = listen(watch(workspace, run), lambda _: None)
+    try:
+        return begin(workspace, run, api_key)
+    finally:
+        end()
+
+
+def resume(workspace: Workspace, run: str, *, begin: run_control.Begin = run_control.start_worker) -> Run:
+    """Goes on with an ad-hoc run that was stopped, or whose row failed; of the simulated server, where that is now."""
+    with workspace.store.read() as db:
+        found = runs.find(db, run)
+    settings = run_control.settings_of(workspace, found.id)
+    if found.model == SCRIPTED:
+        settings = replace(settings, servers=scripted_endpoint())
+    return _go_on(workspace, found, partial(_begin_watched, begin), settings)
+
+
+def _go_on(workspace: Workspace, run: Run, begin: run_control.Begin, settings: ExecutionSettings) -> Run:
     """Returns a run that was asked before; goes on with one that was stopped or failed."""
     _, status = run_control.find_status(workspace, run.id)
     if status.done_with_failures:
-        return run_control.retry(workspace, run.id, begin=begin)
+        return run_control.retry(workspace, run.id, settings=settings, begin=begin)
     if status.state in (*LIVE_STATES, "waiting", "done"):
         return run
-    return run_control.resume(workspace, run.id, begin=begin)
+    return run_control.resume(workspace, run.id, settings=settings, begin=begin)
 
 
 def _find_or_add_pair(workspace: Workspace, dataset: Dataset, question: Question) -> Pair:
@@ -156,7 +171,6 @@ def _find_or_add_pair(workspace: Workspace, dataset: Dataset, question: Question
         return known
     with workspace.change("ask", f"{pert} {gene}") as (db, detail):
         pair = pairs.find(db, dataset.id, pert, gene) or pairs.add_asked(db, dataset.id, pert, gene)
-        changes.bump(db, "datasets")
         detail |= {"dataset": dataset.name, "row": pair.pair_id}
     return pair
 
@@ -224,6 +238,24 @@ def scripted_endpoint() -> str:
 
 
 _SERVERS = contextlib.ExitStack()
+
+
+def pair_of(workspace: Workspace, run: Run) -> Pair:
+    """Returns the row of an ad-hoc run. Raises NotFound if its folder or its row is gone."""
+    [pair_id] = workspace.run_folder(run.id).spec().rows
+    with workspace.store.read() as db:
+        pair = pairs.by_id(db, run.dataset, pair_id)
+    if pair is None:
+        raise NotFound(f"row {pair_id!r}: not in the dataset of run {run.name} any more")
+    return pair
+
+
+def question_again(workspace: Workspace, run: Run) -> Question:
+    """Returns the question of an ad-hoc run, to be asked anew: of the same method, options and model, where that answered."""
+    spec, pair = workspace.run_folder(run.id).spec(), pair_of(workspace, run)
+    servers = SCRIPTED if run.model == SCRIPTED else run_control.settings_of(workspace, run.id).servers
+    options = {name: value for name, value in spec.options.items() if name != "prompts"}
+    return Question(pair.pert, pair.gene, run.method, run.dataset, servers, run.model, spec.seed, options, again=True)
 
 
 def asked_before(workspace: Workspace, dataset: str) -> list[Run]:

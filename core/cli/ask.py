@@ -95,6 +95,7 @@ class _Teller:
 
     titles: dict[int, str] = field(default_factory=dict)
     waiting: dict[int, str] = field(default_factory=dict)  # call → what is not printed yet, in the order in which they began
+    attempts: dict[int, int] = field(default_factory=dict)
     over: set[int] = field(default_factory=set)
     printed: int | None = None
 
@@ -106,7 +107,10 @@ class _Teller:
             case {"kind": "asked", "call": call, "stage": stage, "role": role}:
                 self.titles[call] = f"{role} ({_TITLES.get(stage, stage)})"
                 self.waiting[call] = ""
-            case {"kind": "words", "call": call, "content": words}:
+            case {"kind": "words", "call": call, "content": words, "attempt": attempt}:
+                if attempt > self.attempts.setdefault(call, attempt):
+                    self.waiting[call] += "\n[the server broke off and is asked once more]\n"
+                self.attempts[call] = attempt
                 self.waiting[call] += words
             case {"kind": "answered", "call": call, "content": content, "cached": cached}:
                 self.over.add(call)

@@ -18,7 +18,8 @@ from core.llm.messages import Request
 from core.net.transport import Fault, OnPart
 
 CHAT = "/chat/completions"
-TRANSIT = 8  # times as many bytes as a whole answer: each token of a stream comes in an envelope of its own
+# Each token of a stream comes in an envelope: it may have so many times the bytes of its answer, but no more than these.
+TRANSIT, MOST_IN_TRANSIT = 64, 1 << 27
 _MENTIONS_STREAMS = re.compile(r"\bstream", re.IGNORECASE)
 _FIELDS = ("data", "event", "id", "retry")
 _END = "[DONE]"
@@ -58,7 +59,7 @@ async def send_streamed(server: Sends, request: Request, most: int, say: Callabl
             if content or reasoning:
                 say(content, reasoning)
 
-    text = await server.send("POST", CHAT, stream_text(request), TRANSIT * most, take)
+    text = await server.send("POST", CHAT, stream_text(request), max(most, min(TRANSIT * most, MOST_IN_TRANSIT)), take)
     if isinstance(text, Fault):
         return text
     try:

@@ -179,7 +179,8 @@ def _sidebar(workspace: Workspace, pages: Mapping[str, Sequence[Any]]) -> PageCo
     runs = loaders.predicting_runs()
     loaders.settle_runs()
     dataset, run = _choose_dataset_and_run(datasets, runs)
-    runs_of_dataset = [r for r in runs if dataset is not None and r.dataset == dataset.id]
+    here = [r for r in runs if dataset is not None and r.dataset == dataset.id]
+    runs_of_dataset = [r for r in here if not r.is_asked or r == run]  # ad-hoc runs are listed on the page Ask
     parameters = {name: record.id for name, record in (("dataset", dataset), ("run", run)) if record is not None}
     links.set_parameters({"dataset": None, "run": None, **parameters})
     with st.sidebar:
@@ -227,7 +228,7 @@ def _choose_dataset_and_run(datasets: Sequence[Dataset], runs: Sequence[Run]) ->
     chosen = run.dataset if run else wanted_dataset
     dataset = next((d for d in datasets if chosen in (d.id, d.name)), None) or loaders.default_dataset()
     if run is None and dataset is not None:
-        run = _first_to_show([r for r in runs if r.dataset == dataset.id])
+        run = _first_to_show([r for r in runs if r.dataset == dataset.id and not r.is_asked])
     st.session_state["_run"] = run.id if run else None
     st.session_state["_dataset"] = dataset.id if dataset else None
     return dataset, run
