@@ -41,8 +41,8 @@ def serving(script: Script | None = None, port: int = 0) -> Iterator[str]:
 
 
 def request_counts(base_url: str) -> dict[str, int]:
-    """The counts of a scripted server so far: requests by path, faults by name, "most at once", and the
-    "answers" that it sent to clients that were there to read them, with their "tokens"."""
+    """The counts of a scripted server so far: requests by path, faults by name, "most at once", the
+    "streams" that it began, and the "answers" that it sent to clients that were there to read them, with their "tokens"."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(f"{base_url}/counts", timeout=10) as answer:
         return dict(json.load(answer))
@@ -119,6 +119,7 @@ class _ScriptedModel:
             return respond(json.dumps(made.answer).encode(), fault, *draws)
         parts = scripted_stream.stream_parts(*made, bool((body.get("stream_options") or {}).get("include_usage")))
         if fault in UNBROKEN:
+            self.counts["streams"] += 1
             return StreamedResponse(parts, self.script.token_s)
         return respond(b"".join(parts), fault, *draws)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from core.actions import (
+    ask,
     attribution,
     backups,
     benchmark_ledger,
@@ -24,6 +25,7 @@ from core.actions import (
     cell_predictions,
     cells,
     demo,
+    expectations,
     export,
     finetunes,
     gene_sets,
@@ -133,6 +135,9 @@ class Stage:
 
 # Each gets a stage whose workspaces are closed, and a crashed run where its arguments need one.
 CALLS: Mapping[str, Callable[[Stage], object]] = {
+    "ask.ask": lambda s: ask.ask(s.plain, ask.Question("Pa", "Ga")),
+    "ask.resume": lambda s: ask.resume(s.crashed, "r"),
+    "ask.watch": lambda s: ask.watch(s.crashed, run_of(s).id),
     "attribution.run_attribution": lambda s: attribution.run_attribution(s.plain, ATTRIBUTION),
     "attribution.save_attribution": lambda s: attribution.save_attribution(s.plain, ATTRIBUTION),
     "attribution.start_apart": lambda s: attribution.start_apart(s.plain, ATTRIBUTION),
@@ -166,6 +171,7 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
         s.plain, ("p.csv", b"pert,gene,z\n"), None, PredictionOptions()
     ),
     "demo.make_demo": lambda s: demo.make_demo(s.plain),
+    "expectations.expect": lambda s: expectations.expect(s.crashed, "r", "Pa_Ga", "up"),
     "export.export": lambda s: export.export(s.crashed, "r", "eval"),
     "finetunes.resume": lambda s: finetunes.resume(s.plain),
     "finetunes.start": lambda s: finetunes.start(s.plain, finetunes.FinetuneRequest()),

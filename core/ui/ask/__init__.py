@@ -7,6 +7,4 @@ following    follows a row while the page is open
 drawing      a row as HTML: cards of the dossier, texts side by side, the numbers
 expectation  what the person expects, before the label is shown
 asked_list   what was asked before
-again_panel  evidence switched off or edited, and asked again
-judge_panel  how sure the judge is
 """
