@@ -170,6 +170,11 @@ class Watcher:
         self._renewed_at = 0.0
         self.ended = False
 
+    @property
+    def is_reading(self) -> bool:
+        """Whether events of a row have begun to come, and have not ended."""
+        return self._file is not None
+
     def renew(self) -> None:
         """Asks for the events, at most once a second, until they have ended. Raises OSError if the folder cannot be written."""
         if self.ended or time.monotonic() - self._renewed_at < 1.0:
