@@ -19,5 +19,4 @@ chosen = next(iter(read_ids("asked", list(watchable))), None)
 if chosen is not None:
     shell.set_title(watchable[chosen].name, "Ask")
     argued.show(context, watchable[chosen])
-else:
-    asked_list.show(asked)
+asked_list.show(asked)

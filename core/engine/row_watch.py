@@ -109,10 +109,14 @@ class RowWatch:
                 self._folder.rmdir()
 
     def close(self) -> None:
-        """Ends all that is written."""
+        """Ends all that is written, and takes the folder away: nothing can be watched any more."""
         for stream in self._streams.values():
             stream.close()
         self._streams.clear()
+        with contextlib.suppress(OSError):
+            for path in self._folder.iterdir():
+                path.unlink()
+            self._folder.rmdir()
 
     def _read_markers(self) -> dict[str, str]:
         """Returns the markers that somebody renews; the others go."""
@@ -176,8 +180,9 @@ class Watcher:
         return self._file is not None
 
     def renew(self) -> None:
-        """Asks for the events, at most once a second, until they have ended. Raises OSError if the folder cannot be written."""
-        if self.ended or time.monotonic() - self._renewed_at < 1.0:
+        """Asks for the events, at most once a second, until they or the run have ended. Raises OSError if the folder cannot be
+        written."""
+        if self.ended or time.monotonic() - self._renewed_at < 1.0 or self._folder.done.exists():
             return
         self._folder.watch.mkdir(exist_ok=True)
         with contextlib.suppress(FileNotFoundError):  # the worker took the folder away just now

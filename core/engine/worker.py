@@ -88,12 +88,12 @@ class _Worker:
                 ending, cause = self.ending or ("done", "")
                 await self.reporter.ingest_ending(ending, cause)
                 heartbeats.cancel()
-        self.watch.close()
         if self.pool is not None:
             with contextlib.suppress(OSError):  # a full disk, which is told by the ending
                 self.reporter.write_heartbeat()  # the last numbers of each server
         self.folder.release_reserve()  # so that the ending can be written on a full disk
         write_ending(self.folder, ending, self.reporter.counts, len(self.spec.rows), cause)
+        self.watch.close()
         self.reporter.log(f"ended: {ending}{f' ({cause})' if cause else ''}")
 
     async def _predict_rows(self) -> None:

@@ -15,17 +15,21 @@ from core.ui.shared.method_words import method_text
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, pair_text
 
+_HIDDEN = "Debates shows the label too: the link comes once you have said what you expect."
+
 
 def show(context: PageContext, run: Run) -> None:
     """Show the row of an ad-hoc run, or of another run whichever is predicted now."""
     if not run.is_asked:
         st.markdown(f"### A row of {as_text(run.name)}")
         row = following.show(context, run)
-        if row is not None:
+        if row is not None and expectation.show(context.workspace, run.id, row.pair_id):
+            st.caption(_HIDDEN)
+        elif row is not None:
             links.to_row(run, row.pair_id, "This row in Debates")
         return
     pair = ask.pair_of(context.workspace, run)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.markdown(f"### {pair_text(pair.pert, pair.gene)}", width="content")
         known = "" if pair.split != ASKED else " · a pair that the dataset does not have"
         st.caption(as_text(f"{method_text(run.method)} · {_answered_by(run)}{known}"), width="content")
@@ -46,6 +50,6 @@ def _show_actions(context: PageContext, run: Run, row: LiveRow, *, is_hidden: bo
         if not context.workspace.settings.read_only and st.button("Ask again", icon=":material/refresh:", key="ask-again"):
             form.send(context, ask.question_again(context.workspace, run))
         if is_hidden:
-            st.caption("Debates shows the label too: the link comes once you have said what you expect.")
+            st.caption(_HIDDEN)
         else:
             links.to_row(run, row.pair_id, "In Debates, with notes and every call")

@@ -21,6 +21,11 @@ _LONGEST_LINE = 160  # characters of a card's text: all of it is in Debates
 _SIMULATED = '<span class="ask-tag">simulated</span>'
 
 
+def pair(row: LiveRow) -> str:
+    """The pair, for a row that nobody typed."""
+    return _div("pair", f"<i>{html.escape(row.pert)}</i> ⟶ <i>{html.escape(row.gene)}</i>")
+
+
 def numbers(row: LiveRow, simulated: bool) -> str:
     """What is predicted so far, how long it took and how many tokens."""
     ending = row.ending or {}

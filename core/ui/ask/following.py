@@ -138,7 +138,7 @@ class _Drawn:
         if not row.pair_id:
             self._set("numbers", '<div class="ask-line">Waiting for the worker …</div>')
             return
-        self._set("numbers", drawing.numbers(row, simulated))
+        self._set("numbers", ("" if run.is_asked else drawing.pair(row)) + drawing.numbers(row, simulated))
         self._set("remarks", drawing.remarks(row))
         self._set("cards", drawing.cards(row, simulated))
         for name in row.stages:

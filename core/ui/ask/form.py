@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from core.actions import ask, model_servers
@@ -19,12 +21,13 @@ from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
 
 _SERVERS = {"server": "A model server", "scripted": "Simulated, no model"}
+_SERVER_HELP = "The simulated server draws every text and number by a rule: it shows how the page works, and nothing else."
 _PAIR_HELP = "A symbol of the dataset, in any case of its letters, or any other."
 
 
 def show(context: PageContext, dataset: Dataset) -> None:
     """Show the form, and ask when somebody presses its button."""
-    pert, gene, method, server = st.columns([0.22, 0.22, 0.24, 0.32], vertical_alignment="bottom")
+    pert, gene, method, server, button = st.columns([0.2, 0.2, 0.2, 0.25, 0.15], vertical_alignment="bottom")
     known = ask.methods_that_argue()
     typed = (
         pert.text_input("Perturbation", placeholder="such as Slc35b1", help=_PAIR_HELP, **bind("ask_pert")),
@@ -33,7 +36,7 @@ def show(context: PageContext, dataset: Dataset) -> None:
     titles = {name: method_text(name) for name in known}
     name = choose_one(method.selectbox, "ask_method", "Method", titles, next(iter(known))) or next(iter(known))
     default = "scripted" if dataset.origin == "simulated" else "server"
-    who = choose_one(server.selectbox, "answered_by", "Answered by", _SERVERS, default) or default
+    who = choose_one(server.selectbox, "answered_by", "Answered by", _SERVERS, default, help=_SERVER_HELP) or default
     endpoint, model, health = (SCRIPTED, SCRIPTED, None) if who == "scripted" else _show_server(context.workspace)
     options = show_options(dataset, known[name])
     if context.workspace.settings.read_only:
@@ -41,11 +44,8 @@ def show(context: PageContext, dataset: Dataset) -> None:
         return
     question = Question(*typed, name, dataset.name, endpoint, model, options=options)
     is_ready = all(text.strip() for text in typed) and bool(model)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        pressed = st.button("Ask", type="primary", icon=":material/forum:", key="ask", disabled=not is_ready)
-        if who == "scripted":
-            st.caption("No model answers: the simulated server draws every text and number by a rule.")
-    if pressed:
+    wide: dict[str, Any] = {"type": "primary", "icon": ":material/forum:", "width": "stretch"}
+    if button.button("Ask", key="ask", disabled=not is_ready, **wide):
         send(context, question, health)
 
 
@@ -70,7 +70,8 @@ def _show_server(workspace: Workspace) -> tuple[str, str, Health]:
     if not health.models:
         st.warning("No model answers there. Start one, for example on a machine with a GPU:", icon=":material/cloud_off:")
         st.code(START_COMMAND, language=None, wrap_lines=True)
-        st.caption(f"{as_text(health.problem)}. Or choose the simulated server, which needs nothing.")
+        problem = health.problem.partition("; start a server")[0]
+        st.caption(f"{as_text(problem)}. Or choose the simulated server, which needs nothing.")
         return address, "", health
     model = st.selectbox("Model", health.models, **bind("ask_model")) if len(health.models) > 1 else health.models[0]
     return address, str(model), health

@@ -61,7 +61,7 @@ def show_runs(context: PageContext) -> None:
     """Show the runs of this workspace's workers with the progress in their journals, and what can be done to the chosen one."""
     states = run_control.states(context.workspace)
     named = {run.id: run for run in loaders.all_runs()}
-    here = {key: named[key] for key in reversed(list(named)) if key in states}
+    here = {key: named[key] for key in reversed(list(named)) if key in states and not named[key].is_asked}
     if not here:
         show_empty("No run was started here yet.")
         return
