@@ -146,7 +146,7 @@ def load_scored_rows(db: Cursor, name: str) -> RunRows:
     """The rows of the run of a name or id. Raises NotFound, and InputError for a reading."""
     run = runs.find_predicting(db, name)
     known = {each.id: each for each in runs.list_all(db, run.dataset)}
-    dataset = pairs.frame(db, run.dataset)
+    dataset = pairs.frame(db, run.dataset, asked=run.is_asked)
     rows = add_count_controls(predictions.frame(db, run.id), dataset)
     return scored_rows(run, known.get, rows, RowIndex.of_frame(dataset), datasets.find(db, run.dataset).headline)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.actions import ask, run_control
+from core.actions import ask, bundles, inspect_log, run_control
 from core.actions.ask import Question
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace, open_workspace
@@ -160,3 +160,14 @@ def test_words_of_the_store_and_of_events_are_drawn_alike(small_workspace: Works
     assert row.p_of("de") == pytest.approx(answer.numbers["p_de"])
     assert [speech.role for speech in row.speeches.values()] == [event["role"] for event in answer.events]
     assert following.drawing.remarks(replace(row, ending={"error": "<x>"})).count("&lt;x&gt;") == 1
+
+
+def test_a_pair_that_the_dataset_does_not_have_can_be_read_on_every_page(visit: Visit, small_workspace: Workspace) -> None:
+    run = argued(small_workspace, "Nobody1", "Nothing2")
+    for page in ("overview", "debates", "breakdown", "what_if", "compare", "submit", "neighbours", "read", "report", "data"):
+        app = visit(small_workspace, page, run=run)
+        assert not app.exception, page
+        assert not app.error, (page, [each.value for each in app.error])
+    assert "*Nobody1* ⟶ *Nothing2*" in text_of(visit(small_workspace, "debates", run=run))
+    assert bundles.build_bundle(small_workspace, run).content
+    assert inspect_log.build_log(small_workspace, run)
