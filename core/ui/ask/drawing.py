@@ -56,7 +56,7 @@ def _outcome(ending: Mapping[str, Any]) -> str:
 
 def remarks(row: LiveRow) -> str:
     """What is odd about a row that is over; "" if nothing is."""
-    ending = row.ending or {}
+    ending = (row.ending or {}) if row.is_over else {}
     said = [f"This row failed: {ending['error']}"] if ending.get("error") else []
     said += [str(FLAG_NAMES.get(flag, flag)) for flag in ending.get("flags", ())]
     return "".join(map(_remark, said))

@@ -35,21 +35,25 @@ _STYLE = Path(__file__).with_name("ask.css")
 
 @dataclass(slots=True)
 class Following:
-    """What a browser tab follows. lost: the state in which the run ended before the row did, with its cause; "" else."""
+    """What a browser tab follows. lost: the state in which the run ended before the row did, with its cause; "" else. state_at:
+    when the run's state was looked at, in monotonic seconds."""
 
     watcher: Watcher
     row: LiveRow = field(default_factory=LiveRow)
     lost: str = ""
+    state_at: float = 0.0
 
     @property
     def is_over(self) -> bool:
+        """Whether nothing more will come."""
         return self.row.is_over or bool(self.lost)
 
     def look(self, workspace: Workspace, run: Run) -> bool:
         """Takes in what is new; returns whether there was anything."""
         self.watcher.renew()
         is_new = self.row.take(self.watcher.read())
-        if not is_new and not self.row.is_over:
+        if not is_new and not self.row.is_over and time.monotonic() - self.state_at > _TICK_S:
+            self.state_at = time.monotonic()
             state, cause = state_of(workspace.run_folder(run.id))
             if state not in (*LIVE_STATES, "waiting") and not self.row.take(self.watcher.read()):
                 self.lost = f"{state}: {cause}" if cause else state

@@ -54,7 +54,8 @@ class LiveRow:
 
     @property
     def is_over(self) -> bool:
-        return self.ending is not None
+        """Whether the row has ended with a prediction or a failure; a row that was given up may go on."""
+        return self.ending is not None and not self.ending.get("given_up")
 
     @property
     def tokens(self) -> int:

@@ -121,6 +121,7 @@ def test_a_row_that_is_under_way_is_drawn_and_a_lost_run_says_so(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(following, "EVERY_S", 0.05)
+    monkeypatch.setattr(following, "_TICK_S", 0.0)
     run = argued(small_workspace)
     folder = small_workspace.run_folder(run)
     with small_workspace.store.write() as db:  # as if it had only begun
@@ -128,7 +129,8 @@ def test_a_row_that_is_under_way_is_drawn_and_a_lost_run_says_so(
     asked = {"kind": "asked", "at": 1.0, "call": 0, "stage": "de", "role": "EFFECT", "seed": 0, "streams": True}
     words = {"kind": "words", "at": 1.0, "call": 0, "attempt": 1, "content": "<b>Pa</b> reaches", "reasoning": ""}
     events = [{"kind": "row", "at": 1.0, "pair_id": "Pa_Ga", "pert": "Pa", "gene": "Ga"}, asked, words]
-    given = iter([events])
+    given_up = {"kind": "ended", "at": 2.0, "error": "the work on this row was ended", "given_up": True}
+    given = iter([events, [given_up]])
     monkeypatch.setattr(Watcher, "read", lambda _: next(given, []))
     folder.done.unlink()
     folder.heartbeat.unlink()
@@ -142,6 +144,7 @@ def test_a_row_that_is_under_way_is_drawn_and_a_lost_run_says_so(
     app = app.run()
     assert "The run is crashed; can be resumed" in text_of(app).replace("\\", "")
     assert any(button.label == "Go on" for button in app.main.button)
+    assert "This row failed" not in text_of(app)
 
 
 def test_another_runs_row_can_be_watched_and_one_that_is_over_cannot(visit: Visit, small_workspace: Workspace) -> None:
