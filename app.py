@@ -19,6 +19,7 @@ shell.route(
             st.Page("pages/targets.py", title="Targets", icon=":material/my_location:"),
             st.Page("pages/report.py", title="Report", icon=":material/slideshow:"),
             st.Page("pages/submit.py", title="Submit", icon=":material/outbox:"),
+            st.Page("pages/ask.py", title="Ask", icon=":material/record_voice_over:"),
             st.Page("pages/launch.py", title="Launch", icon=":material/rocket_launch:"),
             st.Page("pages/data.py", title="Data", icon=":material/database:"),
             st.Page("pages/perturbation.py", title="Perturbation", visibility="hidden"),

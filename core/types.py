@@ -13,6 +13,8 @@ Track = Literal["A", "B", "C"]
 DatasetKind = Literal["ternary", "de", "dir"]  # de, dir: of a file of PerturbQA that an earlier version imported by itself
 HeadlineKind = Literal["mean", "macro"]  # the mean of DE and DIR, or the mean over genes of each gene's own AUROC
 TRAIN = "train"  # the split whose labels a prediction may learn from
+ASKED = "asked"  # the split of pairs that a person typed: rows of ad-hoc runs, which are none of the dataset's own
+ASKED_HERE = "asked here"  # the origin of ad-hoc runs, of one row each
 EvidenceStatus = Literal["ok", "empty", "error", "offline"]
 ProbabilitySource = Literal["trace", "file", "none"]
 
@@ -213,11 +215,11 @@ class Failed:
 class RunRecord:
     """What is known of a run as a whole, in the store and in a bundle.
 
-    origin: imported, simulated, run here, or made here (by an earlier version). spec: plain data. parents: ids of runs.
-    Counts are of rows. collapsed: rows with Flag.ROLE_COLLAPSE. tokens: what the rows cost, summed over those
-    that know it, None if none does; tokens_unknown: rows that do not. spent_tokens: what the run paid for, answers from the
-    cache left out. cause: why it stopped, "" if it did not. expected_calls: of a model, without retries. evaluation: of a run
-    that is made from labels, how they were kept away and what other cuts of the folds would score (see
+    origin: imported, simulated, run here, asked here (of one pair that a person typed), or made here (by an earlier version).
+    spec: plain data. parents: ids of runs. Counts are of rows. collapsed: rows with Flag.ROLE_COLLAPSE. tokens: what the rows
+    cost, summed over those that know it, None if none does; tokens_unknown: rows that do not. spent_tokens: what the run paid
+    for, answers from the cache left out. cause: why it stopped, "" if it did not. expected_calls: of a model, without retries.
+    evaluation: of a run that is made from labels, how they were kept away and what other cuts of the folds would score (see
     `core.methods.base.DerivedMethod.evaluation`), None if that is not recorded.
     """
 
@@ -247,6 +249,11 @@ class RunRecord:
     created_at: datetime | None = field(default=None, compare=False)
     started_at: datetime | None = field(default=None, compare=False)
     finished_at: datetime | None = field(default=None, compare=False)
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a person asked for its one row on the page Ask, or by the command."""
+        return self.origin == ASKED_HERE
 
     @property
     def has_rank_scores(self) -> bool:

@@ -6,7 +6,7 @@ from core.report.figures import labels
 from core.ui.overview import ladder, panels, runs_table, summary
 from core.ui.shared import loaders, shell, widgets
 
-context = shell.open_page(__file__)
+context = shell.open_page(__file__).without_asked()
 st.markdown("## Overview")
 if context.dataset is None:
     panels.show_welcome()

@@ -23,7 +23,7 @@ from core.actions.workspace import Workspace, open_workspace
 from core.audit.rubric import Example, Rubric
 from core.config import Settings
 from core.engine.journal import Spending, read_progress, read_spending
-from core.llm.client import ReplyCache
+from core.llm.reply_cache import ReplyCache
 from core.llm.scripted_replies import write_reply
 from core.llm.scripted_server import Script, request_counts, serving
 from core.llm.scripted_text import ScriptedPrompt, read_prompt

@@ -20,6 +20,8 @@ runs           renames and deletes runs, records public scores, writes notes; sa
 export         writes a run's rows as files for other programs
 inspect_log    a run as a log of Inspect AI
 launch         resolves, estimates and starts a run
+ask            asks about one pair that a person typed; lets a row be watched while it is predicted
+expectations   what people expected of pairs before they saw the label, counted
 model_servers  what model servers can do, and whether several can be in one run
 component_loader  loads what runs are made from: other runs, gene spaces, labels
 run_control    starts, pauses, cancels, resumes and retries runs, and settles what a worker left

@@ -17,9 +17,10 @@ from core.datasets.gene_sets import GeneSet, read_gene_sets
 from core.errors import InputError, Unreachable
 from core.evidence.packs import Packs
 from core.file_io import replace_file
-from core.llm.client import Client, ReplyCache
+from core.llm.client import Client
 from core.llm.endpoint import Endpoint, asks_several
 from core.llm.errors import ModelError
+from core.llm.reply_cache import ReplyCache
 from core.methods.gene_set_summaries import rouge_1_recall, summary_request
 
 COLUMNS = ("genes", "n_genes", "n_known", "label", "summary", "rouge1_recall", "error")

@@ -47,7 +47,7 @@ def _read_samples(db: Cursor, settings: Settings, run: Run) -> list[JsonObject]:
     """One sample a row, in file order; a row that failed has its error and no score."""
     ids = predictions.find_pair_ids(db, run.id, RowFilter())
     outcomes = predictions.list_rows(db, run.id, ids).set_index("pair_id")["outcome"].to_dict()
-    frame = pairs.frame(db, run.dataset).set_index("pair_id")[["pert", "gene", "label", "split"]]
+    frame = pairs.frame(db, run.dataset, asked=True).set_index("pair_id")[["pert", "gene", "label", "split"]]
     known = frame.astype(object).where(frame.notna(), None).to_dict("index")
     rows = traces.rows(db, run.id)
     failed = set(ids) - set(rows)

@@ -84,11 +84,13 @@ def start(
     api_key: str = "",
     replace: bool = False,
     begin: Begin = start_worker,
+    origin: str = run_writer.RUN_HERE,
 ) -> Run:
     """Starts a run; returns the existing one, as it is and whatever its name, if the specification is the same.
 
-    calls: how many calls of a model are expected. begin: `start_worker`, or `work_on` to work here until it ends. Raises
-    StateError if the name is another run's, unless `replace`, and if a worker is on the run that would be replaced.
+    calls: how many calls of a model are expected. begin: `start_worker`, or `work_on` to work here until it ends. origin: as in
+    `RunRecord`. Raises StateError if the name is another run's, unless `replace`, and if a worker is on the run that would be
+    replaced.
     """
     workspace.refuse_if_read_only("run", name)
     existing = find_same(workspace, spec, name, replace=replace)
@@ -99,7 +101,7 @@ def start(
         packs.refuse_missing(db, spec.packs)
         replaced = run_writer.delete_named_run(db, spec, name)
         workspace.run_folder(spec.key).create(spec, settings)
-        runs.add(db, _new_run(db, spec, name, calls))
+        runs.add(db, _new_run(db, spec, name, calls, origin))
         changes.bump(db, "runs")
         detail |= {"run": spec.key, "rows": len(spec.rows), "method": spec.method}
     for run in replaced:
@@ -107,7 +109,7 @@ def start(
     return _start_work(workspace, spec.key, api_key, begin)
 
 
-def _new_run(db: Cursor, spec: RunSpec, name: str, calls: int | None) -> Run:
+def _new_run(db: Cursor, spec: RunSpec, name: str, calls: int | None, origin: str) -> Run:
     method = method_named(spec.method) if spec.parents else None
     inherits = isinstance(method, DerivedMethod) and method.inherits_track
     parent = runs.find(db, spec.parents[0]) if inherits else None
@@ -116,7 +118,7 @@ def _new_run(db: Cursor, spec: RunSpec, name: str, calls: int | None) -> Run:
         dataset=spec.dataset,
         name=name,
         method=spec.method,
-        origin=run_writer.RUN_HERE,
+        origin=origin,
         track=parent.track if parent else None,
         model=parent.model if parent else spec.model or None,
         spec={"method": spec.method, **spec.summary()},

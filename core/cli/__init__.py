@@ -13,6 +13,7 @@ controls    controls
 baselines   baselines
 benchmark   benchmark, plan
 again       again, seeds
+ask         ask
 attribute   attribute
 audit       audit: debates, leakage
 clusters    clusters

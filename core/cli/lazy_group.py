@@ -17,6 +17,7 @@ from typer.main import get_group
 
 MODULES = (
     "again",
+    "ask",
     "attribute",
     "backup",
     "baselines",

@@ -5,6 +5,7 @@ resolve          from a request to a specification
 spec             a run's specification, which is its identity, and its execution settings
 worker           predicts the rows that are missing
 row_prediction   predicts one row, whose error becomes the row's failure; tells a server that is gone from rows that fail
+row_watch        lets others watch a row while it is predicted
 worker_process   starts a worker that outlives the process that started it
 dependencies     what a worker needs besides the run's folder, the context that a method gets, and the response cache
 run_state        the state of a run, read from its folder, and the lock of its worker

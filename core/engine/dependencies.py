@@ -13,9 +13,10 @@ from core.evidence.label_view import LabelView, all_training, blinded_view, fold
 from core.evidence.packs import Packs
 from core.evidence.source_client import SourceClient
 from core.evidence.sources import SourceSettings
-from core.llm.client import Client, ReplyCache
+from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.messages import Reply
+from core.llm.reply_cache import ReplyCache
 from core.llm.server_pool import ServerPool
 from core.methods.base import (
     AsksAgain,
@@ -69,9 +70,9 @@ class Dependencies:
 
 
 def load_pairs(store: Store, dataset: str) -> dict[str, Pair]:
-    """Returns every row of a dataset by its id, in file order."""
+    """Returns every row of a dataset by its id, in file order, behind them the pairs that people typed."""
     with store.read() as db:
-        frame = pairs.frame(db, dataset)
+        frame = pairs.frame(db, dataset, asked=True)
     columns = (frame[name].tolist() for name in ("pair_id", "pert", "gene", "label", "split"))
     return {
         pair_id: Pair(pair_id, pert, gene, Label(label) if isinstance(label, str) else None, split)

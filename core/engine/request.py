@@ -15,7 +15,7 @@ from core.errors import InputError, NotFound
 from core.file_io import read_file
 from core.llm.endpoint import MAX_ANSWER_MB
 from core.methods.base import Method
-from core.types import Pair
+from core.types import ASKED, Pair
 
 MAX_IDS_BYTES = 1 << 28
 _SYNTAX = "split=NAME; sample=N,seed=S; ids=FILE"
@@ -129,9 +129,9 @@ def select_rows(pairs: Sequence[Pair], rows: RowSelection) -> tuple[str, ...]:
     A sample is drawn without replacement from the rows that the other parts leave, and depends on their order and the seed.
     Raises InputError if no row is left or a sample is larger than the rows left, NotFound for an id that no row has.
     """
-    left = [pair.pair_id for pair in pairs if rows.split in (None, pair.split)]
+    left = [pair.pair_id for pair in pairs if rows.split in (None, pair.split) and pair.split != ASKED]
     if not left:
-        splits = ", ".join(sorted({pair.split for pair in pairs})) or "no rows"
+        splits = ", ".join(sorted({pair.split for pair in pairs} - {ASKED})) or "no rows"
         raise InputError(f"rows: none of split {rows.split!r}, this dataset has {splits}")
     if rows.ids is not None:
         wanted = set(read_ids(rows.ids))

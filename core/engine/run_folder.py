@@ -9,6 +9,7 @@ evaluation.json   how labels were kept away, and the scores of other cuts; of ru
 heartbeat   its worker, and how many rows are finished; rewritten while the worker lives
 done.json   how the worker ended; written last, under a temporary name, and removed when another begins
 log.txt     the worker's log
+watch/      who watches a row, and what they are shown; there only while somebody watches
 reserve     space that a worker keeps, so that it can record its ending on a full disk
 """
 
@@ -73,6 +74,10 @@ class RunFolder:
     @property
     def lock(self) -> Path:
         return self.path / "worker.lock"
+
+    @property
+    def watch(self) -> Path:
+        return self.path / "watch"
 
     @property
     def exists(self) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 
 from core.errors import InputError
 from core.llm.endpoint import EXAMPLE, MAX_ANSWER_MB, Endpoint, asks_several
-from core.types import Pair
+from core.types import ASKED, Pair
 
 ViewKind = Literal["all", "blinded", "folds"]
 VERSION = 1  # of the files that hold these records
@@ -186,5 +186,5 @@ def sha256_of(text: str) -> str:
 
 
 def dataset_sha256(pairs: Iterable[Pair]) -> str:
-    """Returns the SHA-256 of a dataset's rows, labels and splits, whatever their order."""
-    return sha256_of(json.dumps(sorted([p.pair_id, p.pert, p.gene, p.label or "", p.split] for p in pairs)))
+    """Returns the SHA-256 of a dataset's own rows, labels and splits, whatever their order."""
+    return sha256_of(json.dumps(sorted([p.pair_id, p.pert, p.gene, p.label or "", p.split] for p in pairs if p.split != ASKED)))

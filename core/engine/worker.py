@@ -10,12 +10,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from functools import partial
 from typing import Any
 
 from core.engine.dependencies import Dependencies, RetryCache, build_context, open_pool, source_client
 from core.engine.ingest import RunReporter, record_start
 from core.engine.journal import Journal, SpendingLog
 from core.engine.row_prediction import CircuitBreaker, describe_traceback, lacks_prediction, predict_row
+from core.engine.row_watch import RowWatch
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import Ending, State, Status, exclusive_lock, status_of, write_ending
 from core.errors import DeskError, InputError, NotFound
@@ -58,9 +60,9 @@ class _Worker:
         self.spending = SpendingLog(folder.spending, self.journal.progress.spent)
         self.reporter = RunReporter(folder, dependencies.store, self.journal.progress, len(self.spec.rows), self.scrub)
         self.ending: tuple[Ending, str] | None = None
-        self.in_flight = 0
         self.breaker = CircuitBreaker(self.settings.unanswered_limit)
         self.pool: ServerPool | None = None  # of several model servers
+        self.watch = RowWatch(folder, self.scrub)
 
     async def run(self) -> None:
         """Works until the end, and records how it ended."""
@@ -91,6 +93,7 @@ class _Worker:
                 self.reporter.write_heartbeat()  # the last numbers of each server
         self.folder.release_reserve()  # so that the ending can be written on a full disk
         write_ending(self.folder, ending, self.reporter.counts, len(self.spec.rows), cause)
+        self.watch.close()
         self.reporter.log(f"ended: {ending}{f' ({cause})' if cause else ''}")
 
     async def _predict_rows(self) -> None:
@@ -167,9 +170,8 @@ class _Worker:
                 self._stop("budget", f"{self.spending.so_far.tokens:,} tokens are spent, {budget:,} were allowed")
                 return
             pair = todo.popleft()
-            self.in_flight += 1
-            row = await predict_row(method, pair, context, self.reporter.log_unforeseen, self.scrub)
-            self.in_flight -= 1
+            predict = partial(predict_row, method, pair, log_unforeseen=self.reporter.log_unforeseen, scrub=self.scrub)
+            row = await self.watch.follow(pair, context, predict)
             await self._finish(row)
 
     async def _predict_batch(self, method: BatchMethod, context: Context, missing: set[str]) -> None:
@@ -245,6 +247,7 @@ class _Worker:
         last_at = 0.0
         while True:
             try:
+                self.watch.look()
                 self._carry_out_command()
                 self._stop_after_long_outage()
                 if time.monotonic() - last_at >= self.dependencies.heartbeat_every_s:
@@ -261,7 +264,7 @@ class _Worker:
             self._stop("cancelled", "a person cancelled it")
         if self.ending is not None:
             return
-        state: State = "running" if command == "run" else "pausing" if self.in_flight else "paused"
+        state: State = "running" if command == "run" else "pausing" if self.watch.in_flight else "paused"
         (self.not_paused.set if command == "run" else self.not_paused.clear)()
         self.reporter.enter_state(state)
 

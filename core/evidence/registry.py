@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import pkgutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING
@@ -50,15 +50,27 @@ def tool_file(name: str) -> Path:
 
 
 async def gather(
-    pair: Pair, packs: Packs, view: LabelView, names: Sequence[str], client: SourceClient | None = None
+    pair: Pair,
+    packs: Packs,
+    view: LabelView,
+    names: Sequence[str],
+    client: SourceClient | None = None,
+    on_answer: Callable[[Evidence], object] | None = None,
 ) -> tuple[Evidence, ...]:
     """What the named tools say about a pair, in the order of the names, each answer once.
 
     A tool about single symbols is asked about the perturbation and about the gene. All questions are asked concurrently.
-    Raises NotFound for an unknown name.
+    on_answer: takes each answer when it is there. Raises NotFound for an unknown name.
     """
     calls = [(tool, arguments) for tool in map(tool_named, names) for arguments in tool.calls(pair.pert, pair.gene)]
-    answers = await asyncio.gather(*(tool.run(*arguments, packs, view, client) for tool, arguments in calls))
+
+    async def ask(tool: Tool, arguments: tuple[str | None, str | None]) -> Evidence:
+        answer = await tool.run(*arguments, packs, view, client)
+        if on_answer is not None:
+            on_answer(answer)
+        return answer
+
+    answers = await asyncio.gather(*(ask(tool, arguments) for tool, arguments in calls))
     distinct: dict[tuple[str, str], Evidence] = {}
     for item in answers:
         distinct.setdefault((item.tool, item.key), item)

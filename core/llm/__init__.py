@@ -2,7 +2,9 @@
 
 messages          a request, a reply, what it cost
 endpoint          a server's address, key and limits, and one exchange with it
-client            concurrency, retries, replies on disk
+client            concurrency, retries
+streaming         answers that come in pieces, and the whole answer that they make
+reply_cache       replies on disk
 server_addresses  several servers: their addresses in a text or a file, whether they serve the same, how each is doing
 server_pool       several servers behind one client: the one with the fewest requests is asked, those that fail rest
 pooled_server     one of them
@@ -16,5 +18,5 @@ prompts/          the prompt texts
 serve             a vLLM server of one's own
 serve_replicas    several of them on one machine
 scripted_server   a server without a model, for tests and demos; its answers and faults: scripted_replies, scripted_text,
-                  scripted_faults
+                  scripted_stream, scripted_faults
 """

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import re
 import time
-import zlib
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -22,9 +19,10 @@ from core.llm.endpoint import Endpoint, Method, ModelTransport
 from core.llm.errors import ERROR_OF_FAULT, ModelError, NoLogprobs, Refused, Truncated
 from core.llm.logprobs import is_missing
 from core.llm.messages import Outcome, Reply, Request, TokenLogprob, Usage
+from core.llm.reply_cache import ReplyCache
+from core.llm.streaming import CHAT, OnWords, Sends, Words, refuses_streams, send_streamed
 from core.log import LOGGER
 from core.net.retry import GiveUp, Sleep
-from core.net.sqlite_cache import SqliteCache
 from core.net.transport import Fault
 
 CONCURRENCY = 16  # a cap, not a target: vLLM queues without bound instead of answering 429
@@ -32,63 +30,13 @@ _MENTIONS_LOGPROBS = re.compile(r"log[\s_-]?prob", re.IGNORECASE)
 _LEFT_OUT = "an answer came without them"
 _ENOUGH_WITHOUT = 3  # answers that lack the log-probabilities, so that no more are asked for
 _MOST_KEPT = 100_000  # characters of an answer that is none: rows keep what they were answered
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS reply (
-    key TEXT PRIMARY KEY,
-    request BLOB NOT NULL,  -- JSON, compressed, as is raw
-    raw BLOB NOT NULL,
-    usage TEXT NOT NULL,
-    kept_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
-) WITHOUT ROWID
-"""
 
 
-class ReplyCache(SqliteCache):
-    """Replies by the key of their request, on disk, so that a repeated benchmark costs nothing; the file may be deleted."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, [_SCHEMA], "replies are not kept")
-
-    def get(self, key: str) -> Reply | None:
-        """The reply stored under this key, marked as cached; None if there is none, or if it cannot be read."""
-        row = self.run(lambda db: db.execute("SELECT request, raw, usage FROM reply WHERE key = ?", (key,)).fetchone())
-        return None if row is None else self.read_entry("a reply", lambda: _reply(*row))
-
-    def put(self, key: str, reply: Reply) -> None:
-        """Store a reply, in place of an older one."""
-        row = (key, _compress(reply.request), _compress(reply.raw), json.dumps(asdict(reply.usage)))
-        self.run(lambda db: db.execute("INSERT OR REPLACE INTO reply (key, request, raw, usage) VALUES (?, ?, ?, ?)", row))
-
-
-def _compress(text: str) -> bytes:
-    return zlib.compress(text.encode(), 1)  # log-probabilities shrink to a tenth; higher levels take longer than the call
-
-
-def _reply(request: bytes, raw: bytes, usage: str) -> Reply:
-    """The reply of a stored row. Raises ValueError if the raw answer holds no content."""
-    request_text, raw_text = (zlib.decompress(part).decode() for part in (request, raw))
-    answer = read_answer(raw_text)
-    if isinstance(answer, str) or answer.content is None:
-        raise ValueError(answer if isinstance(answer, str) else "no content")
-    first_usage = Usage(**json.loads(usage))
-    return Reply(
-        answer.content,
-        answer.reasoning,
-        answer.finish_reason,
-        replace(first_usage, cached_calls=first_usage.calls),
-        answer.logprobs if json.loads(request_text).get("logprobs") else None,
-        request_text,
-        raw_text,
-        cached=True,
-    )
-
-
-class Server(Protocol):
+class Server(Sends, Protocol):
     """A model server that was chosen for one exchange; `record` is told what came of it, and may make it worth a retry."""
 
     @property
     def address(self) -> str: ...
-    async def send(self, method: Method, url: str, body: str | None = None, max_bytes: int | None = None) -> str | Fault: ...
     def record(self, outcome: Answer | Fault) -> Answer | Fault: ...
 
 
@@ -101,12 +49,13 @@ class Servers(Protocol):
 
 @dataclass(slots=True)
 class _Call:
-    """The state of one call: the request to send next, the server asked last, the cost so far, the failed attempts, and the last
-    raw answer."""
+    """The state of one call: the request to send next, the server asked last, who hears the words as they come, the cost so far,
+    the failed attempts, and the last raw answer."""
 
     request: Request
     text: str
     address: str
+    on_words: OnWords | None = None
     usage: Usage = field(default_factory=lambda: Usage(calls=1))
     failures: int = 0
     raw: str = ""
@@ -149,6 +98,7 @@ class Client:
         self._reasons_without_logprobs: dict[str, str] = {}
         self.on_call: Callable[[Outcome], object] = lambda _: None  # called before a request is sent and with what came of it
         self._other_models: set[tuple[str, str]] = set()
+        self._refuses_streams = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -156,15 +106,16 @@ class Client:
     async def __aexit__(self, _kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
         await self._servers.close()
 
-    async def complete(self, request: Request) -> Reply:
-        """The reply to a request, from the cache if it is there.
+    async def complete(self, request: Request, on_words: OnWords | None = None) -> Reply:
+        """The reply to a request, from the cache if it is there. on_words: takes the words of the answer as they come, for which
+        a stream is asked for; the reply is the same, and the cache's comes whole. It may not raise.
 
         Raises one of the errors below ModelError; a failed call leaves nothing in the cache.
         """
         cached = self.cache.get(request.key) if self.cache else None
         if cached is not None:
             return cached
-        reply = await self._request_reply(request)
+        reply = await self._request_reply(request, on_words)
         if self.cache and _is_cacheable(reply):
             self.cache.put(request.key, reply)
         return reply
@@ -175,8 +126,8 @@ class Client:
             root = server.address.rstrip("/").removesuffix("/v1") if beside else ""
             return await server.send(method, f"{root}{url}", body)
 
-    async def _request_reply(self, request: Request) -> Reply:
-        call = _Call(request, request.text, self.endpoint.base_url)
+    async def _request_reply(self, request: Request, on_words: OnWords | None) -> Reply:
+        call = _Call(request, request.text, self.endpoint.base_url, on_words)
         self._check_logprobs_possible(call)
         answer = await self._request_answer(call)
         if not answer.is_complete:
@@ -214,7 +165,7 @@ class Client:
             most = self.endpoint.max_answer_bytes(call.request)
             call.address = server.address
             self.on_call("asked")
-            text = await server.send("POST", "/chat/completions", call.text, most)
+            text = await self._send(server, call, most)
             call.usage += Usage(attempts=1, latency_ms=1000 * (time.perf_counter() - start))
             call.raw = text.raw if isinstance(text, Fault) else text
             answer = text if isinstance(text, Fault) else read_answer(text)
@@ -223,6 +174,16 @@ class Client:
         if isinstance(outcome, Answer):
             self._record_model(call.address, call.request.model, outcome.model)
         return outcome
+
+    async def _send(self, server: Server, call: _Call, most: int) -> str | Fault:
+        """Sends a call's request, for a stream if somebody hears the words and the server has refused none."""
+        on_words, attempt = call.on_words, call.usage.attempts + 1
+        if on_words is not None and not self._refuses_streams:
+            text = await send_streamed(server, call.request, most, lambda *new: on_words(Words(new[0], new[1], attempt)))
+            self._refuses_streams = refuses_streams(text)
+            if not self._refuses_streams:
+                return text
+        return await server.send("POST", CHAT, call.text, most)
 
     def _record_model(self, address: str, asked: str, answered: str) -> None:
         """Logs, once, that a server answers under another name than it was asked for.

@@ -19,6 +19,7 @@ from core.net.transport import (
     ConnectionFailed,
     Fault,
     HttpResponse,
+    OnPart,
     TooLong,
     allow_no_more_than,
     exchange,
@@ -133,13 +134,15 @@ class ModelTransport:
         """The outcome as it is: the only server is asked whatever it answered (see `PooledServer.record`)."""
         return outcome
 
-    async def send(self, method: Method, url: str, body: str | None = None, max_bytes: int | None = None) -> str | Fault:
+    async def send(
+        self, method: Method, url: str, body: str | None = None, max_bytes: int | None = None, on_part: OnPart | None = None
+    ) -> str | Fault:
         """The text of an answer of status 2xx. url: a path below the endpoint's, or a whole address.
 
-        max_bytes: the most that the answer may hold, by default the endpoint's limit.
+        max_bytes: the most that the answer may hold, by default the endpoint's limit. on_part: takes its parts as they come.
         """
         most = max_bytes or self.endpoint.max_answer_bytes()
-        response = await exchange(lambda _: self._send(method, url, body, most), self.endpoint.timeout_s)
+        response = await exchange(lambda _: self._send(method, url, body, most, on_part), self.endpoint.timeout_s)
         if isinstance(response, Fault):
             return response
         text = self.endpoint.scrub(response.content.decode("utf-8", "replace"))
@@ -159,12 +162,12 @@ class ModelTransport:
         target = re.sub(r"//[^/]*@|[?#].*|[^!-~]", lambda found: "//" if found[0].startswith("//") else "", location)
         return f" to {self.endpoint.scrub(target)[:_MOST_SHOWN]}" if target else ""
 
-    async def _send(self, method: Method, url: str, body: str | None, max_bytes: int) -> HttpResponse:
+    async def _send(self, method: Method, url: str, body: str | None, max_bytes: int, on_part: OnPart | None) -> HttpResponse:
         from openai import APIConnectionError, APIStatusError
 
         response: Any
         try:
-            with allow_no_more_than(max_bytes):
+            with allow_no_more_than(max_bytes, on_part):
                 if method == "GET":
                     response = await self._openai.get(url, cast_to=self._response_type)
                 else:

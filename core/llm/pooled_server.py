@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from core.llm.answers import Answer
 from core.llm.endpoint import Endpoint, Method, ModelTransport
 from core.llm.server_addresses import ServerState, ServerStatus
-from core.net.transport import Fault
+from core.net.transport import Fault, OnPart
 
 
 @dataclass(slots=True, eq=False)
 class PooledServer:
     """One server of a pool, and how it is doing. faults: in succession. rests: since its last answer. until: when its rest ends,
-    in monotonic seconds. heard_at: when it answered last, or got a request while it had none. check: the one that is under way.
-    sending: the exchanges that are under way."""
+    in monotonic seconds. heard_at: when an answer or a part of a stream came last, or a request while it had none. check: the one
+    that is under way. sending: the exchanges that are under way."""
 
     endpoint: Endpoint
     transport: ModelTransport
@@ -41,9 +41,17 @@ class PooledServer:
     def address(self) -> str:
         return self.endpoint.base_url
 
-    async def send(self, method: Method, url: str, body: str | None = None, max_bytes: int | None = None) -> str | Fault:
+    async def send(
+        self, method: Method, url: str, body: str | None = None, max_bytes: int | None = None, on_part: OnPart | None = None
+    ) -> str | Fault:
         """As of `ModelTransport`; a fault that may be retried once the server is known to be gone."""
-        sending = asyncio.ensure_future(self.transport.send(method, url, body, max_bytes))
+
+        def hear(part: bytes) -> None:
+            self.heard_at = time.monotonic()
+            if on_part is not None:
+                on_part(part)
+
+        sending = asyncio.ensure_future(self.transport.send(method, url, body, max_bytes, hear if on_part else None))
         self.sending.add(sending)
         try:
             await asyncio.wait({sending})

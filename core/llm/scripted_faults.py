@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -83,6 +82,7 @@ class Faults:
 
 
 COUNTED = frozenset({"", "empty", "not_finite", "no_logprobs", "wrong_format", "other_model"})  # answers with readable tokens
+UNBROKEN = COUNTED | {"no_choices", "absurd_usage"}  # sent as they are made
 
 
 def draw_fault(faults: Faults, seed: int, body: bytes, attempt: int) -> str:
@@ -118,9 +118,8 @@ def damage(answer: dict[str, Any], fault: str, draw: float) -> dict[str, Any]:
     return answer
 
 
-def respond(answer: Mapping[str, Any], fault: str, draw: float, retry_after_s: float, drip_s: float) -> Response | None:
-    """What is sent in place of an answer, or the answer as it is; None closes the connection."""
-    content = json.dumps(answer).encode()
+def respond(content: bytes, fault: str, draw: float, retry_after_s: float, drip_s: float) -> Response | None:
+    """What is sent in place of the bytes of an answer or a stream, or those as they are; None closes the connection."""
     refused = _REFUSALS.get(fault)
     if refused is not None:
         waits = {"busy": f"{retry_after_s:g}", "busy_absurd": _pick(_WAITS, draw)}

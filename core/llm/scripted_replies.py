@@ -6,9 +6,9 @@ import hashlib
 import json
 import re
 from ast import literal_eval
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from core.llm.scripted_faults import Faults, damage
 from core.llm.scripted_text import (
@@ -51,6 +51,7 @@ class Script:
     the reply to a prompt, by default in the format that the prompt shows. refused: the share of pairs of genes about which
     requests with the seed `refusing_seed` get a refusal, however often they are sent. drip_s: between two bytes of a drip.
     at_once: how many answers are made at a time, so that a server gives at most at_once / delay_s answers a second; None for any.
+    token_s: between two tokens of a stream. streams: whether it streams at all, or refuses to with a 400.
     """
 
     seed: int = 0
@@ -67,10 +68,20 @@ class Script:
     refused: float = 0.0
     drip_s: float = 0.05
     at_once: int | None = None
+    token_s: float = 0.0
+    streams: bool = True
 
 
-def completion(script: Script, prompt: ScriptedPrompt, body: Mapping[str, Any], fault: str) -> dict[str, Any]:
-    """The JSON of a completion; the token limit counts reasoning first, as with models that reason."""
+class Completion(NamedTuple):
+    """The JSON of a completion, and the tokens of its reasoning and of its content."""
+
+    answer: dict[str, Any]
+    reasoning: Sequence[str]
+    content: Sequence[str]
+
+
+def completion(script: Script, prompt: ScriptedPrompt, body: Mapping[str, Any], fault: str) -> Completion:
+    """A completion; the token limit counts reasoning first, as with models that reason."""
     prompt_tokens = len(tokenize(prompt.text))
     reasoning = tokenize_answer(_REASONING, prompt) if script.reasoning else []
     content = write_wrong_format(prompt) if fault == "wrong_format" else script.answer(prompt)
@@ -106,7 +117,7 @@ def completion(script: Script, prompt: ScriptedPrompt, body: Mapping[str, Any], 
             "completion_tokens_details": {"reasoning_tokens": len(reasoning)},
         },
     }
-    return damage(answer, fault, prompt.draw("fault"))
+    return Completion(damage(answer, fault, prompt.draw("fault")), reasoning, tokens)
 
 
 def _refuses(script: Script, prompt: ScriptedPrompt, body: Mapping[str, Any]) -> bool:

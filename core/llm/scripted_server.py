@@ -18,11 +18,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from core.errors import InputError
-from core.llm.scripted_faults import COUNTED, Faults, draw_fault, respond
-from core.llm.scripted_replies import MODEL, Script, completion
+from core.llm import scripted_stream
+from core.llm.scripted_faults import COUNTED, UNBROKEN, Faults, draw_fault, respond
+from core.llm.scripted_replies import MODEL, Completion, Script, completion
 from core.llm.scripted_text import ScriptedPrompt, read_prompt, tokenize
 from core.net import testing
-from core.net.testing import ReceivedRequest, Response, ServerResponse, json_response
+from core.net.testing import ReceivedRequest, Response, ServerResponse, StreamedResponse, json_response
 
 __all__ = ["MODEL", "Faults", "Script", "request_counts", "serving"]
 
@@ -40,8 +41,8 @@ def serving(script: Script | None = None, port: int = 0) -> Iterator[str]:
 
 
 def request_counts(base_url: str) -> dict[str, int]:
-    """The counts of a scripted server so far: requests by path, faults by name, "most at once", and the
-    "answers" that it sent to clients that were there to read them, with their "tokens"."""
+    """The counts of a scripted server so far: requests by path, faults by name, "most at once", the
+    "streams" that it began, and the "answers" that it sent to clients that were there to read them, with their "tokens"."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(f"{base_url}/counts", timeout=10) as answer:
         return dict(json.load(answer))
@@ -85,22 +86,25 @@ class _ScriptedModel:
             return _error(404, f"The model `{body['model']}` does not exist, only `{MODEL}`.")
         if body.get("logprobs") and self.script.logprobs == "refused":
             return _error(400, "logprobs are not supported by this server.")
+        if body.get("stream") and not self.script.streams:
+            return _error(400, "stream=true is not supported by this server.")
         limit = body.get("max_completion_tokens") or 1
         if len(tokenize(prompt.text)) + limit > self.script.max_model_len:
             return _error(400, f"This model's maximum context length is {self.script.max_model_len} tokens.")
-        fault = draw_fault(self.script.faults, self.script.seed, request.body, self._arrivals[request.body])
-        self._arrivals[request.body] += 1
+        asked = _without_stream(request.body, body)
+        fault = draw_fault(self.script.faults, self.script.seed, asked, self._arrivals[asked])
+        self._arrivals[asked] += 1
         if fault:
             self.counts[fault] += 1
         self._concurrent += 1
         self.counts["most at once"] = max(self._concurrent, self.counts["most at once"])
         try:
-            return await self._delayed_response(completion(self.script, prompt, body, fault), fault, prompt.draw("fault"), reader)
+            return await self._delayed_response(body, completion(self.script, prompt, body, fault), fault, prompt, reader)
         finally:
             self._concurrent -= 1
 
     async def _delayed_response(
-        self, answer: dict[str, Any], fault: str, draw: float, reader: asyncio.StreamReader
+        self, body: dict[str, Any], made: Completion, fault: str, prompt: ScriptedPrompt, reader: asyncio.StreamReader
     ) -> Response | None:
         """The completion or the fault, after the script's delay."""
         async with self._slots:
@@ -109,8 +113,23 @@ class _ScriptedModel:
             await reader.read()  # until the client leaves
         if fault in COUNTED and not reader.at_eof() and reader.exception() is None:  # the client waits for it, and can read it
             self.counts["answers"] += 1
-            self.counts["tokens"] += answer["usage"]["total_tokens"]
-        return respond(answer, fault, draw, self.script.retry_after_s, self.script.drip_s)
+            self.counts["tokens"] += made.answer["usage"]["total_tokens"]
+        draws = (prompt.draw("fault"), self.script.retry_after_s, self.script.drip_s)
+        if not body.get("stream"):
+            return respond(json.dumps(made.answer).encode(), fault, *draws)
+        parts = scripted_stream.stream_parts(*made, bool((body.get("stream_options") or {}).get("include_usage")))
+        if fault in UNBROKEN:
+            self.counts["streams"] += 1
+            return StreamedResponse(parts, self.script.token_s)
+        return respond(b"".join(parts), fault, *draws)
+
+
+def _without_stream(text: bytes, body: dict[str, Any]) -> bytes:
+    """The body of a request as it would be without a stream: its faults are the same."""
+    if not body.get("stream"):
+        return text
+    rest = {name: value for name, value in body.items() if not name.startswith("stream")}
+    return json.dumps(rest, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _error(status: int, message: str, *headers: tuple[str, str]) -> ServerResponse:
@@ -125,12 +144,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--delay-ms", type=float, default=0.0, help="how long each answer takes")
+    parser.add_argument("--token-ms", type=float, default=0.0, help="how long each token of a stream takes")
     parser.add_argument("--at-once", type=int, help="how many answers are made at a time; by default any number")
     parser.add_argument("--faults", type=float, default=0.0, metavar="SHARE", help="how often each fault occurs, 0 to 0.037")
     options = parser.parse_args(arguments)
     try:
         faults = Faults.each(options.faults)
-        script = Script(options.seed, faults, options.delay_ms / 1000, at_once=options.at_once)
+        token_s = options.token_ms / 1000
+        script = Script(options.seed, faults, options.delay_ms / 1000, at_once=options.at_once, token_s=token_s)
     except InputError as error:
         parser.error(str(error))
     model = _ScriptedModel(script)

@@ -16,6 +16,6 @@ blend            a weighted mean of the probabilities of runs, such as replicate
 fusion_settings  what a fusion is made from    cut_scores     the scores of a run under ten cuts of the folds
 fusion_components  what these three ask of a workspace: runs on the same rows, priors from labelled rows
 gene_set_summaries  what the genes of a set share, in a phrase
-conversation     one row's calls to a model
+conversation     one row's calls to a model   row_feed: what happens to a row, for whoever watches
 prompts          texts from core/llm/prompts, options that methods share, what the challenge's tracks allow
 """

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from core.evidence.source_client import SourceClient
     from core.llm.client import Client
     from core.methods.fusion_components import ComponentLoader
+    from core.methods.row_feed import RowFeed
 
 
 class RowText(NamedTuple):
@@ -61,6 +62,7 @@ class Context:
     `DerivedMethod` computes its rows from. web: public sources of evidence, None if only packs are read. prompts: id → prompt,
     of the file that the option `prompts` names. texts: what a `ReadsTexts` reads, which sees no labels; None for other methods.
     earlier: pair id → what its run holds of the row, for an `AsksAgain`; empty for other methods.
+    feed: takes what happens to the row that is predicted, for whoever watches; None where nobody can.
     """
 
     pairs: tuple[Pair, ...]
@@ -77,6 +79,7 @@ class Context:
     texts: TextsOfRun | None = None
     earlier: Mapping[str, EarlierRow] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
+    feed: RowFeed | None = None
 
 
 @runtime_checkable

@@ -135,13 +135,18 @@ class RowConversation:
     async def _send(self, spec: CallSpec, request: Request) -> Reply:
         if self._context.client is None:
             raise InputError(f"{self._pair.pair_id}: no model server is given, expected one for {spec.role}")
-        place = self._reserve()
+        place, feed = self._reserve(), self._context.feed
+        on_words = feed.begin_call(place, spec.stage, spec.role, spec.seed) if feed else None
         try:
-            reply = await self._context.client.complete(request)
+            reply = await self._context.client.complete(request, on_words)
         except ModelError as error:
             failed = _call(spec, request, error.usage, error.request or request.text, error.raw)
             self._calls[place] = replace(failed, error=f"{type(error).__name__}: {error}")
+            if feed:
+                feed.fail_call(place, str(error))
             raise
+        if feed:
+            feed.end_call(place, reply)
         self._calls[place] = replace(_call(spec, request, reply.usage, reply.request, reply.raw), cached=reply.cached)
         return reply
 
@@ -150,11 +155,22 @@ class RowConversation:
         reply = await self.ask(spec, messages)
         value = reader(reply)
         if not isinstance(value, Unparsed):
+            self._note_read(spec, value)
             return ReadAnswer(value, reply)
         rejected = event_of(spec, "rejected", reply, why=value.reason)
+        if self._context.feed:
+            self._context.feed.add("rejected", stage=spec.stage, role=spec.role, seed=spec.seed, why=value.reason)
         again = (*messages, Message("assistant", reply.content), Message("user", re_ask(value)))
         reply = await self.ask(spec, again)
-        return ReadAnswer(reader(reply), reply, (rejected,))
+        value = reader(reply)
+        self._note_read(spec, value)
+        return ReadAnswer(value, reply, (rejected,))
+
+    def _note_read(self, spec: CallSpec, value: object) -> None:
+        """Tells whoever watches which number an answer holds."""
+        if self._context.feed and isinstance(value, float | Unparsed):
+            p = value if isinstance(value, float) else None
+            self._context.feed.add("read", stage=spec.stage, role=spec.role, seed=spec.seed, p=p)
 
 
 class ConversationMethod(ABC):

@@ -86,7 +86,8 @@ class Debate(ConversationMethod):
     async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
         """Holds the debates of all seeds and averages them."""
         view, options = context.view_of(pair), context.options
-        evidence = await gather(pair, context.packs, view, tool_names(options), context.web)
+        on_answer = context.feed.tool_answered if context.feed else None
+        evidence = await gather(pair, context.packs, view, tool_names(options), context.web, on_answer)
         shown = examples(pair, view, options["shots"], context.seed)
         case = DebateCase(pair.pert, pair.gene, dossier(evidence, pair).text, shown, options)
         seeds = read_seeds(options["seeds"], context.seed)

@@ -50,7 +50,15 @@ class RawResponse:
     reset: bool = False
 
 
-Response = ServerResponse | RawResponse
+@dataclass(frozen=True, slots=True)
+class StreamedResponse:
+    """Server-sent events of status 200, sent one after the other with pause_s before each but the first."""
+
+    parts: Iterable[bytes]
+    pause_s: float = 0.0
+
+
+Response = ServerResponse | RawResponse | StreamedResponse
 Answer = Callable[[ReceivedRequest, asyncio.StreamReader], Awaitable[Response | None]]
 
 
@@ -116,7 +124,10 @@ class LoopbackServer:
                     return None
                 if isinstance(response, RawResponse):
                     return await _send_raw(response, writer)
-                writer.write(_encode(http, response))
+                if isinstance(response, StreamedResponse):
+                    await _send_streamed(http, response, writer)
+                else:
+                    writer.write(_encode(http, response))
                 await writer.drain()
                 if http.our_state is h11.MUST_CLOSE:
                     return None
@@ -138,6 +149,18 @@ async def _send_raw(response: RawResponse, writer: asyncio.StreamWriter) -> None
         # A connection that does not linger is reset when it is closed.
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         writer.transport.abort()
+
+
+async def _send_streamed(http: h11.Connection, response: StreamedResponse, writer: asyncio.StreamWriter) -> None:
+    """Send the events in chunks, until the client leaves."""
+    headers = [("Content-Type", "text/event-stream"), ("Transfer-Encoding", "chunked")]
+    writer.write(http.send(h11.Response(status_code=200, headers=headers)) or b"")
+    for i, part in enumerate(response.parts):
+        if i and response.pause_s:
+            await asyncio.sleep(response.pause_s)
+        writer.write(http.send(h11.Data(data=part)) or b"")
+        await writer.drain()
+    writer.write(http.send(h11.EndOfMessage()) or b"")
 
 
 async def _read_request(http: h11.Connection, reader: asyncio.StreamReader) -> ReceivedRequest | None:

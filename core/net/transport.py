@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from httpx2 import AsyncByteStream, AsyncClient, Request, Response
 
 MAX_BYTES = 256 << 20
+OnPart = Callable[[bytes], object]
 _smaller_limit: ContextVar[int | None] = ContextVar("smaller_limit", default=None)
+_on_part: ContextVar[OnPart | None] = ContextVar("on_part", default=None)
 
 
 class HttpResponse(NamedTuple):
@@ -106,13 +108,17 @@ def open_http_client(
 
 
 @contextlib.contextmanager
-def allow_no_more_than(max_bytes: int) -> Iterator[None]:
-    """Lowers the limit of a client's answers for the requests that are sent inside of the block."""
-    token = _smaller_limit.set(max_bytes)
+def allow_no_more_than(max_bytes: int, on_part: OnPart | None = None) -> Iterator[None]:
+    """Lowers the limit of a client's answers for the requests that are sent inside of the block.
+
+    on_part: takes each part of an answer as it comes, decompressed; it may not raise.
+    """
+    limit, listener = _smaller_limit.set(max_bytes), _on_part.set(on_part)
     try:
         yield
     finally:
-        _smaller_limit.reset(token)
+        _on_part.reset(listener)
+        _smaller_limit.reset(limit)
 
 
 async def send_request(client: AsyncClient, method: str, url: str, **options: Any) -> HttpResponse:
@@ -171,12 +177,15 @@ async def _read_limited(response: Response, max_bytes: int) -> Response:
     import httpx2
 
     response.stream = _limit_stream(response.stream, max_bytes)
+    on_part = _on_part.get()
     buffer = bytearray()
     try:
         async for part in response.aiter_bytes():
             buffer += part
             if len(buffer) > max_bytes:
                 raise TooLong(f"{max_bytes:,} bytes")
+            if on_part is not None:
+                on_part(part)
         content = bytes(buffer)
     finally:
         buffer.clear()  # an error keeps the variables of this function for a while

@@ -153,7 +153,7 @@ def load_scored_rows(db: Cursor, name: str) -> RunRows:
 
 def _load_rows(db: Cursor, run: Run) -> tuple[pd.DataFrame, RowIndex]:
     """A run's rows with the count controls, and the index of its dataset, whose own frame is not kept any longer."""
-    dataset = pairs.frame(db, run.dataset)
+    dataset = pairs.frame(db, run.dataset, asked=run.is_asked)
     return add_count_controls(predictions.frame(db, run.id, predictions.SCORED), dataset), RowIndex.of_frame(dataset)
 
 

@@ -25,6 +25,14 @@ def latest(cursor: Cursor, limit: int = 50) -> pd.DataFrame:
     return cursor.execute("SELECT * FROM trail ORDER BY changed_at DESC LIMIT ?", [limit]).df()
 
 
+def of_action(cursor: Cursor, action: str, author: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """(subject, detail) of an author's changes of one kind, oldest first."""
+    rows = cursor.execute(
+        "SELECT subject, detail FROM trail WHERE action = ? AND author = ? ORDER BY changed_at", [action, author]
+    ).fetchall()
+    return [(subject, json.loads(detail)) for subject, detail in rows]
+
+
 def bump(cursor: Cursor, *scopes: str) -> None:
     """Increase the counters of what changed, in the transaction that changes it.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from core.store.connection import Cursor
 from core.store.queries import find_named, one
 from core.texts import check_name
-from core.types import DatasetKind, HeadlineKind
+from core.types import ASKED, DatasetKind, HeadlineKind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,8 +68,9 @@ def counts(cursor: Cursor) -> pd.DataFrame:
              count(DISTINCT gene) AS genes, count(*) FILTER (label = 'up') AS up, count(*) FILTER (label = 'down') AS down,
              count(*) FILTER (label = 'none') AS none, count(*) FILTER (label = 'de') AS de,
              count(*) FILTER (label IS NULL) AS unlabelled
-           FROM pair p JOIN dataset d ON d.id = p.dataset
-           GROUP BY d.id, d.name, d.origin, d.kind, p.split ORDER BY d.origin = 'simulated', d.name, p.split DESC"""
+           FROM pair p JOIN dataset d ON d.id = p.dataset AND p.split <> $asked
+           GROUP BY d.id, d.name, d.origin, d.kind, p.split ORDER BY d.origin = 'simulated', d.name, p.split DESC""",
+        {"asked": ASKED},
     ).df()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
 
 import pandas as pd
 import pyarrow as pa
@@ -10,19 +11,31 @@ import pyarrow as pa
 from core.store.connection import Cursor
 from core.store.queries import data_frame, insert, one
 from core.texts import symbol_kind
-from core.types import Pair
+from core.types import ASKED, Label, Pair
 
 
 def add(cursor: Cursor, dataset: str, pairs: Sequence[Pair], source: str) -> None:
-    """Add new pairs after those of the dataset. source: the import that they came with."""
+    """Add new pairs after those of the dataset, in place of equal ones that a person typed. source: the import they came with."""
+    _delete_asked(cursor, dataset, pairs)
     row = one(cursor, "SELECT coalesce(max(position), -1) + 1 FROM pair WHERE dataset = ?", [dataset])
     _insert(cursor, dataset, pairs, [source] * len(pairs), row[0] if row else 0)
 
 
 def replace(cursor: Cursor, dataset: str, pairs: Sequence[Pair], sources: Sequence[str]) -> None:
-    """Replace all pairs of a dataset. sources: the import that each of them came with."""
-    cursor.execute("DELETE FROM pair WHERE dataset = ?", [dataset])
+    """Replace all pairs of a dataset; those that a person typed stay, unless they are among the new ones. sources: the import
+    that each of them came with."""
+    cursor.execute("DELETE FROM pair WHERE dataset = ? AND split <> ?", [dataset, ASKED])
+    _delete_asked(cursor, dataset, pairs)
     _insert(cursor, dataset, pairs, sources, 0)
+
+
+def _delete_asked(cursor: Cursor, dataset: str, pairs: Sequence[Pair]) -> None:
+    """Delete those of some pairs that a person typed before the dataset had them."""
+    asked = cursor.execute("SELECT pair_id FROM pair WHERE dataset = ? AND split = ?", [dataset, ASKED]).fetchall()
+    gone = {pair.pair_id for pair in pairs}.intersection(pair_id for (pair_id,) in asked)
+    if gone:
+        where = "dataset = ? AND split = ? AND pair_id IN (SELECT unnest(?))"
+        cursor.execute(f"DELETE FROM pair WHERE {where}", [dataset, ASKED, sorted(gone)])
 
 
 def _insert(cursor: Cursor, dataset: str, pairs: Sequence[Pair], sources: Sequence[str], first: int) -> None:
@@ -65,7 +78,50 @@ def describe(cursor: Cursor, descriptions: Mapping[str, str]) -> int:
 
 def labels(cursor: Cursor, dataset: str) -> dict[str, str | None]:
     """pair_id → label (None if unknown) of every row of a dataset."""
-    return dict(cursor.execute("SELECT pair_id, label FROM pair WHERE dataset = ?", [dataset]).fetchall())
+    return dict(cursor.execute("SELECT pair_id, label FROM pair WHERE dataset = ? AND split <> ?", [dataset, ASKED]).fetchall())
+
+
+def find(cursor: Cursor, dataset: str, pert: str, gene: str) -> Pair | None:
+    """The row of a perturbation and a gene, one of the dataset's own before one that a person typed; None without one."""
+    found = one(
+        cursor,
+        """SELECT pair_id, pert, gene, label, split FROM pair WHERE dataset = ? AND pert = ? AND gene = ?
+           ORDER BY split = ?, position LIMIT 1""",
+        [dataset, pert, gene, ASKED],
+    )
+    return _pair(found)
+
+
+def by_id(cursor: Cursor, dataset: str, pair_id: str) -> Pair | None:
+    """The row of an id, one that a person typed included; None without one."""
+    query = "SELECT pair_id, pert, gene, label, split FROM pair WHERE dataset = ? AND pair_id = ?"
+    return _pair(one(cursor, query, [dataset, pair_id]))
+
+
+def _pair(row: tuple[Any, ...] | None) -> Pair | None:
+    return None if row is None else Pair(row[0], row[1], row[2], row[3] and Label(row[3]), row[4])
+
+
+def spellings(cursor: Cursor, dataset: str, role: Literal["pert", "gene"], symbol: str) -> list[str]:
+    """How a dataset's own rows write a symbol, letters of any case, in the order of their names."""
+    rows = cursor.execute(
+        f"SELECT DISTINCT {role} FROM pair WHERE dataset = ? AND lower({role}) = lower(?) AND split <> ? ORDER BY 1",
+        [dataset, symbol, ASKED],
+    )
+    return [name for (name,) in rows.fetchall()]
+
+
+def add_asked(cursor: Cursor, dataset: str, pert: str, gene: str) -> Pair:
+    """Add a pair that a person typed, and return it. It counts as of the import of the dataset's first row: that cannot be undone
+    while a run predicts the pair."""
+    row = one(cursor, "SELECT import FROM pair WHERE dataset = ? ORDER BY position LIMIT 1", [dataset])
+    pair_id = f"{pert}_{gene}"
+    while one(cursor, "SELECT 1 FROM pair WHERE dataset = ? AND pair_id = ?", [dataset, pair_id]):  # A_B and C, A and B_C
+        pair_id += "_"
+    pair = Pair(pair_id, pert, gene, None, ASKED)
+    add(cursor, dataset, [pair], row[0] if row else "")
+    add_genes(cursor, (pert, gene), {})
+    return pair
 
 
 def datasets_with(cursor: Cursor, pair_ids: Sequence[str]) -> list[tuple[str, int]]:
@@ -78,9 +134,14 @@ def datasets_with(cursor: Cursor, pair_ids: Sequence[str]) -> list[tuple[str, in
     return rows
 
 
-def frame(cursor: Cursor, dataset: str) -> pd.DataFrame:
-    """All rows of a dataset in file order: pair_id, pert, gene, label, split."""
-    return data_frame(cursor, "SELECT pair_id, pert, gene, label, split FROM pair WHERE dataset = ? ORDER BY position", [dataset])
+def frame(cursor: Cursor, dataset: str, *, asked: bool = False) -> pd.DataFrame:
+    """All rows of a dataset in file order: pair_id, pert, gene, label, split. asked: with those that people typed, last."""
+    return data_frame(
+        cursor,
+        """SELECT pair_id, pert, gene, label, split FROM pair WHERE dataset = ? AND (? OR split <> ?)
+           ORDER BY split = ?, position""",
+        [dataset, asked, ASKED, ASKED],
+    )
 
 
 def delete_import(cursor: Cursor, source: str) -> int:

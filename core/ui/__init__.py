@@ -10,7 +10,7 @@ shared/neighbour_controls  the settings of a kNN, and its neighbours
 shared/space_numbers       the numbers of gene spaces, which are computed in the background
 shared/background          results that take long, computed by one thread of the server
 shared/cached_components   what fusions are made from, cached while their runs do not change
-overview/, debates/, search/, read/, neighbours/, breakdown/, what_if/, compare/, experiments/, targets/, report/,
+overview/, debates/, ask/, search/, read/, neighbours/, breakdown/, what_if/, compare/, experiments/, targets/, report/,
 submit/, launch/, data/: one page each
 ask/                       panels about asking again, which Debates and Experiments show
 symbol/                    the pages of one perturbation and of one target gene

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from core.actions import (
+    ask,
     ask_again,
     attribution,
     backups,
@@ -26,6 +27,7 @@ from core.actions import (
     cell_predictions,
     cells,
     demo,
+    expectations,
     export,
     finetunes,
     gene_sets,
@@ -139,6 +141,9 @@ class Stage:
 CALLS: Mapping[str, Callable[[Stage], object]] = {
     "ask_again.ask_again": lambda s: ask_again.ask_again(s.plain, AGAIN),
     "ask_again.start_apart": lambda s: ask_again.start_apart(s.plain, AGAIN),
+    "ask.ask": lambda s: ask.ask(s.plain, ask.Question("Pa", "Ga")),
+    "ask.resume": lambda s: ask.resume(s.crashed, "r"),
+    "ask.watch": lambda s: ask.watch(s.crashed, run_of(s).id),
     "attribution.run_attribution": lambda s: attribution.run_attribution(s.plain, ATTRIBUTION),
     "attribution.save_attribution": lambda s: attribution.save_attribution(s.plain, ATTRIBUTION),
     "attribution.start_apart": lambda s: attribution.start_apart(s.plain, ATTRIBUTION),
@@ -172,6 +177,7 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
         s.plain, ("p.csv", b"pert,gene,z\n"), None, PredictionOptions()
     ),
     "demo.make_demo": lambda s: demo.make_demo(s.plain),
+    "expectations.expect": lambda s: expectations.expect(s.crashed, "r", "Pa_Ga", "up"),
     "export.export": lambda s: export.export(s.crashed, "r", "eval"),
     "finetunes.resume": lambda s: finetunes.resume(s.plain),
     "finetunes.start": lambda s: finetunes.start(s.plain, finetunes.FinetuneRequest()),

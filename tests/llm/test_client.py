@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from core.errors import DeskError, InputError
-from core.llm.client import Client, ReplyCache
+from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import Malformed, ModelError, NoLogprobs, Refused, Truncated, Unanswered
 from core.llm.messages import Reply, Request, Usage
+from core.llm.reply_cache import ReplyCache
 from tests.llm.canned import ASK, KEY, Asked, Canned, completion, serving
 
 LOGPROBS = {"content": [{"token": "A", "logprob": -0.5, "top_logprobs": []}]}

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from core.config import REPOSITORY
-from core.llm.client import ReplyCache
 from core.llm.messages import Reply, TokenLogprob, Usage
+from core.llm.reply_cache import ReplyCache
 from tests.llm.canned import ASK, completion
 
 RAW = json.dumps(completion("A ✓", message={"reasoning": "because"}, logprobs={"content": [{"token": "A", "logprob": -0.5}]}))
@@ -118,7 +118,7 @@ def test_it_may_be_deleted_while_it_is_used(cache: ReplyCache, gone: str) -> Non
 HOLDER = """
 import sys
 from pathlib import Path
-from core.llm.client import ReplyCache
+from core.llm.reply_cache import ReplyCache
 from tests.llm.test_reply_cache import CACHED, REPLY
 cache = ReplyCache(Path(sys.argv[1]))
 for number in range(50):
@@ -191,7 +191,7 @@ def test_threads_share_one(cache: ReplyCache) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from core.llm.client import ReplyCache
+from core.llm.reply_cache import ReplyCache
 from tests.llm.test_reply_cache import CACHED, REPLY
 cache = ReplyCache(Path(sys.argv[1]))
 for number in range(100):

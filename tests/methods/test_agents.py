@@ -17,9 +17,10 @@ import pytest
 from core.errors import InputError, MissingPackage, NotFound
 from core.evidence import registry
 from core.evidence.tool import Answer, Query, Tool
-from core.llm.client import Client, ReplyCache
+from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import Malformed, Refused
+from core.llm.reply_cache import ReplyCache
 from core.llm.scripted_server import MODEL, Faults, Script, request_counts, serving
 from core.methods import coordinator, prompts, react
 from core.methods.agents import agent_episode

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import DeskError, InputError
-from core.llm.client import ReplyCache
 from core.llm.errors import NoLogprobs, Refused, Truncated, Unanswered
+from core.llm.reply_cache import ReplyCache
 from core.llm.scripted_server import Faults, Script, request_counts, serving
 from core.llm.scripted_text import read_prompt, scripted_probabilities
 from core.methods.base import RowFailed, read_options

@@ -8,8 +8,9 @@ from typing import Any
 
 from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
-from core.llm.client import Client, ReplyCache
+from core.llm.client import Client
 from core.llm.endpoint import Endpoint
+from core.llm.reply_cache import ReplyCache
 from core.llm.scripted_server import MODEL
 from core.methods.base import Context, Method, RowMethod, read_options
 from core.types import RowResult

@@ -114,6 +114,8 @@ class Episode:
         before = self.evidence.get((item.tool, item.key))
         if before is None or before.status in ("error", "offline"):
             self.evidence[item.tool, item.key] = item
+            if self.context.feed:
+                self.context.feed.tool_answered(item)
 
     def count_tool_call(self, tool: str) -> None:
         """Counts a call of a tool. Raises TrackLimitExceeded, which ends the row, if it exceeds a limit."""

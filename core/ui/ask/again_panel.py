@@ -55,7 +55,7 @@ def _show_askings(run: Run, pair_id: str) -> None:
         return
     newest = next(reversed(pairs))
     titles = {key: _title(*each) for key, each in pairs.items()}
-    chosen = choose_one(st.selectbox, "asked", "Asked again", titles, newest) or newest
+    chosen = choose_one(st.selectbox, "again_run", "Asked again", titles, newest) or newest
     ids = [each.id for each in pairs[chosen] if each is not None]
 
     def draw() -> None:
@@ -136,8 +136,8 @@ def _show_form(run: Run, pair_id: str) -> None:
         st.markdown(as_text(cost_sentence(plan.cost, plan.left, 1)))
         return
     ask_again.start_apart(loaders.workspace(), plan)
-    st.session_state.pop("id-asked", None)  # so that the choice is read from the address again
-    links.set_parameter("asked", plan.askings[-1].spec.key)
+    st.session_state.pop("id-again_run", None)  # so that the choice is read from the address again
+    links.set_parameter("again_run", plan.askings[-1].spec.key)
     confirm(f"{plan.left:,} run{'s' * (plan.left != 1)} of one row started, listed on Launch.")
     st.rerun()
 

@@ -12,11 +12,11 @@ from core.actions import runs as run_actions
 from core.scoring.row_words import MODEL_FREE, arithmetic
 from core.store.runs import Run
 from core.types import FLAG_NAMES, MADE_ELSEWHERE
+from core.ui.ask import further
 from core.ui.debates import calls, dossier, made_from, row_header, trace
 from core.ui.debates.marked_text import Marks
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.confirmation import confirm
-from core.ui.shared.linked import bind
 from core.ui.shared.loaders import RowDetails
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, flush
@@ -38,7 +38,7 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
     else:
         _show_story(context, run, details, marks)
         if not row["error"]:
-            _show_again(run, row["pair_id"])
+            further.show_again(run, row["pair_id"])
     _show_notes(context, run, row["pair_id"], details.notes)
 
 
@@ -63,17 +63,6 @@ def _show_story(context: PageContext, run: Run, details: RowDetails, marks: Mark
     dossier.show(details.dossier, details.events, marks, f"card-{run.id}" if is_beside else "card")
     trace.show(details.events, marks, narrow=narrow)
     calls.show(run, details.numbers["pair_id"], details.calls, details.events)
-
-
-def _show_again(run: Run, pair_id: str) -> None:
-    """Show what asks a debate that was made here again, folded; nothing of it is loaded before it is opened."""
-    if run.method != "debate" or "options" not in run.spec:
-        return
-    with st.expander("Ask again with another dossier", on_change="rerun", **bind("again")) as opened:
-        if opened.open:
-            from core.ui.ask.again_panel import show_again
-
-            show_again(run, pair_id)
 
 
 def _show_runs(context: PageContext, shown: Sequence[str], pair_id: str, marks: Marks) -> None:

@@ -13,7 +13,7 @@ from core.scoring.row_words import FLAG_HELP, score_name
 from core.scoring.terms import PROBABILITY_HELP, RANK_HELP
 from core.store.runs import Run
 from core.texts import number_text
-from core.types import FLAG_NAMES, Flag
+from core.types import ASKED, FLAG_NAMES, Flag
 from core.ui.shared import links, run_browser
 from core.ui.shared.loaders import RowDetails
 from core.ui.shared.number_box import Number, show_numbers
@@ -88,7 +88,8 @@ def _show_title(context: PageContext, run: Run, row: dict[str, Any]) -> None:
         st.markdown(f"### {pair_text(row['pert'], row['gene'])}", width="content")
         with st.popover("", icon=":material/menu_book:", type="tertiary", help="Descriptions of both genes"):
             _show_genes(context, row)
-        links.to_neighbours(run.dataset, row["pair_id"], "neighbours")
+        if row["split"] != ASKED:
+            links.to_neighbours(run.dataset, row["pair_id"], "neighbours")
         st.markdown(describe_label(row), width="stretch", text_alignment="right")
 
 

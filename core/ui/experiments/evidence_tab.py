@@ -13,7 +13,8 @@ from core.experiments.attribution_words import cost_sentence, method_sentence, v
 from core.plots import attribution as figure
 from core.scoring.sentences import interval_text
 from core.store.runs import Run
-from core.ui.ask.judge_panel import show_judge, show_seeds
+from core.ui.ask import further
+from core.ui.ask.judge_panel import show_seeds
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one, choose_several
@@ -42,19 +43,11 @@ def show(context: PageContext) -> None:
         chosen = saved[key]
         with explain_errors():
             draw_until_ready(lambda: _show(context, chosen), lambda: loaders.count_done_arms(chosen) == len(chosen.runs))
-    _show_judge_of(context.run)
+    if context.run is not None:
+        further.show_judge(context.run)
     if not context.workspace.settings.read_only:
         with st.expander("Ask about a run's evidence", expanded=not saved):
             _show_start(context)
-
-
-def _show_judge_of(run: Run | None) -> None:
-    """Show how sure the judge of the chosen run is, folded; it is computed when it is opened."""
-    if run is None:
-        return
-    with st.expander(f"How sure is the judge of {as_text(run.name)}?", on_change="rerun", **bind("judge")) as opened:
-        if opened.open:
-            show_judge(run)
 
 
 def _title(spec: AttributionSpec) -> str:

@@ -51,7 +51,7 @@ def show_form(context: PageContext, dataset: Dataset) -> None:
         st.caption(as_text(method.about))
         derived = isinstance(method, DerivedMethod)  # it knows its rows, and keeps labels away by itself
         rows, labels = ("", "auto") if derived else (_show_rows(dataset), _show_labels())
-        wanted = RunRequest(name, dataset.name, _show_options(dataset, method), rows, labels=labels)
+        wanted = RunRequest(name, dataset.name, show_options(dataset, method), rows, labels=labels)
     with right:
         wanted, health = _show_server(context.workspace, method, wanted)
         wanted = replace(wanted, name=st.text_input("Name of the run", placeholder=launch.name_of(wanted), **bind("run_name")))
@@ -91,7 +91,7 @@ def _show_rows(dataset: Dataset) -> str:
     return f"split={split}" + (f";sample={sample},seed={seed}" if sample is not None else "")
 
 
-def _show_options(dataset: Dataset, method: Method) -> dict[str, object]:
+def show_options(dataset: Dataset, method: Method) -> dict[str, object]:
     """Show a widget for each option of a method; return the values that differ from the defaults."""
     if not method.options:
         return {}
@@ -109,7 +109,7 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
         st.markdown("This method needs no model.")
         return wanted, None
     address = st.text_input("Model server", workspace.settings.endpoint, key="endpoint", help=ADDRESS_HELP)
-    found = _read_health(workspace, address)
+    found = read_health(workspace, address)
     health = model_servers.combine(found)
     if len(found) > 1:
         _show_each(found)
@@ -157,7 +157,7 @@ def _show_each(found: Mapping[str, Health]) -> None:
         st.markdown("Take those out that differ from the first: no run starts with them.")
 
 
-def _read_health(workspace: Workspace, address: str) -> dict[str, Health]:
+def read_health(workspace: Workspace, address: str) -> dict[str, Health]:
     try:
         if address != workspace.settings.endpoint:  # an address that a visitor typed is sent the key
             workspace.refuse_if_read_only("endpoint", address)

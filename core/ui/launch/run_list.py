@@ -61,7 +61,7 @@ def show_runs(context: PageContext) -> None:
     """Show the runs of this workspace's workers with the progress in their journals, and what can be done to the chosen one."""
     states = run_control.states(context.workspace)
     named = {run.id: run for run in loaders.all_runs()}
-    here = {key: named[key] for key in reversed(list(named)) if key in states}
+    here = {key: named[key] for key in reversed(list(named)) if key in states and not named[key].is_asked}
     if not here:
         show_empty("No run was started here yet.")
         return
@@ -135,6 +135,8 @@ def _show_run(context: PageContext, run: Run, status: Status) -> None:
         if may_change:
             _show_controls(context.workspace, run, status, changes)
         links.to_rows(run, "Open rows")
+        if status.state in LIVE_STATES and run.expected_calls and not run.is_reading:
+            links.to_ask(run, "Watch a debate" if run.method == "debate" else "Watch a row", ":material/visibility:")
         if counts.failed and not run.is_reading:  # whose link leads to the rows of the run that it reads
             links.to_rows(run, "Open failed rows", failed="true")
     with st.expander("Log", expanded=status.state in ("crashed", "stopped")):

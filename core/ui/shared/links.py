@@ -14,6 +14,7 @@ from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui.shared.loaders.cache import workspace
 
+ASK = "pages/ask.py"
 BREAKDOWN = "pages/breakdown.py"
 COMPARE = "pages/compare.py"
 DEBATES = "pages/debates.py"
@@ -120,6 +121,11 @@ def to_submit(run: Run, label: str) -> None:
     """Show a link to a run in Submit; for a fusion, with its arithmetic added to the traces."""
     more = {"fusion_trace": "true"} if run.method == "fusion" else {}
     st.page_link(SUBMIT, label=label, query_params={"dataset": run.dataset, "run": run.id, **more}, width="content")
+
+
+def to_ask(run: Run, label: str, icon: str | None = None) -> None:
+    """Show a link to Ask, where a row of a run that is under way can be watched."""
+    st.page_link(ASK, label=label, icon=icon, query_params={"dataset": run.dataset, "asked": run.id}, width="content")
 
 
 def to_launch(run: Run, label: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,10 @@ class PageContext:
     dataset: Dataset | None
     runs: Sequence[Run]
     run: Run | None
+
+    def without_asked(self) -> PageContext:
+        """The context without ad-hoc runs, which have one row each: they are on the page Ask."""
+        return replace(self, runs=[run for run in self.runs if not run.is_asked])
 
 
 def route(pages: Mapping[str, Sequence[Any]]) -> None:
@@ -180,6 +184,7 @@ def _sidebar(workspace: Workspace, pages: Mapping[str, Sequence[Any]]) -> PageCo
     loaders.settle_runs()
     dataset, run = _choose_dataset_and_run(datasets, runs)
     runs_of_dataset = [r for r in runs if dataset is not None and r.dataset == dataset.id]
+    listed = [r for r in runs_of_dataset if not r.is_asked or r == run]  # ad-hoc runs are listed on the page Ask
     parameters = {name: record.id for name, record in (("dataset", dataset), ("run", run)) if record is not None}
     links.set_parameters({"dataset": None, "run": None, **parameters})
     with st.sidebar:
@@ -187,7 +192,7 @@ def _sidebar(workspace: Workspace, pages: Mapping[str, Sequence[Any]]) -> PageCo
         st.caption(PURPOSE)
         _show_navigation(pages, parameters)
         _show_choice("Dataset", "dataset", dataset.id if dataset else None, {d.id: _title(d) for d in datasets})
-        _show_choice("Run", "run", run.id if run else None, {r.id: r.name for r in runs_of_dataset})
+        _show_choice("Run", "run", run.id if run else None, {r.id: r.name for r in listed})
         text_size.show_switch()
         settings = workspace.settings
         place = settings.workspace.name or str(settings.workspace)
@@ -227,7 +232,7 @@ def _choose_dataset_and_run(datasets: Sequence[Dataset], runs: Sequence[Run]) ->
     chosen = run.dataset if run else wanted_dataset
     dataset = next((d for d in datasets if chosen in (d.id, d.name)), None) or loaders.default_dataset()
     if run is None and dataset is not None:
-        run = _first_to_show([r for r in runs if r.dataset == dataset.id])
+        run = _first_to_show([r for r in runs if r.dataset == dataset.id and not r.is_asked])
     st.session_state["_run"] = run.id if run else None
     st.session_state["_dataset"] = dataset.id if dataset else None
     return dataset, run

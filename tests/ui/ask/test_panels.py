@@ -103,7 +103,7 @@ def test_what_was_found_is_said_beside_the_noise(visit: Visit, world: World) -> 
     said = text_of(app)
     assert said.count("outside of what asking again brings") == 2
     assert "would show 4 times in 5" in said
-    assert f"without {MOVES}:" in app.selectbox(key="id-asked").options[0]
+    assert f"without {MOVES}:" in app.selectbox(key="id-again_run").options[0]
 
 
 def test_how_sure_a_judge_is(visit: Visit, world: World) -> None:

@@ -24,6 +24,7 @@ from core.store.predictions import RowFilter
 from core.store.runs import Run
 from core.transfer.knn_numbers import KnnNumbers
 from core.transfer.knn_settings import read_knn_settings
+from core.transfer.row_index import RowIndex
 from core.ui.shared.loaders.cache import cache_by, reading, workspace
 from core.ui.shared.loaders.records import all_datasets, all_runs, dataset_rows
 from core.ui.shared.loaders.rows import matching_ids
@@ -34,7 +35,8 @@ from core.ui.shared.loaders.spaces import row_index
 def run_rows(run: str) -> pd.DataFrame:
     """A run's rows in file order, with the count-only controls of each (see `run_scores.add_count_controls`)."""
     with reading() as db:
-        rows, dataset = predictions.frame(db, run), pairs.frame(db, runs.find(db, run).dataset)
+        found = runs.find(db, run)
+        rows, dataset = predictions.frame(db, run), pairs.frame(db, found.dataset, asked=found.is_asked)
     return run_scores.add_count_controls(rows, dataset)
 
 
@@ -44,7 +46,14 @@ def scored_rows(run: str) -> RunRows:
     known = {each.id: each for each in all_runs()}
     dataset = known[run].dataset
     headline = next(each.headline for each in all_datasets() if each.id == dataset)
-    return run_scores.scored_rows(known[run], known.get, run_rows(run), row_index(dataset), headline)
+    index = _index_with_asked(dataset) if known[run].is_asked else row_index(dataset)
+    return run_scores.scored_rows(known[run], known.get, run_rows(run), index, headline)
+
+
+def _index_with_asked(dataset: str) -> RowIndex:
+    """The rows of a dataset (id) and those that people typed: an ad-hoc run predicts one of them."""
+    with reading() as db:
+        return RowIndex.of_frame(pairs.frame(db, dataset, asked=True))
 
 
 @cache_by("run:{0}", "run:{1}", "datasets", entries=12, shared=True)

@@ -1,0 +1,264 @@
+"""Asks about one pair that a person typed, known to a dataset or not: an ad-hoc run of one row, which can be watched."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+from core.actions import launch, run_control
+from core.actions.component_loader import default_dataset
+from core.actions.workspace import Workspace
+from core.engine.request import RunRequest, expected_calls
+from core.engine.row_watch import Watcher
+from core.engine.run_state import LIVE_STATES
+from core.engine.spec import ExecutionSettings
+from core.errors import InputError, NotFound, StateError
+from core.llm.health import Health
+from core.methods.base import DerivedMethod, Method, ReadsTexts, RowMethod, method_named, methods
+from core.store import Cursor, evidence, pairs, predictions, runs, traces
+from core.store.datasets import Dataset
+from core.store.runs import Run
+from core.texts import check_name
+from core.types import ASKED_HERE, Pair
+
+SCRIPTED = "scripted"  # in the place of an address: the simulated server that ships with the demo
+TOKEN_S = 0.02  # between two of its words, as a model's come
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person asks. endpoint: of a model server, or "scripted" for the simulated one; None for that of the settings.
+
+    options: of the method, name → value. again: asks anew what was asked before, under the next repeat.
+    """
+
+    pert: str
+    gene: str
+    method: str = "debate"
+    dataset: str | None = None
+    endpoint: str | None = None
+    model: str | None = None
+    seed: int = 0
+    options: Mapping[str, object] = field(default_factory=dict)
+    again: bool = False
+
+
+class Asked(NamedTuple):
+    """The ad-hoc run of a question, and its row. is_new: whether the question was not asked before."""
+
+    run: Run
+    pair: Pair
+    is_new: bool
+
+
+class Answer(NamedTuple):
+    """What came of a question: the run, `predictions.row`, `traces.of_row`, `evidence.of_row`."""
+
+    run: Run
+    numbers: Mapping[str, Any]
+    events: Sequence[Mapping[str, Any]]
+    dossier: Sequence[Mapping[str, Any]]
+
+
+def methods_that_argue() -> dict[str, Method]:
+    """Returns the methods that one pair can be asked of, by name: those that ask a model row by row, the debate first."""
+    found = {
+        name: method
+        for name, method in methods().items()
+        if method.needs_model and isinstance(method, RowMethod) and not isinstance(method, DerivedMethod | ReadsTexts)
+    }
+    return {name: found[name] for name in sorted(found, key=lambda name: (name != "debate", name != "prompt_only", name))}
+
+
+def ask(
+    workspace: Workspace,
+    question: Question,
+    *,
+    known_health: Health | None = None,
+    begin: run_control.Begin = run_control.start_worker,
+) -> Asked:
+    """Asks a question, and begins to watch its row; a question that was asked and answered before is not asked again.
+
+    known_health: of the model server. begin: as in `run_control.start`. Raises InputError for symbols that cannot be, a method
+    that does not argue, and options that do not exist; Unreachable without a model server.
+    """
+    workspace.refuse_if_read_only("ask", f"{question.pert} {question.gene}")
+    if question.method not in methods_that_argue():
+        method_named(question.method)
+        raise InputError(f"method {question.method}: cannot be asked, expected one of {', '.join(methods_that_argue())}")
+    dataset = default_dataset(workspace, question.dataset)
+    pair = _find_or_add_pair(workspace, dataset, question)
+    request = _request(workspace, question, dataset, pair)
+    spec = launch.resolve(workspace, request, known_health=known_health)
+    before = run_control.find_same(workspace, spec, launch.name_of(request))
+    repeat = 0
+    while question.again and before is not None:
+        repeat += 1
+        request = _request(workspace, question, dataset, pair, repeat)
+        spec = launch.resolve(workspace, request, known_health=known_health)
+        before = run_control.find_same(workspace, spec, launch.name_of(request))
+
+    begin = partial(_begin_watched, begin)
+    method = method_named(question.method)
+    settings = launch.execution_settings(workspace, request, method)
+    if before is not None:
+        return Asked(_go_on(workspace, before, begin, settings), pair, is_new=False)
+    calls = expected_calls(method, spec.options, 1)
+    run = run_control.start(workspace, spec, launch.name_of(request), settings, calls=calls, begin=begin, origin=ASKED_HERE)
+    return Asked(run, pair, is_new=True)
+
+
+def _request(workspace: Workspace, question: Question, dataset: Dataset, pair: Pair, repeat: int = 0) -> RunRequest:
+    """Returns the run of a question, under a name that the dataset has not yet."""
+    with workspace.store.read() as db:
+        names = {run.name for run in runs.list_all(db, dataset.id)}
+    stem = f"asked {pair.pert} → {pair.gene}, {question.method.replace('_', ' ')}"
+    numbered = itertools.chain([stem], (f"{stem} {n}" for n in itertools.count(2)))
+    return RunRequest(
+        method=question.method,
+        dataset=dataset.name,
+        options=question.options,
+        rows=(pair.pair_id,),
+        name=next(name for name in numbered if name not in names),
+        model=question.model,
+        seed=question.seed,
+        repeat=repeat,
+        endpoint=scripted_endpoint() if question.endpoint == SCRIPTED else question.endpoint,
+    )
+
+
+def _begin_watched(begin: run_control.Begin, workspace: Workspace, run: str, api_key: str) -> object:
+    """Begins the work on a run whose row is watched from its first word on."""
+    end = listen(watch(workspace, run), lambda _: None)
+    try:
+        return begin(workspace, run, api_key)
+    finally:
+        end()
+
+
+def resume(workspace: Workspace, run: str, *, begin: run_control.Begin = run_control.start_worker) -> Run:
+    """Goes on with an ad-hoc run that was stopped, or whose row failed; of the simulated server, where that is now."""
+    with workspace.store.read() as db:
+        found = runs.find(db, run)
+    settings = run_control.settings_of(workspace, found.id)
+    if found.model == SCRIPTED:
+        settings = replace(settings, servers=scripted_endpoint())
+    return _go_on(workspace, found, partial(_begin_watched, begin), settings)
+
+
+def _go_on(workspace: Workspace, run: Run, begin: run_control.Begin, settings: ExecutionSettings) -> Run:
+    """Returns a run that was asked before; goes on with one that was stopped or failed."""
+    _, status = run_control.find_status(workspace, run.id)
+    if status.done_with_failures:
+        return run_control.retry(workspace, run.id, settings=settings, begin=begin)
+    if status.state in (*LIVE_STATES, "waiting", "done"):
+        return run
+    return run_control.resume(workspace, run.id, settings=settings, begin=begin)
+
+
+def _find_or_add_pair(workspace: Workspace, dataset: Dataset, question: Question) -> Pair:
+    """Returns the row of a question: the dataset's own, one that was asked before, or a new one."""
+    with workspace.store.read() as db:
+        pert = _spelling(db, dataset, "perturbation", question.pert)
+        gene = _spelling(db, dataset, "target gene", question.gene)
+        known = pairs.find(db, dataset.id, pert, gene)
+    if known is not None:
+        return known
+    with workspace.change("ask", f"{pert} {gene}") as (db, detail):
+        pair = pairs.find(db, dataset.id, pert, gene) or pairs.add_asked(db, dataset.id, pert, gene)
+        detail |= {"dataset": dataset.name, "row": pair.pair_id}
+    return pair
+
+
+def _spelling(db: Cursor, dataset: Dataset, what: str, symbol: str) -> str:
+    """Returns a symbol as the dataset writes it, whatever the case of its letters; as it was typed if it has none such."""
+    typed = symbol.strip()
+    check_name(what, typed)
+    found = pairs.spellings(db, dataset.id, "pert" if what == "perturbation" else "gene", typed)
+    return typed if typed in found or not found else found[0]
+
+
+def answer_of(workspace: Workspace, run: str, pair_id: str) -> Answer:
+    """Returns what came of a row. Raises StateError if it has no prediction: its run was ended, or it failed."""
+    with workspace.store.read() as db:
+        found = runs.find(db, run)
+        numbers = predictions.row(db, found.id, pair_id) if found.done or found.failed else None
+        events, dossier = traces.of_row(db, found.id, pair_id), evidence.of_row(db, found.id, pair_id)
+    if numbers is None or numbers["error"]:
+        why = numbers["error"] if numbers else f"it is {found.status}{f': {found.cause}' if found.cause else ''}"
+        raise StateError(f"run {found.name}: {why}")
+    return Answer(found, numbers, events, dossier)
+
+
+def watch(workspace: Workspace, run: str, pair_id: str = "") -> Watcher:
+    """Returns what reads the events of a row while it is predicted, and asks the run's worker for them; "" is whichever row is
+    predicted now. Writes a marker into the run's folder, nothing else."""
+    workspace.refuse_if_read_only("watch", run)
+    watcher = Watcher(workspace.run_folder(run), pair_id)
+    watcher.renew()
+    return watcher
+
+
+def listen(watcher: Watcher, hear: Callable[[Mapping[str, object]], object], every_s: float = 0.03) -> Callable[[], None]:
+    """Reads a watcher's events in a thread, and hands each on; returns what ends that, once all is read."""
+    is_over = threading.Event()
+
+    def read_on() -> None:
+        while True:
+            last = is_over.wait(every_s)
+            with contextlib.suppress(OSError):
+                watcher.renew()
+            for event in watcher.read():
+                hear(event)
+            if last:
+                watcher.close()
+                return
+
+    thread = threading.Thread(target=read_on, name="watcher", daemon=True)
+    thread.start()
+
+    def end() -> None:
+        is_over.set()
+        thread.join()
+
+    return end
+
+
+@lru_cache(maxsize=1)
+def scripted_endpoint() -> str:
+    """Returns the address of the simulated server, which runs in this process, on this machine only, until the process ends."""
+    from core.llm.scripted_server import Script, serving  # no command but this one brings it
+
+    return _SERVERS.enter_context(serving(Script(delay_s=0.2, token_s=TOKEN_S)))
+
+
+_SERVERS = contextlib.ExitStack()
+
+
+def pair_of(workspace: Workspace, run: Run) -> Pair:
+    """Returns the row of an ad-hoc run. Raises NotFound if its folder or its row is gone."""
+    [pair_id] = workspace.run_folder(run.id).spec().rows
+    with workspace.store.read() as db:
+        pair = pairs.by_id(db, run.dataset, pair_id)
+    if pair is None:
+        raise NotFound(f"row {pair_id!r}: not in the dataset of run {run.name} any more")
+    return pair
+
+
+def question_again(workspace: Workspace, run: Run) -> Question:
+    """Returns the question of an ad-hoc run, to be asked anew: of the same method, options and model, where that answered."""
+    spec, pair = workspace.run_folder(run.id).spec(), pair_of(workspace, run)
+    servers = SCRIPTED if run.model == SCRIPTED else run_control.settings_of(workspace, run.id).servers
+    options = {name: value for name, value in spec.options.items() if name != "prompts"}
+    return Question(pair.pert, pair.gene, run.method, run.dataset, servers, run.model, spec.seed, options, again=True)
+
+
+def asked_before(workspace: Workspace, dataset: str) -> list[Run]:
+    """Returns the ad-hoc runs of a dataset (id), the latest first."""
+    with workspace.store.read() as db:
+        return [run for run in reversed(runs.list_all(db, dataset)) if run.is_asked]

@@ -1,0 +1,136 @@
+"""Command that asks about one pair: ask."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import typer
+
+from core.actions import ask as asking
+from core.actions import launch, run_control
+from core.actions.ask import SCRIPTED, Answer, Question
+from core.cli.base import Json, say, show
+from core.methods.base import method_named
+from core.texts import number_text, printable
+
+app = typer.Typer()
+_TITLES = {"de": "does it change", "dir": "up or down"}
+
+
+@app.command()
+def ask(
+    context: typer.Context,
+    pert: Annotated[str, typer.Argument(metavar="PERT", help="The perturbed gene.")],
+    gene: Annotated[str, typer.Argument(metavar="GENE", help="The target gene; neither has to be in the dataset.")],
+    method: Annotated[str, typer.Option(help="One that asks a model row by row, such as debate or prompt_only.")] = "debate",
+    endpoint: Annotated[
+        str | None, typer.Option("--endpoint", help=f"A model server's address ending in /v1; {SCRIPTED}: a simulated one.")
+    ] = None,
+    model: Annotated[str | None, typer.Option("--model", help="By default the first that the server lists.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="By default the only one that is not the demo.")] = None,
+    values: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of the method.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the calls.")] = 0,
+    again: Annotated[bool, typer.Option("--again", help="Ask anew what was asked before.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Ask about one pair and print the argument as it is written; it is kept as a run of one row. Interrupted, it resumes."""
+    options = launch.read_options(method_named(method), values or ())
+    question = Question(pert, gene, method, dataset, endpoint, model, seed, options, again)
+
+    def work_aloud(workspace: Any, run: str, api_key: str) -> None:
+        teller = _Teller()
+        end = asking.listen(asking.watch(workspace, run), teller.hear)
+        try:
+            run_control.work_on(workspace, run, api_key)
+        finally:
+            end()
+
+    asked = asking.ask(context.obj, question, begin=run_control.work_on if as_json else work_aloud)
+    if not asked.is_new:
+        say(f"run {asked.run.name} ({asked.run.id}) asked this before; --again asks anew")
+    answer = asking.answer_of(context.obj, asked.run.id, asked.pair.pair_id)
+    if not asked.is_new and not as_json:
+        print("\n\n".join(f"{event['role']}, {event['kind']}:\n{_safe(event['content'])}" for event in answer.events))
+    show(_shape(answer), as_json, _sentence(answer))
+
+
+def _shape(answer: Answer) -> dict[str, Any]:
+    numbers = answer.numbers
+    names = ("stage", "role", "kind", "content", "tokens", "latency_ms", "meta")
+    return {
+        "pert": numbers["pert"],
+        "gene": numbers["gene"],
+        "row": numbers["pair_id"],
+        "run": answer.run.id,
+        "name": answer.run.name,
+        "method": answer.run.method,
+        "model": answer.run.model,
+        "simulated": answer.run.model == SCRIPTED,
+        **{name: numbers[name] for name in ("p_de", "p_up_given_de", "prediction_up", "prediction_down", "tokens")},
+        "flags": list(numbers["flags"]),
+        "trace": [{name: event[name] for name in names} for event in answer.events],
+        "evidence": [{name: item[name] for name in ("tool", "key", "status", "source", "body")} for item in answer.dossier],
+    }
+
+
+def _sentence(answer: Answer) -> str:
+    p_de, p_up = (number_text(answer.numbers[name], ".2f") for name in ("p_de", "p_up_given_de"))
+    simulated = ", simulated: no model argued" if answer.run.model == SCRIPTED else ""
+    pair = printable(f"{answer.numbers['pert']} → {answer.numbers['gene']}")
+    return f"\n{pair}: P(DE) {p_de}, P(up | DE) {p_up} (run {answer.run.name}{simulated})"
+
+
+def _safe(text: str) -> str:
+    """Text of a model, line by line, without what would steer a terminal."""
+    return "\n".join(printable(line) for line in text.split("\n"))
+
+
+@dataclass
+class _Teller:
+    """Prints what happens to a row as it happens. Of several answers that are written at a time the first one is printed word by
+    word, and each of the others when those before it are over."""
+
+    titles: dict[int, str] = field(default_factory=dict)
+    waiting: dict[int, str] = field(default_factory=dict)  # call → what is not printed yet, in the order in which they began
+    attempts: dict[int, int] = field(default_factory=dict)
+    over: set[int] = field(default_factory=set)
+    printed: int | None = None
+
+    def hear(self, event: Mapping[str, Any]) -> None:
+        """Prints what is new."""
+        match event:
+            case {"kind": "tool", "item": item}:
+                print(f"{printable(item['tool'].replace('_', ' '))}, {printable(item['key'])}: {item['status']}", flush=True)
+            case {"kind": "asked", "call": call, "stage": stage, "role": role}:
+                self.titles[call] = f"{role} ({_TITLES.get(stage, stage)})"
+                self.waiting[call] = ""
+            case {"kind": "words", "call": call, "content": words, "attempt": attempt}:
+                if attempt > self.attempts.setdefault(call, attempt):
+                    self.waiting[call] += "\n[the server broke off and is asked once more]\n"
+                self.attempts[call] = attempt
+                self.waiting[call] += words
+            case {"kind": "answered", "call": call, "content": content, "cached": cached}:
+                self.over.add(call)
+                self.waiting[call] = content if cached else self.waiting[call]
+            case {"kind": "failed", "call": call, "why": why}:
+                self.over.add(call)
+                self.waiting[call] += f"\n[no answer: {why}]"
+        self._print_on()
+
+    def _print_on(self) -> None:
+        while self.waiting:
+            call = next(iter(self.waiting))
+            words, self.waiting[call] = self.waiting[call], ""
+            if words and self.printed != call:
+                print(f"\n{printable(self.titles[call])}:")
+                self.printed = call
+            sys.stdout.write(_safe(words))
+            if call in self.over:
+                del self.waiting[call]
+                sys.stdout.write("\n")
+                continue
+            sys.stdout.flush()
+            return

@@ -1,0 +1,224 @@
+"""Lets others watch a row while its worker predicts it, through files in the run's folder.
+
+Whoever watches puts a marker into watch/ and renews it: `any` for whichever row is predicted, or the name of one row, with its
+id in it. Beside each marker the worker writes NAME.jsonl, the events of the row (`core.methods.row_feed`) behind one of kind
+`row` that says which row it is, and the last of kind `ended`; then the file goes, and who has it open reads it to its end. A
+marker that nobody renews goes with its file. Without a marker there is no such folder, and the worker looks for it, no more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+from core.engine.run_folder import RunFolder
+from core.file_io import replace_file
+from core.methods.base import Context
+from core.methods.row_feed import Event, RowFeed
+from core.row_schema import record_as_json
+from core.types import Evidence, Failed, Pair, RowResult
+
+ANY = "any"
+FRESH_S = 5.0  # a marker that is older is nobody's any more
+_EVENTS = ".jsonl"
+
+
+def marker_name(pair_id: str) -> str:
+    """Returns the name of a row's marker; "" is any row."""
+    return hashlib.sha256(pair_id.encode()).hexdigest()[:16] if pair_id else ANY
+
+
+@dataclass(slots=True)
+class _Stream:
+    """The file that the events of one row go to."""
+
+    feed: RowFeed
+    path: Path
+    file: FileIO
+    scrub: Callable[[str], str]
+
+    def write(self, event: Event) -> None:
+        """Appends an event. What the disk does not take is lost: nobody who watches may harm the run."""
+        with contextlib.suppress(OSError, ValueError):
+            self.file.write(f"{self.scrub(json.dumps(event, default=_plain))}\n".encode())
+
+    def close(self) -> None:
+        self.feed.detach()
+        with contextlib.suppress(OSError):
+            self.file.close()
+            self.path.unlink(missing_ok=True)
+
+
+def _plain(value: object) -> object:
+    return record_as_json(value) if isinstance(value, Evidence) else str(value)
+
+
+class RowWatch:
+    """The rows that a worker predicts now, and those of them that somebody watches."""
+
+    def __init__(self, folder: RunFolder, scrub: Callable[[str], str]) -> None:
+        self._folder, self._scrub = folder.watch, scrub
+        self._feeds: dict[str, RowFeed] = {}
+        self._streams: dict[str, _Stream] = {}  # name of the marker → where the events of its row go
+        self._markers: dict[str, str] = {}  # name → pair id, "" for any row
+        for path in self._folder.glob(f"*{_EVENTS}"):  # of a worker that was killed
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+    @property
+    def in_flight(self) -> int:
+        """How many rows are predicted now."""
+        return len(self._feeds)
+
+    async def follow(
+        self, pair: Pair, context: Context, predict: Callable[[Context], Awaitable[RowResult | Failed]]
+    ) -> RowResult | Failed:
+        """Predicts a row with a feed in its context, which whoever watches reads."""
+        feed = self._feeds[pair.pair_id] = RowFeed(pair)
+        self._attach_all()
+        row: RowResult | Failed | None = None
+        try:
+            row = await predict(replace(context, feed=feed))
+            return row
+        finally:
+            del self._feeds[pair.pair_id]
+            if feed.is_watched:
+                feed.add("ended", **_ending(row))
+                for name in [name for name, stream in self._streams.items() if stream.feed is feed]:
+                    self._streams.pop(name).close()
+
+    def look(self) -> None:
+        """Begins to write what is asked for, and ends what nobody asks for any more."""
+        if not self._markers and not self._folder.is_dir():
+            return
+        with contextlib.suppress(OSError):
+            self._markers = self._read_markers()
+        for name in [name for name in self._streams if name not in self._markers]:
+            self._streams.pop(name).close()
+        self._attach_all()
+        if not self._markers:
+            with contextlib.suppress(OSError):
+                self._folder.rmdir()
+
+    def close(self) -> None:
+        """Ends all that is written, and takes the folder away: nothing can be watched any more."""
+        for stream in self._streams.values():
+            stream.close()
+        self._streams.clear()
+        with contextlib.suppress(OSError):
+            for path in self._folder.iterdir():
+                path.unlink()
+            self._folder.rmdir()
+
+    def _read_markers(self) -> dict[str, str]:
+        """Returns the markers that somebody renews; the others go."""
+        found: dict[str, str] = {}
+        for path in self._folder.iterdir():
+            if path.suffix or path.name.startswith("."):
+                continue
+            if time.time() - path.stat().st_mtime <= FRESH_S:
+                known = self._markers.get(path.name)
+                found[path.name] = path.read_text("utf-8") if known is None else known
+            else:
+                path.unlink(missing_ok=True)
+        return found
+
+    def _attach_all(self) -> None:
+        """Opens a file for every marker that has none and whose row is predicted now; of any, the row that began last."""
+        for name, pair_id in self._markers.items():
+            feed = self._feeds.get(pair_id) if pair_id else next(reversed(self._feeds.values()), None)
+            if name not in self._streams and feed is not None:
+                self._attach(name, feed)
+
+    def _attach(self, name: str, feed: RowFeed) -> None:
+        path = self._folder / f"{name}{_EVENTS}"
+        try:
+            stream = self._streams[name] = _Stream(feed, path, path.open("wb", buffering=0), self._scrub)
+        except OSError:
+            return
+        pair = feed.pair
+        stream.write({"kind": "row", "at": time.time(), "pair_id": pair.pair_id, "pert": pair.pert, "gene": pair.gene})
+        feed.attach(stream.write)
+
+
+def _ending(row: RowResult | Failed | None) -> dict[str, Any]:
+    """Returns what the last event of a row says; None is a row that was given up."""
+    if row is None:
+        return {"error": "the work on this row was ended", "given_up": True}
+    if isinstance(row, Failed):
+        return {"error": f"{row.kind}: {row.message}"}
+    p = row.prediction
+    numbers = {"p_de": p.p_de, "p_up_given_de": p.p_up_given_de, "up": p.prediction_up, "down": p.prediction_down}
+    return {"error": "", **numbers, "flags": list(p.flags), "tokens": p.tokens}
+
+
+class Watcher:
+    """Watches a row of a run, or whichever is predicted: asks for its events, and reads them as they are written.
+
+    pair_id: "" for any row. One watcher follows one row: after `ended` it reads nothing more.
+    """
+
+    def __init__(self, folder: RunFolder, pair_id: str = "") -> None:
+        self._folder, self._pair_id = folder, pair_id
+        self._events = folder.watch / f"{marker_name(pair_id)}{_EVENTS}"
+        self._file: FileIO | None = None
+        self._rest = b""
+        self._renewed_at = 0.0
+        self.ended = False
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether events of a row have begun to come, and have not ended."""
+        return self._file is not None
+
+    def renew(self) -> None:
+        """Asks for the events, at most once a second, until they or the run have ended. Raises OSError if the folder cannot be
+        written."""
+        if self.ended or time.monotonic() - self._renewed_at < 1.0 or self._folder.done.exists():
+            return
+        self._folder.watch.mkdir(exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # the worker took the folder away just now
+            replace_file(self._folder.watch / marker_name(self._pair_id), self._pair_id.encode())
+            self._renewed_at = time.monotonic()
+
+    def read(self) -> list[Mapping[str, Any]]:
+        """Returns the events that have come since the last time.
+
+        They begin anew, with one of kind `row`, if the worker gave up its file because nobody renewed the marker meanwhile.
+        """
+        if self.ended:
+            return []
+        if self._file is None:
+            try:
+                self._file = self._events.open("rb", buffering=0)
+            except FileNotFoundError:
+                return []
+        new = self._file.read()
+        if not new and self._is_replaced(self._file):
+            self.close()
+            return self.read()
+        *lines, self._rest = (self._rest + new).split(b"\n")
+        events = [json.loads(line) for line in lines]
+        if any(event["kind"] == "ended" for event in events):
+            self.ended = True
+            self.close()
+        return events
+
+    def _is_replaced(self, file: FileIO) -> bool:
+        with contextlib.suppress(FileNotFoundError):
+            return not os.path.samestat(os.fstat(file.fileno()), self._events.stat())
+        return False
+
+    def close(self) -> None:
+        """Reads no further."""
+        if self._file is not None:
+            self._file.close()
+        self._file, self._rest = None, b""

@@ -1,0 +1,160 @@
+"""A row as HTML: its numbers, the cards of its dossier, and the texts of a stage side by side. All text is escaped.
+
+It is drawn many times a second while words arrive, so each part is one element, sent again only when it has changed.
+"""
+
+from __future__ import annotations
+
+import html
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from core.evidence import describe
+from core.plots import theme
+from core.scoring import row_words
+from core.types import FLAG_NAMES
+from core.ui.ask.live_row import JUDGE, LiveRow, Speech
+from core.ui.shared.widgets import percent_text
+
+_LONGEST_LINE = 160  # characters of a card's text: all of it is in Debates
+_SIMULATED = '<span class="ask-tag">simulated</span>'
+
+
+def pair(row: LiveRow) -> str:
+    """The pair, for a row that nobody typed."""
+    return _div("pair", f"<i>{html.escape(row.pert)}</i> ⟶ <i>{html.escape(row.gene)}</i>")
+
+
+def numbers(row: LiveRow, simulated: bool) -> str:
+    """What is predicted so far, how long it took and how many tokens."""
+    ending = row.ending or {}
+    p_de = ending.get("p_de", row.p_of("de"))
+    p_up = ending.get("p_up_given_de", row.p_of("dir"))
+    shown = _number("P(DE)", p_de, theme.EFFECT) + _number("P(up | DE)", p_up, theme.UP)
+    seconds = (row.at if row.is_over else time.time()) - row.begun_at if row.begun_at else 0.0
+    facts = [f"{seconds:.1f} s"] if seconds else []
+    facts += [f"{row.tokens:,} tokens"] if row.tokens else []
+    return _div("numbers", shown, _outcome(ending), _div("facts", " · ".join(facts), _tag(simulated)))
+
+
+def _number(name: str, p: float | None, colour: str) -> str:
+    width = 0 if p is None or p != p else 100 * p
+    bar = _div("bar", f'<div style="width:{width:.1f}%;background:{colour}"></div>')
+    return _div("number", _div("name", name), _div("value", percent_text(p)), bar)
+
+
+def _outcome(ending: Mapping[str, Any]) -> str:
+    """Up, down and none, once the row is over."""
+    if ending.get("up") is None:
+        return ""
+    up, down = ending["up"], ending["down"]
+    shares = {"up": up, "down": down, "none": max(0.0, 1 - up - down)}
+    signs = {name: _coloured(theme.LABEL_SIGNS[name], theme.LABEL_COLOURS[name]) for name in shares}
+    return _div("outcome", *(_div("part", f"{signs[name]} {name} {percent_text(p)}") for name, p in shares.items()))
+
+
+def remarks(row: LiveRow) -> str:
+    """What is odd about a row that is over; "" if nothing is."""
+    ending = (row.ending or {}) if row.is_over else {}
+    said = [f"This row failed: {ending['error']}"] if ending.get("error") else []
+    said += [str(FLAG_NAMES.get(flag, flag)) for flag in ending.get("flags", ())]
+    return "".join(map(_remark, said))
+
+
+def _remark(text: str) -> str:
+    return _div("remark", _coloured("⚠", theme.WARNING), " ", html.escape(text))
+
+
+def cards(row: LiveRow, simulated: bool) -> str:
+    """The dossier: a card for each answer of a tool, in the order in which they came, and one for those that gave nothing."""
+    found = [item for item in row.cards.values() if item["status"] == "ok"]
+    rest = [item for item in row.cards.values() if item["status"] != "ok"]
+    drawn = [_card(item, simulated) for item in found]
+    if rest:
+        drawn.append(_card_of_nothing(rest, simulated))
+    return _div("cards", *drawn) if drawn else ""
+
+
+def _card(item: Mapping[str, Any], simulated: bool) -> str:
+    head = _div("title", _coloured("✓", theme.CHOSEN), f"<span>{html.escape(_title(item))}</span>", _tag(simulated))
+    return _div("card", head, _div("line", html.escape(_describe(item))))
+
+
+def _card_of_nothing(items: Sequence[Mapping[str, Any]], simulated: bool) -> str:
+    """Which tools gave nothing: they know nothing, or could not be asked."""
+    head = _div("title", _coloured("–", theme.NONE), f"<span>{len(items)} gave nothing</span>", _tag(simulated))
+    words = {"empty": "nothing known"}
+    by_status: dict[str, list[str]] = {}
+    for item in items:
+        by_status.setdefault(words.get(item["status"], item["status"]), []).append(_title(item))
+    lines = (_div("line", html.escape(f"{word}: {', '.join(titles)}")) for word, titles in by_status.items())
+    return _div("card ask-wide", head, *lines)
+
+
+def _title(item: Mapping[str, Any]) -> str:
+    """A tool and what it was asked, without the label view that it saw."""
+    return describe.card_title({**item, "key": str(item["key"]).partition(" @ ")[0]}).replace(" ⟶ *", "").replace("* ⟶ ", "")
+
+
+def _describe(item: Mapping[str, Any]) -> str:
+    """What a tool answered in a line."""
+    lines, lists = describe.split_body(item["body"])
+    text = " · ".join([*(line for line in lines if line.strip()), *(f"{len(entries):,} entries" for entries in lists)])
+    return text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE].rstrip()} …"
+
+
+def stage(row: LiveRow, name: str, simulated: bool) -> str:
+    """The texts of a stage: two sides beside each other, the judge below them; of another method one below the other."""
+    speeches = [speech for speech in row.speeches.values() if speech.stage == name]
+    sides = row_words.SIDES.get(name, ())
+    parts = [_div("stage-title", html.escape(row_words.stage_title(name)))]
+    if any(speech.role in sides for speech in speeches):
+        parts.append(_div("sides", *(_column(speeches, side, simulated) for side in sides)))
+    parts += [_speech(speech, simulated) for speech in speeches if speech.role not in sides]
+    return _div("stage", *parts)
+
+
+def _column(speeches: Sequence[Speech], side: str, simulated: bool) -> str:
+    return _div("side", *(_speech(speech, simulated) for speech in speeches if speech.role == side))
+
+
+def _speech(speech: Speech, simulated: bool) -> str:
+    is_written = speech.ended_at is None
+    text = html.escape(speech.content)
+    if is_written and not speech.content:
+        text = f'<span class="ask-thought">{html.escape(_waiting(speech))}</span>'
+    number = f": {percent_text(speech.p)}" if speech.p is not None else ""
+    colour = theme.ROLE_COLOURS.get(speech.role, theme.NONE)
+    role = "Judge" if speech.role == JUDGE else speech.role
+    name = f"<span>{_coloured('▌', colour)}<b>{html.escape(role)}{number}</b></span>"
+    head = _div("title", name, _div("facts", _facts(speech)), _tag(simulated))
+    return _div("speech", head, _div("text", text, "▍" if is_written else ""), _remark(speech.error) if speech.error else "")
+
+
+def _waiting(speech: Speech) -> str:
+    """What stands in the place of an answer before its first word."""
+    if speech.reasoning:
+        return f"thinking: {speech.reasoning}"
+    return "asked …" if speech.streams else "asked before anybody watched: its answer comes whole …"
+
+
+def _facts(speech: Speech) -> str:
+    if speech.failed:
+        return "no answer"
+    if speech.ended_at is None:
+        return f"{time.time() - speech.begun_at:.1f} s · {speech.pieces:,} tokens" if speech.pieces else ""
+    tokens = f"{speech.tokens or 0:,} tokens"
+    return f"{tokens} · from the cache" if speech.cached else f"{speech.ended_at - speech.begun_at:.1f} s · {tokens}"
+
+
+def _tag(simulated: bool) -> str:
+    return _SIMULATED if simulated else ""
+
+
+def _div(kind: str, *parts: str) -> str:
+    return f'<div class="ask-{kind}">{"".join(parts)}</div>'
+
+
+def _coloured(sign: str, colour: str) -> str:
+    return f'<span style="color:{colour}">{sign}</span>'

@@ -1,0 +1,175 @@
+"""Follows a row while the page is open: an ad-hoc run's own, or of another run whichever is predicted.
+
+A fragment looks into the run's folder for a second, many times, and sends what has changed; then the browser asks for the next
+second. A page that is closed asks no more, and the worker stops writing.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from core.actions import ask, run_control
+from core.actions.ask import SCRIPTED
+from core.actions.workspace import Workspace
+from core.engine.row_watch import Watcher
+from core.engine.run_state import LIVE_STATES, state_of
+from core.errors import DeskError
+from core.store.runs import Run
+from core.ui.ask import drawing, live_row
+from core.ui.ask.live_row import LiveRow
+from core.ui.launch.run_list import STATES
+from core.ui.shared import links, loaders
+from core.ui.shared.shell import PageContext, fragment, show_error
+from core.ui.shared.widgets import as_text
+
+LOOK_S = 0.04  # between two looks at the events
+EVERY_S = 1.0  # between two runs of the fragment; each looks a little longer, so that there is no gap
+_TICK_S = 0.5  # between two drawings in which nothing but the seconds has changed
+_STYLE = Path(__file__).with_name("ask.css")
+
+
+@dataclass(slots=True)
+class Following:
+    """What a browser tab follows. lost: the state in which the run ended before the row did, with its cause; "" else. state_at:
+    when the run's state was looked at, in monotonic seconds."""
+
+    watcher: Watcher
+    row: LiveRow = field(default_factory=LiveRow)
+    lost: str = ""
+    state_at: float = 0.0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will come."""
+        return self.row.is_over or bool(self.lost)
+
+    def look(self, workspace: Workspace, run: Run) -> bool:
+        """Takes in what is new; returns whether there was anything."""
+        self.watcher.renew()
+        is_new = self.row.take(self.watcher.read())
+        if not is_new and not self.row.is_over and time.monotonic() - self.state_at > _TICK_S:
+            self.state_at = time.monotonic()
+            state, cause = state_of(workspace.run_folder(run.id))
+            if state not in (*LIVE_STATES, "waiting") and not self.row.take(self.watcher.read()):
+                self.lost = f"{state}: {cause}" if cause else state
+        return is_new or bool(self.lost)
+
+
+def show(context: PageContext, run: Run) -> LiveRow | None:
+    """Show the row of an ad-hoc run, or whichever row of another run is predicted; return it if it is over.
+
+    Draws the page again once the row is over.
+    """
+    workspace, key = context.workspace, f"_following-{run.id}"
+    st.html(_STYLE)
+    finished = _from_store(workspace, run) if run.is_asked and key not in st.session_state else None
+    if finished is not None:
+        _draw(finished, run)
+        return finished
+    if workspace.settings.read_only:
+        st.caption("This workspace is open for reading only: no row can be watched.")
+        return None
+    if key not in st.session_state:
+        st.session_state[key] = Following(ask.watch(workspace, run.id))
+    following: Following = st.session_state[key]
+    if following.is_over:
+        _draw(following.row, run)
+        _show_ending(workspace, run, following)
+        return following.row if following.row.is_over else None
+
+    def follow() -> None:
+        _follow(workspace, run, following)
+        if following.is_over:
+            st.rerun()
+
+    fragment(follow, every_s=EVERY_S)()
+    return None
+
+
+def forget(run: str) -> None:
+    """Follow a run (id) from the beginning the next time."""
+    following = st.session_state.pop(f"_following-{run}", None)
+    if following is not None:
+        following.watcher.close()
+
+
+def _from_store(workspace: Workspace, run: Run) -> LiveRow | None:
+    """The row of an ad-hoc run that is over, None before that."""
+    if not run.done and not run.failed:
+        return None
+    details = loaders.row_details(run.id, ask.pair_of(workspace, run).pair_id)
+    return live_row.of_store(details.numbers, details.events, details.dossier)
+
+
+def _follow(workspace: Workspace, run: Run, following: Following) -> None:
+    """Draws the row as it comes, for a little longer than the browser waits before it asks again."""
+    if run.is_asked and st.button("Stop", icon=":material/stop:", key=f"stop-{run.id}"):
+        try:
+            run_control.cancel(workspace, run.id)
+        except DeskError as error:
+            show_error(error)
+    deadline = time.monotonic() + 1.2 * EVERY_S
+    following.look(workspace, run)
+    drawn = _Drawn()
+    drawn.update(following.row, run)
+    drawn_at = time.monotonic()
+    while time.monotonic() < deadline and not following.is_over:
+        time.sleep(LOOK_S)
+        if following.look(workspace, run) or time.monotonic() - drawn_at > _TICK_S:
+            drawn.update(following.row, run)
+            drawn_at = time.monotonic()
+
+
+def _draw(row: LiveRow, run: Run) -> None:
+    _Drawn().update(row, run)
+
+
+class _Drawn:
+    """The elements of one row on the page, each with what it shows."""
+
+    def __init__(self) -> None:
+        self._elements: dict[str, tuple[Any, str]] = {}
+        self._place = st.container()
+
+    def update(self, row: LiveRow, run: Run) -> None:
+        """Sends what has changed."""
+        simulated = run.model == SCRIPTED
+        if not row.pair_id:
+            self._set("numbers", '<div class="ask-line">Waiting for the worker …</div>')
+            return
+        self._set("numbers", ("" if run.is_asked else drawing.pair(row)) + drawing.numbers(row, simulated))
+        self._set("remarks", drawing.remarks(row))
+        self._set("cards", drawing.cards(row, simulated))
+        for name in row.stages:
+            self._set(f"stage {name}", drawing.stage(row, name, simulated))
+
+    def _set(self, name: str, body: str) -> None:
+        element, shown = self._elements.get(name, (None, ""))
+        if body and body != shown:
+            self._elements[name] = ((element or self._place).html(body), body)
+
+
+def _show_ending(workspace: Workspace, run: Run, following: Following) -> None:
+    """Say why a row ended without a prediction, and what can be done."""
+    if not following.lost:
+        if not run.is_asked and st.button("Watch the next row", icon=":material/visibility:", key=f"next-{run.id}"):
+            forget(run.id)
+            st.rerun()
+        return
+    state = following.lost.partition(":")[0]
+    st.markdown(as_text(f"The run is {STATES.get(state, state)}{following.lost.removeprefix(state)}"))
+    if run.is_asked and state != "done" and st.button("Go on", icon=":material/play_arrow:", key=f"go-on-{run.id}"):
+        try:
+            ask.resume(workspace, run.id)
+        except DeskError as error:
+            show_error(error)
+            return
+        forget(run.id)
+        st.rerun()
+    if not run.is_asked:
+        links.to_launch(run, "The run on Launch")

@@ -1,0 +1,77 @@
+"""The form of a question: a pair, a method, and who answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from core.actions import ask, model_servers
+from core.actions.ask import SCRIPTED, Question
+from core.actions.workspace import Workspace
+from core.errors import DeskError
+from core.llm.health import START_COMMAND, Health
+from core.store.datasets import Dataset
+from core.ui.ask import following
+from core.ui.launch.run_form import read_health, show_options
+from core.ui.shared import links
+from core.ui.shared.linked import bind, choose_one
+from core.ui.shared.method_words import method_text
+from core.ui.shared.shell import PageContext, show_error
+from core.ui.shared.widgets import as_text
+
+_SERVERS = {"server": "A model server", "scripted": "Simulated, no model"}
+_SERVER_HELP = "The simulated server draws every text and number by a rule: it shows how the page works, and nothing else."
+_PAIR_HELP = "A symbol of the dataset, in any case of its letters, or any other."
+
+
+def show(context: PageContext, dataset: Dataset) -> None:
+    """Show the form, and ask when somebody presses its button."""
+    pert, gene, method, server, button = st.columns([0.2, 0.2, 0.2, 0.25, 0.15], vertical_alignment="bottom")
+    known = ask.methods_that_argue()
+    typed = (
+        pert.text_input("Perturbation", placeholder="such as Slc35b1", help=_PAIR_HELP, **bind("ask_pert")),
+        gene.text_input("Target gene", placeholder="such as Pdia6", help=_PAIR_HELP, **bind("ask_gene")),
+    )
+    titles = {name: method_text(name) for name in known}
+    name = choose_one(method.selectbox, "ask_method", "Method", titles, next(iter(known))) or next(iter(known))
+    default = "scripted" if dataset.origin == "simulated" else "server"
+    who = choose_one(server.selectbox, "answered_by", "Answered by", _SERVERS, default, help=_SERVER_HELP) or default
+    endpoint, model, health = (SCRIPTED, SCRIPTED, None) if who == "scripted" else _show_server(context.workspace)
+    options = show_options(dataset, known[name])
+    if context.workspace.settings.read_only:
+        st.caption("This workspace is open for reading only: nothing can be asked.")
+        return
+    question = Question(*typed, name, dataset.name, endpoint, model, options=options)
+    is_ready = all(text.strip() for text in typed) and bool(model)
+    wide: dict[str, Any] = {"type": "primary", "icon": ":material/forum:", "width": "stretch"}
+    if button.button("Ask", key="ask", disabled=not is_ready, **wide):
+        send(context, question, health)
+
+
+def send(context: PageContext, question: Question, health: Health | None = None) -> None:
+    """Ask a question, and draw the page again with its row."""
+    try:
+        with st.spinner("Starting …"):
+            asked = ask.ask(context.workspace, question, known_health=health)
+    except DeskError as error:
+        show_error(error)
+        return
+    following.forget(asked.run.id)
+    links.set_parameter("asked", asked.run.id)
+    st.rerun()
+
+
+def _show_server(workspace: Workspace) -> tuple[str, str, Health]:
+    """Show the model server and what it says; return its address, the model ("" for none) and its health."""
+    address = st.text_input("Model server", workspace.settings.endpoint, key="endpoint-ask", help="An address ending in /v1.")
+    found = read_health(workspace, address)
+    health = model_servers.combine(found)
+    if not health.models:
+        st.warning("No model answers there. Start one, for example on a machine with a GPU:", icon=":material/cloud_off:")
+        st.code(START_COMMAND, language=None, wrap_lines=True)
+        problem = health.problem.partition("; start a server")[0]
+        st.caption(f"{as_text(problem)}. Or choose the simulated server, which needs nothing.")
+        return address, "", health
+    model = st.selectbox("Model", health.models, **bind("ask_model")) if len(health.models) > 1 else health.models[0]
+    return address, str(model), health

@@ -1,0 +1,170 @@
+"""A row as far as it has come, from the events that its worker writes (`core.methods.row_feed`) or from the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+JUDGE = "JUDGE"
+
+
+@dataclass(slots=True)
+class Speech:
+    """One answer of the model, as far as it has come.
+
+    pieces: how often words came, which is about as often as tokens. attempt: of its call. ended_at: None while it is written;
+    tokens: None until then. p: the number in it; error: why there is no answer, or why it could not be read.
+    """
+
+    stage: str
+    role: str
+    seed: int
+    streams: bool
+    begun_at: float
+    content: str = ""
+    reasoning: str = ""
+    pieces: int = 0
+    attempt: int = 1
+    ended_at: float | None = None
+    tokens: int | None = None
+    cached: bool = False
+    p: float | None = None
+    error: str = ""
+    failed: bool = False
+
+
+@dataclass(slots=True)
+class LiveRow:
+    """A row as far as it has come. cards: the tools' answers by tool and key. ending: the last event, None before it."""
+
+    pair_id: str = ""
+    pert: str = ""
+    gene: str = ""
+    begun_at: float | None = None
+    at: float = 0.0
+    cards: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    speeches: dict[int, Speech] = field(default_factory=dict)
+    ending: Mapping[str, Any] | None = None
+
+    @property
+    def stages(self) -> list[str]:
+        """The stages in the order in which they began."""
+        return list(dict.fromkeys(speech.stage for speech in self.speeches.values()))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the row has ended with a prediction or a failure; a row that was given up may go on."""
+        return self.ending is not None and not self.ending.get("given_up")
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and completion tokens of what is answered, and the pieces of what is being written."""
+        if self.ending is not None and self.ending.get("tokens") is not None:
+            return int(self.ending["tokens"])
+        return sum(speech.pieces if speech.tokens is None else speech.tokens for speech in self.speeches.values())
+
+    def p_of(self, stage: str) -> float | None:
+        """The mean of the numbers that the judges of a stage gave so far; None before the first."""
+        read = [speech.p for speech in self.speeches.values() if speech.stage == stage and speech.p is not None]
+        return sum(read) / len(read) if read else None
+
+    def take(self, events: Iterable[Mapping[str, Any]]) -> bool:
+        """Takes events in; returns whether there was any. One of kind `row` begins anew."""
+        is_any = False
+        for event in events:
+            is_any, self.at = True, event["at"]
+            _TAKES[event["kind"]](self, event)
+        return is_any
+
+
+def _take_row(row: LiveRow, event: Mapping[str, Any]) -> None:
+    row.pair_id, row.pert, row.gene = event["pair_id"], event["pert"], event["gene"]
+    row.begun_at, row.ending = None, None
+    row.cards.clear()
+    row.speeches.clear()
+
+
+def _take_tool(row: LiveRow, event: Mapping[str, Any]) -> None:
+    row.begun_at = row.begun_at or event["at"]
+    item = event["item"]
+    row.cards.setdefault((item["tool"], item["key"]), item)
+
+
+def _take_asked(row: LiveRow, event: Mapping[str, Any]) -> None:
+    row.begun_at = row.begun_at or event["at"]
+    row.speeches[event["call"]] = Speech(event["stage"], event["role"], event["seed"], event["streams"], event["at"])
+
+
+def _take_words(row: LiveRow, event: Mapping[str, Any]) -> None:
+    speech = row.speeches[event["call"]]
+    if event["attempt"] != speech.attempt:  # what came before was no answer
+        speech.attempt, speech.content, speech.reasoning, speech.pieces = event["attempt"], "", "", 0
+    speech.content += event["content"]
+    speech.reasoning += event["reasoning"]
+    speech.pieces += 1
+
+
+def _take_answered(row: LiveRow, event: Mapping[str, Any]) -> None:
+    speech = row.speeches[event["call"]]
+    speech.content, speech.ended_at = event["content"], event["at"]
+    speech.tokens, speech.cached = event["tokens"], event["cached"]
+
+
+def _take_failed(row: LiveRow, event: Mapping[str, Any]) -> None:
+    speech = row.speeches[event["call"]]
+    speech.error, speech.failed, speech.ended_at, speech.tokens = event["why"], True, event["at"], 0
+
+
+def _take_read(row: LiveRow, event: Mapping[str, Any]) -> None:
+    speech = _last_of(row, event)
+    if speech is not None:
+        speech.p, speech.error = event["p"], "" if event["p"] is not None else "could not be read"
+
+
+def _take_rejected(row: LiveRow, event: Mapping[str, Any]) -> None:
+    speech = _last_of(row, event)
+    if speech is not None:
+        speech.error = f"asked once more: {event['why']}"
+
+
+def _last_of(row: LiveRow, event: Mapping[str, Any]) -> Speech | None:
+    """The latest answer of a stage, role and seed."""
+    where = (event["stage"], event["role"], event["seed"])
+    return next((s for s in reversed(row.speeches.values()) if (s.stage, s.role, s.seed) == where), None)
+
+
+def _take_ended(row: LiveRow, event: Mapping[str, Any]) -> None:
+    row.ending = event
+
+
+_TAKES = {
+    "row": _take_row,
+    "tool": _take_tool,
+    "asked": _take_asked,
+    "words": _take_words,
+    "answered": _take_answered,
+    "failed": _take_failed,
+    "read": _take_read,
+    "rejected": _take_rejected,
+    "ended": _take_ended,
+}
+
+
+def of_store(numbers: Mapping[str, Any], events: Sequence[Mapping[str, Any]], dossier: Sequence[Mapping[str, Any]]) -> LiveRow:
+    """A row that is over, of what the store has of it: `predictions.row`, `traces.of_row`, `evidence.of_row`."""
+    row = LiveRow(numbers["pair_id"], numbers["pert"], numbers["gene"])
+    row.cards = {(item["tool"], item["key"]): item for item in dossier}
+    for place, event in enumerate(events):
+        speech = Speech(event["stage"], event["role"], event["meta"].get("seed", 0), False, 0.0, event["content"])
+        speech.ended_at, speech.tokens, speech.p = (
+            (event["latency_ms"] or 0.0) / 1000,
+            event["tokens"] or 0,
+            event["meta"].get("p"),
+        )
+        speech.error = event["meta"].get("why", "")
+        row.speeches[place] = speech
+    names = {"p_de": "p_de", "p_up_given_de": "p_up_given_de", "up": "prediction_up", "down": "prediction_down"}
+    ending = {name: numbers[column] for name, column in names.items()}
+    row.ending = {"error": numbers["error"] or "", "tokens": numbers["tokens"], "flags": list(numbers["flags"] or ()), **ending}
+    return row

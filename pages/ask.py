@@ -1,0 +1,22 @@
+"""Ask: what would the agents say about this pair?"""
+
+import streamlit as st
+
+from core.actions import ask
+from core.ui.ask import argued, asked_list, form
+from core.ui.shared import run_browser, shell
+from core.ui.shared.linked import read_ids
+
+context = shell.open_page(__file__)
+st.markdown("## Ask")
+if context.dataset is None:
+    run_browser.show_no_run(context)
+    st.stop()
+form.show(context, context.dataset)
+asked = ask.asked_before(context.workspace, context.dataset.id)
+watchable = {run.id: run for run in (*asked, *context.runs)}
+chosen = next(iter(read_ids("asked", list(watchable))), None)
+if chosen is not None:
+    shell.set_title(watchable[chosen].name, "Ask")
+    argued.show(context, watchable[chosen])
+asked_list.show(asked)

@@ -1,0 +1,204 @@
+"""Live at full strength: how long words take from the server to the screen of a real browser, and what ten watchers cost a run.
+tests/engine/test_row_watch.py and tests/ui/ask have the short forms."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from core.actions import ask, run_control
+from core.actions.demo import make_demo
+from core.actions.workspace import Workspace, open_workspace
+from core.config import REPOSITORY, Settings
+from core.engine.run_folder import read_json
+from core.engine.run_state import LIVE_STATES
+from core.llm import scripted_stream
+from core.llm.scripted_server import MODEL, Script, request_counts
+from core.llm.scripted_server import serving as serving_model
+from core.methods.base import method_named
+from core.store.runs import Run
+from core.ui.ask.following import LOOK_S
+from soak.conftest import Record
+from tests.engine.cases import fast, status, wish, workspace_with
+from tests.llm.test_serve import free_port
+from tests.ui.conftest import browser, open_tab
+from tests.ui.serving import chromium, serving
+
+if TYPE_CHECKING:
+    from tests.ui.conftest import OpenTab
+
+__all__ = ["browser", "open_tab"]  # fixtures
+
+ASKS, MOST_MS = 5, 300
+N_WATCHERS, ROWS, AT_ONCE, ANSWER_S = 10, 640, 16, 0.2
+STRIDE = 4 * AT_ONCE  # rows between two that the same person watches: those in flight are over by then
+MISSED_S = 10 * ANSWER_S  # a row of which nothing comes for so long was over before anybody watched
+MOST_COST = 1.05
+PAIRS = 3  # of runs with watchers and without; the fastest of each are compared, as other work on the machine only slows them
+# When the first words of each text of a stage came on screen, in milliseconds since 1970. A text is drawn anew with every word.
+WATCH = """
+  window.firstWords = {};
+  new MutationObserver(() => document.querySelectorAll('.ask-stage').forEach((stage, i) =>
+    stage.querySelectorAll('.ask-speech').forEach((speech, j) => {
+      const text = speech.querySelector('.ask-text');
+      if (!text.querySelector('.ask-thought') && text.textContent.replace('▍', '').trim())
+        window.firstWords[`${i} ${j}`] ??= Date.now();
+    }))).observe(document, {subtree: true, childList: true, characterData: true});
+"""
+
+
+def test_first_words_are_on_screen_within_300_ms(
+    tmp_path: Path, open_tab: OpenTab, record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if chromium() is None:
+        pytest.skip("needs Chromium on the path")
+    make_demo(open_workspace(Settings(workspace=tmp_path, author="tester")))
+    sent: list[float] = []
+    parts_of = scripted_stream.stream_parts
+
+    def timed(*given: Any) -> Iterator[bytes]:
+        is_first = True
+        for part in parts_of(*given):
+            if is_first and b'"content": ' in part:
+                is_first = False
+                sent.append(1000 * time.time())
+            yield part
+
+    monkeypatch.setattr(scripted_stream, "stream_parts", timed)
+    waits: list[float] = []
+    with (
+        serving_model(Script(delay_s=0.5, token_s=0.02, reasoning=None)) as model,
+        serving(tmp_path, PERTURBDESK_ENDPOINT=model) as server,
+    ):
+        page = open_tab()
+        page.add_init_script(WATCH)
+        for n in range(ASKS):
+            sent.clear()
+            page.goto(server.url("ask", ask_pert="Simvoka2", ask_gene=f"New{n}", answered_by="server"))
+            page.locator(".st-key-ask button:enabled").click()
+            page.locator(".st-key-ask-again").wait_for(timeout=60_000)
+            seen = sorted(page.evaluate("Object.values(window.firstWords)"))
+            assert len(seen) == len(sent) == 6  # four briefs and two verdicts
+            waits += [on_screen - at for at, on_screen in zip(sorted(sent), seen, strict=True)]
+    record(texts=len(waits), median_ms=f"{statistics.median(waits):.0f}", most_ms=f"{max(waits):.0f}")
+    assert max(waits) <= MOST_MS
+
+
+class _Server:
+    """A scripted server in a process of its own."""
+
+    def __init__(self) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}/v1"
+
+    def __enter__(self) -> str:
+        arguments = ("--port", str(self.port), "--delay-ms", f"{1000 * ANSWER_S:g}")
+        self.process = subprocess.Popen((sys.executable, "-m", "core.llm.scripted_server", *arguments), cwd=REPOSITORY)
+        for _ in range(600):
+            try:
+                urllib.request.urlopen(f"{self.url}/models", timeout=5).close()
+                return self.url
+            except OSError:
+                time.sleep(0.1)
+        raise AssertionError(f"{self.url} does not answer")
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@contextmanager
+def watching(workspace: Workspace, run: str, rows: Sequence[Sequence[str]]) -> Iterator[list[int]]:
+    """Somebody watches each of several lists of rows, one row after the other, as a page does; how many events each has read."""
+    is_over = threading.Event()
+    events = [0 for _ in rows]
+
+    def watch(n: int) -> None:
+        for row in rows[n]:
+            watcher = ask.watch(workspace, run, row)
+            missed_at = time.monotonic() + MISSED_S
+            while not watcher.ended and not is_over.is_set() and (watcher.is_reading or time.monotonic() < missed_at):
+                watcher.renew()
+                events[n] += len(watcher.read())
+                time.sleep(LOOK_S)
+
+    threads = [threading.Thread(target=watch, args=(n,)) for n in range(len(rows))]
+    for thread in threads:
+        thread.start()
+    try:
+        yield events
+    finally:
+        is_over.set()
+        for thread in threads:
+            thread.join()
+
+
+def begin(workspace: Workspace, url: str, repeat: int) -> Run:
+    method = method_named("prompt_only")
+    spec = wish(workspace, method, model=MODEL, options={"seeds": "42"}, repeat=repeat)
+    settings = fast(url, timeout_s=30.0, cached=False, rows_in_flight=AT_ONCE, concurrency=AT_ONCE)
+    return run_control.start(workspace, spec, f"run {repeat}", settings)
+
+
+def rows_per_s(workspace: Workspace, run: Run) -> float:
+    """Waits until a run is done; rows a second from its worker's first moment to its last."""
+    while status(workspace, run).state in (*LIVE_STATES, "waiting"):
+        time.sleep(0.1)
+    found = status(workspace, run)
+    assert (found.state, found.counts.done) == ("done", ROWS)
+    ending = read_json(workspace.run_folder(run.id).done)
+    assert ending is not None
+    assert found.begun_at is not None
+    return float(ROWS / (ending["ended_at"] - found.begun_at))
+
+
+def test_ten_watchers_cost_a_run_five_percent_at_most(tmp_path: Path, record: Record) -> None:
+    workspace = workspace_with(tmp_path, ROWS)
+    alone, watched = [], []
+    repeats = count()
+    with _Server() as url:
+        for _ in range(PAIRS):
+            alone.append(rows_per_s(workspace, begin(workspace, url, next(repeats))))
+            before = request_counts(url).get("streams", 0)
+            run = begin(workspace, url, next(repeats))
+            rows = workspace.run_folder(run.id).spec().rows
+            with watching(workspace, run.id, [rows[AT_ONCE + n :: STRIDE] for n in range(N_WATCHERS)]) as events:
+                watched.append(rows_per_s(workspace, run))
+            streamed = request_counts(url)["streams"] - before
+            assert min(events) > 0
+            assert streamed > 2 * N_WATCHERS
+    record(
+        alone=f"{max(alone):.1f} rows/s", watched=f"{max(watched):.1f} rows/s", streamed=streamed, events=sum(events), rows=ROWS
+    )
+    assert max(alone) <= MOST_COST * max(watched)
+
+
+def test_a_watcher_that_leaves_costs_nothing(tmp_path: Path, record: Record) -> None:
+    workspace = workspace_with(tmp_path, ROWS)
+    with _Server() as url:
+        run = begin(workspace, url, 0)
+        ask.watch(workspace, run.id).close()
+        while not (streamed := request_counts(url).get("streams", 0)):
+            time.sleep(0.1)
+        folder = workspace.run_folder(run.id)
+        while folder.watch.exists():  # nobody renews the marker
+            assert status(workspace, run).state in (*LIVE_STATES, "waiting")
+            time.sleep(0.1)
+        time.sleep(2 * ANSWER_S)
+        streamed = request_counts(url)["streams"]
+        done = status(workspace, run).counts.done
+        assert done < ROWS / 2
+        rows_per_s(workspace, run)
+        assert request_counts(url)["streams"] == streamed
+    record(streamed=streamed, left_after=done)

@@ -1,0 +1,176 @@
+"""The page Ask without a browser: what can be asked, what is shown of it, and what stays hidden until somebody has guessed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.actions import ask, bundles, inspect_log, run_control
+from core.actions.ask import Question
+from core.actions.imports import import_upload
+from core.actions.workspace import Workspace, open_workspace
+from core.config import Settings
+from core.engine.row_watch import Watcher
+from core.llm.scripted_server import serving
+from core.store import runs
+from core.ui.ask import following
+from tests import cases
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import press, text_of
+
+QUICK = {"tools": "gene_class,base_rates", "rounds": 1}
+
+
+@pytest.fixture(autouse=True)
+def asked_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the page asks is worked on in this process, at once."""
+    monkeypatch.setattr("core.ui.ask.form.ask.ask", partial(ask.ask, begin=run_control.work_on))
+    monkeypatch.setattr(ask, "TOKEN_S", 0.0)
+
+
+def fill(app: AppTest, pert: str, gene: str) -> AppTest:
+    app.text_input(key="ask_pert").set_value(pert)
+    return app.text_input(key="ask_gene").set_value(gene).run()
+
+
+def argued(workspace: Workspace, pert: str = "Pa", gene: str = "Ga") -> str:
+    """The id of a run that was asked on a scripted server."""
+    with serving() as url:
+        question = Question(pert, gene, dataset="bmdm", endpoint=url, model="scripted", options=QUICK)
+        return ask.ask(workspace, question, begin=run_control.work_on).run.id
+
+
+def test_a_pair_is_asked_of_the_simulated_server_and_shown(visit: Visit, small_workspace: Workspace) -> None:
+    app = visit(small_workspace, "ask", answered_by="scripted")
+    assert "Nothing was asked yet" in text_of(app)
+    assert app.button(key="ask").disabled
+    app = press(fill(app, "Pa", "Unheard1"), "Ask")
+    assert not app.exception
+    text = text_of(app)
+    assert re.findall("ask-speech", text)
+    cards = len(re.findall(r'class="ask-(?:card|speech)[ "]', text))
+    assert cards > 6
+    assert text.count("simulated</span>") == cards + 1  # and beside the numbers
+    assert "a pair that the dataset does not have" in text
+    assert "This pair has no label here" in text
+    with small_workspace.store.read() as db:
+        [run] = [run for run in runs.list_all(db) if run.is_asked]
+    assert app.query_params["asked"] == run.id
+    assert run.name not in [option for box in app.sidebar.selectbox for option in box.options]
+    again = press(app, "Ask again")
+    assert not again.exception
+    assert again.query_params["asked"] != run.id
+
+
+def test_the_page_is_the_same_whatever_the_label_until_somebody_has_said_what_they_expect(visit: Visit, tmp_path: Path) -> None:
+    texts = []
+    for label in ("up", "down"):
+        workspace = open_workspace(Settings(workspace=tmp_path / label, author="tester"))
+        import_upload(workspace, cases.TRAIN.replace(b"Pa,Ga,up", f"Pa,Ga,{label}".encode()), "train.csv")
+        run = argued(workspace)
+        app = visit(workspace, "ask", asked=run)
+        assert not app.exception
+        texts.append("\n".join(str(element.proto) for element in app.main if element.type != "dataframe").replace(run, "RUN"))
+    strip = partial(re.sub, r'\d+\.\d s|key: "[^"]*"|\$\$[^"]*|id: "[^"]*"|2026[^"]*|[0-9a-f]{8,}', "")
+    assert strip(texts[0]) == strip(texts[1])
+    assert "What do you expect?" in texts[1]
+    app = app.button(key="expect-up").click().run()
+    text = text_of(app)
+    assert "you expected ▲ up" in text
+    assert "▼ down" in text
+    assert "✗ miss" in text
+    assert "You were right 0 of 1 times; the best single answer 1" in text
+    assert any(link.proto.label == "In Debates, with notes and every call" for link in app.get("page_link"))
+
+
+def test_a_label_that_is_asked_for_counts_for_nothing(visit: Visit, small_workspace: Workspace) -> None:
+    app = visit(small_workspace, "ask", asked=argued(small_workspace))
+    assert not any("Debates, with" in link.proto.label for link in app.get("page_link"))
+    text = text_of(app.button(key="expect-shown").click().run())
+    assert "which you asked for" in text
+    assert "You were right" not in text
+
+
+def test_who_only_reads_asks_nothing(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = argued(small_workspace)
+    monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
+    app = visit(small_workspace, "ask", asked=run)
+    text = text_of(app)
+    assert "nothing can be asked" in text
+    assert "which is hidden" in text
+    assert "ask-speech" in text  # what was argued can be read
+    assert not [button for button in app.main.button if button.label in ("Ask", "Ask again", "▲ up")]
+
+
+def test_without_a_server_the_page_says_what_to_start(
+    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PERTURBDESK_ENDPOINT", "http://127.0.0.1:9/v1")
+    app = fill(visit(small_workspace, "ask"), "Pa", "Ga")
+    assert any("No model answers there" in each.value for each in app.warning)
+    assert any("vllm serve" in each.value for each in app.code)
+    assert app.button(key="ask").disabled
+
+
+def test_a_row_that_is_under_way_is_drawn_and_a_lost_run_says_so(
+    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "EVERY_S", 0.05)
+    monkeypatch.setattr(following, "_TICK_S", 0.0)
+    run = argued(small_workspace)
+    folder = small_workspace.run_folder(run)
+    with small_workspace.store.write() as db:  # as if it had only begun
+        db.execute("UPDATE run SET done = 0 WHERE id = ?", [run])
+    asked = {"kind": "asked", "at": 1.0, "call": 0, "stage": "de", "role": "EFFECT", "seed": 0, "streams": True}
+    words = {"kind": "words", "at": 1.0, "call": 0, "attempt": 1, "content": "<b>Pa</b> reaches", "reasoning": ""}
+    events = [{"kind": "row", "at": 1.0, "pair_id": "Pa_Ga", "pert": "Pa", "gene": "Ga"}, asked, words]
+    given_up = {"kind": "ended", "at": 2.0, "error": "the work on this row was ended", "given_up": True}
+    given = iter([events, [given_up]])
+    monkeypatch.setattr(Watcher, "read", lambda _: next(given, []))
+    folder.done.unlink()
+    folder.heartbeat.unlink()
+    folder.set_command("run")  # it waits for a worker
+    app = visit(small_workspace, "ask", asked=run)
+    assert not app.exception
+    text = text_of(app)
+    assert "&lt;b&gt;Pa&lt;/b&gt; reaches▍" in text  # what a model writes is text
+    assert [button.label for button in app.main.button if button.key == f"stop-{run}"] == ["Stop"]
+    folder.set_command("cancel")
+    app = app.run()
+    assert "The run is crashed; can be resumed" in text_of(app).replace("\\", "")
+    assert any(button.label == "Go on" for button in app.main.button)
+    assert "This row failed" not in text_of(app)
+
+
+def test_another_runs_row_can_be_watched_and_one_that_is_over_cannot(visit: Visit, small_workspace: Workspace) -> None:
+    run_id = argued(small_workspace)
+    with small_workspace.store.write() as db:
+        db.execute("UPDATE run SET origin = 'run here' WHERE id = ?", [run_id])
+    app = visit(small_workspace, "ask", asked=run_id)
+    assert not app.exception
+    assert "The run is done" in text_of(app)
+
+
+def test_words_of_the_store_and_of_events_are_drawn_alike(small_workspace: Workspace) -> None:
+    answer = ask.answer_of(small_workspace, argued(small_workspace), "Pa_Ga")
+    row = following.live_row.of_store(answer.numbers, answer.events, answer.dossier)
+    assert row.is_over
+    assert row.p_of("de") == pytest.approx(answer.numbers["p_de"])
+    assert [speech.role for speech in row.speeches.values()] == [event["role"] for event in answer.events]
+    assert following.drawing.remarks(replace(row, ending={"error": "<x>"})).count("&lt;x&gt;") == 1
+
+
+def test_a_pair_that_the_dataset_does_not_have_can_be_read_on_every_page(visit: Visit, small_workspace: Workspace) -> None:
+    run = argued(small_workspace, "Nobody1", "Nothing2")
+    for page in ("overview", "debates", "breakdown", "what_if", "compare", "submit", "neighbours", "read", "report", "data"):
+        app = visit(small_workspace, page, run=run)
+        assert not app.exception, page
+        assert not app.error, (page, [each.value for each in app.error])
+    assert "*Nobody1* ⟶ *Nothing2*" in text_of(visit(small_workspace, "debates", run=run))
+    assert bundles.build_bundle(small_workspace, run).content
+    assert inspect_log.build_log(small_workspace, run)
