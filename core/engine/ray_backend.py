@@ -68,10 +68,11 @@ class RayBackend:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for node, process in list(self._processes()):
-            self._end(node, process)
-        for run_node in self._nodes.values():
-            self._reports.say(f"node {run_node.node.address}: {run_node.done:,} rows, {run_node.given_back:,} given back")
+        for node in self._nodes.values():
+            node.own_state = node.state  # the last word on it
+            for process in list(node.processes):
+                self._end(node, process)
+            self._reports.say(f"node {node.node.address}: {node.done:,} rows, {node.given_back:,} given back")
         await asyncio.to_thread(self._cluster.close)
 
     @property

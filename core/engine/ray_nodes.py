@@ -66,7 +66,7 @@ class RowProcess:
 @dataclass(slots=True, eq=False)
 class RunNode:
     """A node, and how it is doing. losses: processes that died since the last row came back. until: when its rest ends, in
-    monotonic seconds. own_state: refused, resting or gone; None if its processes say how it is."""
+    monotonic seconds. own_state: refused, resting, gone, or how it was at the end; None if its processes say how it is."""
 
     node: ClusterNode
     processes: list[RowProcess] = field(default_factory=list)

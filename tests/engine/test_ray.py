@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from core.engine import ray_backend, ray_nodes
 from core.engine.journal import read_entries, read_progress
 from core.engine.node_status import NodeStatus
 from core.engine.request import RunRequest
-from core.engine.spec import BackendName, ExecutionSettings
+from core.engine.spec import ExecutionSettings
 from core.errors import InputError, MissingPackage, Unreachable
 from core.llm.scripted_server import MODEL, Script, request_counts, serving
 from core.methods.base import Context
@@ -135,32 +135,28 @@ def _when_quiet(url: str) -> int:
     return now
 
 
-def test_a_method_that_reads_packs_and_folds_predicts_what_it_predicts_locally(nodes: Nodes, tmp_path: Path) -> None:
-    found = []
-    backends: tuple[BackendName, ...] = ("local", "ray")
+def test_a_run_with_packs_and_folds_that_began_here_goes_on_there_and_is_the_same(nodes: Nodes, tmp_path: Path) -> None:
+    whole, moved = (workspace_with(tmp_path / name, 6) for name in ("whole", "moved"))
+    request = RunRequest("debate", "bmdm", rows="sample=12", model=MODEL, name="r", cached=False)
     with serving() as url:
-        for backend in backends:
-            workspace = workspace_with(tmp_path / backend, 6)
+        runs = []
+        for workspace, budget in ((whole, None), (moved, 1)):
             for content, name in ((EDGES, "edges.json"), (SIGNS, "signs.json"), (DESCRIBED, "descriptions.json")):
                 bring(workspace, content, name)
-            address = nodes.address if backend == "ray" else ""
-            request = RunRequest("debate", "bmdm", rows="sample=12", endpoint=url, model=MODEL, name="r", cached=False)
-            launch.start(workspace, _elsewhere(request, backend, address))
-            found.append(workspace)
-            calls = request_counts(url)["answers"]
-    assert_equal(*found)
-    assert len(stored(found[1])["prediction"]) == 12
-    [run] = commands.core_json(found[1].settings.workspace, "runs")["runs"]
-    assert run["status"] == "done"
-    log = commands.core_json(found[1].settings.workspace, "log", run["name"])
-    assert sum(node["done"] for node in log["nodes"]) == 12
-    assert calls > 12
-
-
-def _elsewhere(request: RunRequest, backend: BackendName, address: str) -> RunRequest:
-    from dataclasses import replace
-
-    return replace(request, backend=backend, ray_address=address)
+            how = {"endpoint": url, "concurrency": 2, "token_budget": budget}
+            runs.append(launch.start(workspace, replace(request, **how)))
+        run = runs[1]
+        done = status(moved, run).counts.done
+        assert status(moved, run).state == "budget"
+        there = change_settings(on(nodes, url), token_budget=None)
+        run_control.resume(moved, run.id, settings=there, begin=run_control.work_on)
+    assert 0 < done < 12
+    assert runs[0].id == run.id
+    assert_whole(moved, run, 12)
+    assert_equal(moved, whole)
+    log = commands.core_json(moved.settings.workspace, "log", "r")
+    assert sum(node["done"] for node in log["nodes"]) == 12 - done
+    assert {node["state"] for node in log["nodes"]} == {"ready"}
 
 
 @dataclass
@@ -195,22 +191,6 @@ def test_rows_that_end_their_process_or_fail_as_nobody_foresaw_harm_no_others(
     log = "\n".join(run_control.log_tail(workspace, run.id))
     assert log.count("(the first of its kind; every such row is a failure)") == 1
     assert "constant(pair, tokens=1 // " in caplog.text
-
-
-def test_the_backend_is_no_part_of_the_identity_and_may_change(nodes: Nodes, tmp_path: Path) -> None:
-    workspace = workspace_with(tmp_path, 12)
-    with serving() as url:
-        spec = wish(workspace, Asking(), model=MODEL)
-        run = run_control.start(workspace, spec, "r", fast(url, token_budget=1, rows_in_flight=2), begin=here(Asking()))
-        done = status(workspace, run).counts.done
-        assert status(workspace, run).state == "budget"
-        folder = workspace.run_folder(run.id)
-        folder.set_execution_settings(on(nodes, url))
-        run_control.resume(workspace, run.id, begin=here(Asking()))
-    assert 0 < done < 12
-    assert run.id == spec.key
-    assert_whole(workspace, run, 12)
-    assert sum(node.done for node in status(workspace, run).nodes) == 12 - done
 
 
 @pytest.mark.parametrize("address", ["nowhere", "ray://head:10001", "head:port", "head"])

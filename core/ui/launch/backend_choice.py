@@ -37,6 +37,7 @@ def change_backend(run: str, present: ExecutionSettings) -> dict[str, Any]:
     backend = one.selectbox(_LABEL, names, place, format_func=lambda name: _TITLES[name], key=f"calls-backend-{run}")
     if backend != "ray":
         return {"backend": "local", "ray_address": ""}
-    key = f"address-ray-{run}"
-    address = two.text_input(_ADDRESS_LABEL, present.ray_address, key=key, placeholder=_PLACEHOLDER, help=_ADDRESS_HELP)
+    address = two.text_input(
+        _ADDRESS_LABEL, present.ray_address, key=f"address-ray-{run}", placeholder=_PLACEHOLDER, help=_ADDRESS_HELP
+    )
     return {"backend": "ray", "ray_address": address.strip()}
