@@ -65,7 +65,7 @@ endef
 	$(call install,the command $(BIN)/perturbdesk,--no-deps --no-build-isolation --editable .)
 	@touch $@
 
-.venv/dev.ok: requirements-dev.txt requirements-agents.txt requirements-share.txt requirements-cells.txt .venv/app.ok
+.venv/dev.ok: requirements-dev.txt requirements-agents.txt requirements-share.txt requirements-cells.txt requirements-cluster.txt .venv/app.ok
 	$(call install,what the tests need,-r requirements-dev.txt)
 	@touch $@
 

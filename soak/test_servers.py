@@ -41,14 +41,14 @@ SILENCE_S = 300.0  # without a finished row
 class Server:
     """A scripted server in a process of its own, which can be killed and started again on its port."""
 
-    def __init__(self, at_once: int) -> None:
-        self.port, self.at_once = free_port(), at_once
+    def __init__(self, at_once: int, answer_s: float = ANSWER_S) -> None:
+        self.port, self.at_once, self.answer_s = free_port(), at_once, answer_s
         self.url = f"http://127.0.0.1:{self.port}/v1"
         self.start()
 
     def start(self) -> None:
         """Starts the server and waits until it answers."""
-        arguments = ("--port", str(self.port), "--delay-ms", f"{1000 * ANSWER_S:g}", "--at-once", str(self.at_once))
+        arguments = ("--port", str(self.port), "--delay-ms", f"{1000 * self.answer_s:g}", "--at-once", str(self.at_once))
         command = (sys.executable, "-m", "core.llm.scripted_server", *arguments)
         self.process = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.DEVNULL)
         for _ in range(600):
@@ -63,6 +63,8 @@ class Server:
         """Kills the server as a machine that loses its power does."""
         self.process.kill()
         self.process.wait()
+
+    close = kill
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import Any
 
 from core.actions.model_servers import refuse_unfit
 from core.actions.workspace import Workspace
+from core.engine.ray_cluster import check_backend
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import LIVE_STATES, Status
 from core.engine.spec import ExecutionSettings
@@ -18,17 +19,20 @@ from core.errors import InputError, StateError, Unreachable
 from core.llm.endpoint import asks_several
 from core.llm.health import list_models
 from core.llm.server_addresses import normalise
+from core.methods.base import method_named
 
 PATIENCE_S = 10.0  # with a new server that is asked for its models
 
 
 def change_settings(settings: ExecutionSettings, **changes: Any) -> ExecutionSettings:
-    """Returns settings with other values of servers, token_budget and concurrency, which is also that of rows in flight; what is
-    left out stays. Raises InputError as the start of a run does."""
+    """Returns settings with other values of servers, token_budget, backend, ray_address (which goes with the backend ray) and
+    concurrency, which is also that of rows in flight; what is left out stays. Raises InputError as the start of a run does."""
     if asks_several(changes.get("servers", "")):
         changes["servers"] = normalise(changes["servers"])
     if "concurrency" in changes:
         changes["rows_in_flight"] = changes["concurrency"]
+    if changes.get("backend") == "local":
+        changes.setdefault("ray_address", "")
     return replace(settings, **changes)
 
 
@@ -37,7 +41,7 @@ def check_change(workspace: Workspace, folder: RunFolder, status: Status, settin
 
     StateError while a worker is on it, which keeps the settings it began with; InputError if its method asks no model, if the
     budget is spent already, if a new server does not serve its model, or if new ones differ; Unreachable if a new server does not
-    answer, or none of several.
+    answer, or none of several; and what `check_backend` raises.
     """
     present = folder.execution_settings()
     if settings == present:
@@ -49,10 +53,13 @@ def check_change(workspace: Workspace, folder: RunFolder, status: Status, settin
     budget, spent = settings.token_budget, status.counts.spent
     if budget is not None and budget <= spent and budget != present.token_budget:
         raise InputError(f"token budget: got {budget:,}, but {spent:,} tokens are spent already; expected more")
+    spec = folder.spec()
+    if (settings.backend, settings.ray_address) != (present.backend, present.ray_address):
+        check_backend(settings, method_named(spec.method), spec.options)
     if settings.servers != present.servers and settings.has_several:
-        refuse_unfit(workspace, settings.servers, folder.spec().model)
+        refuse_unfit(workspace, settings.servers, spec.model)
     elif settings.servers != present.servers:
-        _check_model(workspace, settings, folder.spec().model)
+        _check_model(workspace, settings, spec.model)
 
 
 def _check_model(workspace: Workspace, settings: ExecutionSettings, model: str) -> None:

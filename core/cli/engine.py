@@ -7,7 +7,7 @@ import signal
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -17,7 +17,7 @@ from core.actions.workspace import Workspace
 from core.cli.base import Json, RunName, say, say_if_named_otherwise, show
 from core.cli.runs import list_records
 from core.engine.request import RunRequest
-from core.engine.spec import ExecutionSettings
+from core.engine.spec import BackendName, ExecutionSettings
 from core.llm.endpoint import MAX_ANSWER_MB
 from core.llm.health import Health
 from core.llm.serve import PORT, ServerOptions
@@ -39,6 +39,17 @@ NewAddress = Annotated[
 ]
 NewBudget = Annotated[int | None, typer.Option("--token-budget", help="Tokens that the run may spend in all; kept for the run.")]
 NewConcurrency = Annotated[int | None, typer.Option("--concurrency", help="Calls to wait for at once; kept for the run.")]
+Backend = Annotated[
+    str, typer.Option(help="Where rows are predicted: local (in the worker's process) or ray (on a Ray cluster).")
+]
+RayAddress = Annotated[
+    str,
+    typer.Option(metavar="HOST:PORT|auto", help="Of the Ray cluster; auto: the one on this machine. By default one is started."),
+]
+NewBackend = Annotated[str | None, typer.Option("--backend", help="Go on locally or on a Ray cluster; kept for the run.")]
+NewRayAddress = Annotated[
+    str | None, typer.Option("--ray-address", metavar="HOST:PORT|auto", help="Of the Ray cluster; kept for the run.")
+]
 Detach = Annotated[bool, typer.Option("--detach", help="Return at once; a worker process goes on by itself.")]
 
 
@@ -66,6 +77,8 @@ def run(
         float, typer.Option(help="Cut answers off beyond so many million bytes; log-probabilities of long answers get more.")
     ] = MAX_ANSWER_MB,
     token_budget: Annotated[int | None, typer.Option(help="Start no further row once so many tokens are spent.")] = None,
+    backend: Backend = "local",
+    ray_address: RayAddress = "",
     detach: Detach = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Ask the model again even if an answer is cached.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")] = False,
@@ -88,6 +101,8 @@ def run(
         max_answer_mb=max_answer_mb,
         token_budget=token_budget,
         cached=not no_cache,
+        backend=cast("BackendName", backend),  # which the settings check
+        ray_address=ray_address,
     )
     spec = launch.resolve(context.obj, request)
     expected = launch.estimate(context.obj, spec, concurrency)
@@ -123,11 +138,14 @@ def resume(
     endpoint: NewAddress = None,
     token_budget: NewBudget = None,
     concurrency: NewConcurrency = None,
+    backend: NewBackend = None,
+    ray_address: NewRayAddress = None,
     detach: Detach = False,
     as_json: Json = False,
 ) -> None:
     """Continue a run that is paused, crashed or was stopped, elsewhere or with more tokens if told so."""
-    settings = _new_settings(context.obj, run, endpoint, token_budget, concurrency)
+    changes = {"servers": endpoint, "token_budget": token_budget, "concurrency": concurrency}
+    settings = _new_settings(context.obj, run, **changes, backend=backend, ray_address=ray_address)
     _show(context.obj, run_control.resume(context.obj, run, settings=settings, begin=_begin(detach)).id, as_json)
 
 
@@ -138,19 +156,19 @@ def retry(
     endpoint: NewAddress = None,
     token_budget: NewBudget = None,
     concurrency: NewConcurrency = None,
+    backend: NewBackend = None,
+    ray_address: NewRayAddress = None,
     detach: Detach = False,
     as_json: Json = False,
 ) -> None:
     """Predict the failed rows again, elsewhere or with more tokens if told so."""
-    settings = _new_settings(context.obj, run, endpoint, token_budget, concurrency)
+    changes = {"servers": endpoint, "token_budget": token_budget, "concurrency": concurrency}
+    settings = _new_settings(context.obj, run, **changes, backend=backend, ray_address=ray_address)
     _show(context.obj, run_control.retry(context.obj, run, settings=settings, begin=_begin(detach)).id, as_json)
 
 
-def _new_settings(
-    workspace: Workspace, run: str, endpoint: str | None, token_budget: int | None, concurrency: int | None
-) -> ExecutionSettings | None:
-    """Returns the run's settings with those that are given; None if none is."""
-    given = {"servers": endpoint, "token_budget": token_budget, "concurrency": concurrency}
+def _new_settings(workspace: Workspace, run: str, **given: Any) -> ExecutionSettings | None:
+    """Returns the run's settings with those that are given, by the names of `change_settings`; None if none is."""
     changes = {name: value for name, value in given.items() if value is not None}
     return change_settings(run_control.settings_of(workspace, run), **changes) if changes else None
 
@@ -169,10 +187,10 @@ def log(
     """Show the last lines of a run's log."""
     found = run_control.log_tail(context.obj, run, lines)
     _, status = _status_record(context.obj, run)
-    servers = status.get("servers", [])
-    lines_of_servers = ["model servers:", *map(_server_line, servers)] if servers else []
-    record = {"run": run, "status": status["status"], "lines": found} | ({"servers": servers} if servers else {})
-    show(record, as_json, "\n".join([*found, *lines_of_servers]) or "the log is empty")
+    shown = [("servers", "model servers:", _server_line), ("nodes", "nodes:", _node_line)]
+    doing = [line for key, title, describe in shown if key in status for line in (title, *map(describe, status[key]))]
+    record = {"run": run, "status": status["status"], "lines": found} | {key: status[key] for key, *_ in shown if key in status}
+    show(record, as_json, "\n".join([*found, *doing]) or "the log is empty")
 
 
 @app.command()
@@ -218,7 +236,9 @@ def _status_record(workspace: Workspace, run: str) -> tuple[str, dict[str, Any]]
         "spent_tokens": counts.spent,
         "unanswered": counts.unanswered,
         "left_s": status.left_s,
-        **({"notice": status.notice, "servers": [asdict(server) for server in status.servers]} if status.servers else {}),
+        **({"notice": status.notice} if status.servers or status.nodes else {}),
+        **({"servers": [asdict(server) for server in status.servers]} if status.servers else {}),
+        **({"nodes": [asdict(node) for node in status.nodes]} if status.nodes else {}),
     }
 
 
@@ -227,13 +247,21 @@ def _show(workspace: Workspace, run: str, as_json: bool) -> None:
     _, record = _status_record(workspace, run)
     summary = f"{record['run']}: {record['status']}, {record['done']:,} of {record['total']:,} rows, {record['failed']:,} failed"
     notes = [text for text in (record["cause"], record.get("notice", "")) if text]
-    show(record, as_json, "\n".join(["; ".join([summary, *notes]), *map(_server_line, record.get("servers", ()))]))
+    doing = [*map(_server_line, record.get("servers", ())), *map(_node_line, record.get("nodes", ()))]
+    show(record, as_json, "\n".join(["; ".join([summary, *notes]), *doing]))
 
 
 def _server_line(server: Mapping[str, Any]) -> str:
     """Returns how one of several servers is doing in a run, in a line."""
     numbers = f"{server['done']:,} answers, {server['in_flight']:,} in flight, {server['tokens_per_s']:,.0f} tokens/s"
     return f"  {server['address']}: {server['state']}, {numbers}{', ' + server['problem'] if server['problem'] else ''}"
+
+
+def _node_line(node: Mapping[str, Any]) -> str:
+    """Returns how one node of a cluster is doing in a run, in a line."""
+    numbers = f"{node['done']:,} rows, {node['in_flight']:,} in flight, {node['rows_per_s']:.1f} rows/s"
+    back = f", {node['given_back']:,} given back" if node["given_back"] else ""
+    return f"  {node['address']}: {node['state']}, {numbers}{back}{', ' + node['problem'] if node['problem'] else ''}"
 
 
 @app.command()

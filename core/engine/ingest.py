@@ -20,6 +20,7 @@ from datetime import datetime
 
 from core.audit.brief_checks import briefs_of, check_briefs, findings_of_events, flags_with_collapse
 from core.engine.audit_processes import AuditProcesses, Checked
+from core.engine.backend import Backend
 from core.engine.journal import Progress, read_entries, read_spending
 from core.engine.row_codec import Entry, RetryMark, calls_tokens, pair_id_of
 from core.engine.run_folder import RunFolder
@@ -182,7 +183,7 @@ class RunReporter:
     """Reports on the work on a run of `total` rows: to the log, by heartbeats, and to the store.
 
     state: of the run now. missing: how many rows were not finished when the work began. scrub: takes secrets out of a text.
-    pool: of several model servers, if there are.
+    pool: of several model servers, if there are. backend: where the rows are predicted, once there is one.
     """
 
     def __init__(self, folder: RunFolder, store: Store, progress: Progress, total: int, scrub: Callable[[str], str]) -> None:
@@ -190,6 +191,7 @@ class RunReporter:
         self.missing = total - len(progress.finished)
         self._folder, self._store, self._progress, self._total, self._scrub = folder, store, progress, total, scrub
         self.pool: ServerPool | None = None
+        self.backend: Backend | None = None
         self._begun_at = time.time()
         self._unforeseen_kinds: set[str] = set()
 
@@ -226,8 +228,9 @@ class RunReporter:
         seconds = time.time() - self._begun_at
         rate = rows / seconds if rows > 0 and seconds > 0 else None
         servers, notice = (self.pool.statuses, self.pool.notice) if self.pool else ((), "")
-        size = self._progress.bytes
-        heartbeat = Heartbeat(self.state, self.counts, self._total, size, self._begun_at, rate, servers, notice)
+        nodes, waits = (self.backend.nodes, self.backend.notice) if self.backend else ((), "")
+        size, notice = self._progress.bytes, "; ".join(filter(None, (notice, waits)))
+        heartbeat = Heartbeat(self.state, self.counts, self._total, size, self._begun_at, rate, servers, notice, nodes)
         write_heartbeat(self._folder, heartbeat)
 
     async def ingest_until(self, stop: asyncio.Event, every_s: float) -> None:

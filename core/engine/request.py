@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from core.engine.spec import LabelViewSpec
+from core.engine.spec import BackendName, LabelViewSpec
 from core.errors import InputError, NotFound
 from core.file_io import read_file
 from core.llm.endpoint import MAX_ANSWER_MB
@@ -29,8 +29,8 @@ class RunRequest:
     for a derived method, else the test split if there is one. name: by default made from method and rows. labels: all,
     blinded, folds, or auto, which means folds if a chosen row has a label, so that no row sees its own, else all; or a label
     view.
-    seed and repeat: of the calls of a model; repeat distinguishes runs that are otherwise the same. endpoint to cached: how the
-    run is carried out, which is no part of its specification.
+    seed and repeat: of the calls of a model; repeat distinguishes runs that are otherwise the same. endpoint to ray_address: how
+    the run is carried out, which is no part of its specification.
     """
 
     method: str
@@ -48,6 +48,8 @@ class RunRequest:
     max_answer_mb: float = MAX_ANSWER_MB
     token_budget: int | None = None
     cached: bool = True
+    backend: BackendName = "local"
+    ray_address: str = ""
 
 
 @dataclass(frozen=True, slots=True)

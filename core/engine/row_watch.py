@@ -14,14 +14,13 @@ import json
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from typing import Any
 
 from core.engine.run_folder import RunFolder
 from core.file_io import replace_file
-from core.methods.base import Context
 from core.methods.row_feed import Event, RowFeed
 from core.row_schema import record_as_json
 from core.types import Evidence, Failed, Pair, RowResult
@@ -78,15 +77,13 @@ class RowWatch:
         """How many rows are predicted now."""
         return len(self._feeds)
 
-    async def follow(
-        self, pair: Pair, context: Context, predict: Callable[[Context], Awaitable[RowResult | Failed]]
-    ) -> RowResult | Failed:
-        """Predicts a row with a feed in its context, which whoever watches reads."""
+    async def follow(self, pair: Pair, predict: Callable[[RowFeed], Awaitable[RowResult | Failed]]) -> RowResult | Failed:
+        """Predicts a row with a feed, which whoever watches reads."""
         feed = self._feeds[pair.pair_id] = RowFeed(pair)
         self._attach_all()
         row: RowResult | Failed | None = None
         try:
-            row = await predict(replace(context, feed=feed))
+            row = await predict(feed)
             return row
         finally:
             del self._feeds[pair.pair_id]

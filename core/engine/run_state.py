@@ -26,6 +26,7 @@ from typing import Any, Literal, NamedTuple
 from filelock import FileLock, Timeout
 
 from core.engine.journal import Progress, Spending, read_progress, read_spending
+from core.engine.node_status import NodeStatus
 from core.engine.run_folder import RunFolder, read_json, write_json
 from core.errors import InputError, StateError
 from core.llm.server_addresses import ServerStatus
@@ -65,7 +66,7 @@ class Status:
 
     begun_at: when the last worker began, in seconds since 1970; None before the first. rows_per_s: of that worker, None
     before its first row. servers: of a run that has several; those of the last worker. notice: what a live worker waits for, ""
-    if it does not.
+    if it does not. nodes: of a run on a cluster; those of the last worker.
     """
 
     state: State
@@ -77,6 +78,7 @@ class Status:
     rows_per_s: float | None = None
     servers: tuple[ServerStatus, ...] = ()
     notice: str = ""
+    nodes: tuple[NodeStatus, ...] = ()
 
     @property
     def done_with_failures(self) -> bool:
@@ -92,8 +94,8 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """What a live worker records. size: of the journal in bytes. begun_at: when it began, in seconds since 1970. servers and
-    notice: as in `Status`."""
+    """What a live worker records. size: of the journal in bytes. begun_at: when it began, in seconds since 1970. servers, notice
+    and nodes: as in `Status`."""
 
     state: State
     counts: Counts
@@ -103,6 +105,7 @@ class Heartbeat:
     rows_per_s: float | None = None
     servers: tuple[ServerStatus, ...] = ()
     notice: str = ""
+    nodes: tuple[NodeStatus, ...] = ()
 
 
 def write_heartbeat(folder: RunFolder, heartbeat: Heartbeat) -> None:
@@ -136,9 +139,10 @@ def status_of(folder: RunFolder) -> Status:
         record = {"counts": asdict(counts), "total": len(folder.spec().rows)}
     begun_at, rows_per_s = worker.get("begun_at"), worker.get("rows_per_s")
     servers = tuple(ServerStatus(**server) for server in worker.get("servers", ()))
+    nodes = tuple(NodeStatus(**node) for node in worker.get("nodes", ()))
     notice = worker.get("notice", "") if found.state in LIVE_STATES else ""
     counts = Counts(**record["counts"])
-    return Status(found.state, record["total"], counts, found.cause, found.pid, begun_at, rows_per_s, servers, notice)
+    return Status(found.state, record["total"], counts, found.cause, found.pid, begun_at, rows_per_s, servers, notice, nodes)
 
 
 class _Observed(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, Self
@@ -14,9 +15,12 @@ from core.llm.endpoint import EXAMPLE, MAX_ANSWER_MB, Endpoint, asks_several
 from core.types import ASKED, Pair
 
 ViewKind = Literal["all", "blinded", "folds"]
+BackendName = Literal["local", "ray"]
 VERSION = 1  # of the files that hold these records
 KEY_DIGITS = 10
 _VIEWS = ("all", "blinded", "folds")
+BACKENDS: tuple[BackendName, ...] = ("local", "ray")
+_RAY_ADDRESS = re.compile(r"auto|(?:[\w.-]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +125,9 @@ class ExecutionSettings:
     again while the run goes on; "" if none is needed. longest_outage_s: for so long a run waits while none of several servers
     can be used, before it is stopped. concurrency: how many calls to wait for at once; rows_in_flight: how
     many rows. token_budget: no further row is begun once this run has spent so many; None for no limit. cached: whether
-    answers of the response cache are used. unanswered_limit: so many rows in succession without an answer stop the run. The
-    others are those of `Endpoint`.
+    answers of the response cache are used. unanswered_limit: so many rows in succession without an answer stop the run.
+    backend: where rows are predicted. ray_address: of the Ray cluster, HOST:PORT or "auto" for the one that runs on this machine;
+    "" starts one here. The others are those of `Endpoint`.
     """
 
     servers: str = ""
@@ -138,6 +143,8 @@ class ExecutionSettings:
     longest_wait_s: float = 120.0
     max_answer_mb: float = MAX_ANSWER_MB
     longest_outage_s: float = 3600.0
+    backend: BackendName = "local"
+    ray_address: str = ""
 
     def __post_init__(self) -> None:
         for name in ("concurrency", "rows_in_flight", "unanswered_limit"):
@@ -147,12 +154,21 @@ class ExecutionSettings:
             raise InputError(f"token budget: got {self.token_budget}, expected 1 or more")
         if not 0 <= self.longest_outage_s < math.inf:
             raise InputError(f"longest_outage_s: got {self.longest_outage_s}, expected 0 or more seconds")
+        self._check_backend()
         if self.has_several:
             from core.llm.server_addresses import check_addresses
 
             check_addresses(self.servers)
         if self.servers:
             self.endpoint("")
+
+    def _check_backend(self) -> None:
+        if self.backend not in BACKENDS:
+            raise InputError(f"backend: got {self.backend!r}, expected {' or '.join(BACKENDS)}")
+        if self.ray_address and self.backend != "ray":
+            raise InputError(f"ray address: got {self.ray_address}, but the backend is {self.backend}")
+        if self.ray_address and not _RAY_ADDRESS.fullmatch(self.ray_address):
+            raise InputError(f"ray address: got {self.ray_address!r}, expected HOST:PORT or auto")
 
     @property
     def has_several(self) -> bool:

@@ -5,21 +5,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import signal
-import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import partial
 from typing import Any
 
+from core.engine.backend import Backend, LocalBackend, Reports
 from core.engine.dependencies import Dependencies, RetryCache, build_context, open_pool, source_client
 from core.engine.ingest import RunReporter, record_start
 from core.engine.journal import Journal, SpendingLog
-from core.engine.row_prediction import CircuitBreaker, describe_traceback, lacks_prediction, predict_row
+from core.engine.ray_cluster import check_backend
+from core.engine.row_prediction import CircuitBreaker, describe_traceback, lacks_prediction
 from core.engine.row_watch import RowWatch
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import Ending, State, Status, exclusive_lock, status_of, write_ending
+from core.engine.stop_signals import stop_on_signals
 from core.errors import DeskError, InputError, NotFound
 from core.llm.client import Client
 from core.llm.messages import Outcome
@@ -74,7 +75,7 @@ class _Worker:
         self.folder.keep_reserve()
         self.reporter.write_heartbeat()
         self.folder.done.unlink(missing_ok=True)
-        with self.journal, self.spending, self._signals():
+        with self.journal, self.spending, stop_on_signals(self._stop):
             self.reporter.log(f"begun: {self.reporter.missing:,} of {len(self.spec.rows):,} rows to predict")
             async with asyncio.TaskGroup() as group:
                 heartbeats = group.create_task(self._write_heartbeats())
@@ -88,9 +89,9 @@ class _Worker:
                 ending, cause = self.ending or ("done", "")
                 await self.reporter.ingest_ending(ending, cause)
                 heartbeats.cancel()
-        if self.pool is not None:
+        if self.pool is not None or self.settings.backend == "ray":
             with contextlib.suppress(OSError):  # a full disk, which is told by the ending
-                self.reporter.write_heartbeat()  # the last numbers of each server
+                self.reporter.write_heartbeat()  # the last numbers of each server and node
         self.folder.release_reserve()  # so that the ending can be written on a full disk
         write_ending(self.folder, ending, self.reporter.counts, len(self.spec.rows), cause)
         self.watch.close()
@@ -100,24 +101,24 @@ class _Worker:
         """Predicts every row that is missing. Stops the run if the method raises outside of a row, or lacks what it needs."""
         try:
             await asyncio.to_thread(record_start, self.dependencies.store, self.folder)
-            async with self._context() as context:
-                self.row_tasks = [asyncio.create_task(rows) for rows in self._row_coroutines(context)]
+            async with self._context() as context, contextlib.AsyncExitStack() as stack:
+                self.row_tasks = [asyncio.create_task(rows) for rows in await self._row_coroutines(context, stack)]
                 if self.ending is not None:  # the run was stopped before there was a task to cancel
                     self._cancel_row_tasks()
                 if self.row_tasks:
                     await asyncio.wait(self.row_tasks)
         except DeskError as error:
             self._stop("stopped", str(error))
-        for task in self.row_tasks:
-            failure = None if task.cancelled() else task.exception()
-            if failure is not None:
-                self.reporter.log(describe_traceback(failure))
-                record_error(f"run {self.folder.run}", failure)
-                self._stop("stopped", _cause(failure))
+        failures = [failure for task in self.row_tasks if not task.cancelled() and (failure := task.exception())]
+        for failure in dict.fromkeys(failures):  # of a backend that can predict no more, the same for all rows
+            self.reporter.log(describe_traceback(failure))
+            record_error(f"run {self.folder.run}", failure)
+            self._stop("stopped", _cause(failure))
         await self._finish_held_rows()
 
-    def _row_coroutines(self, context: Context) -> list[Coroutine[Any, Any, None]]:
-        """Returns what predicts the missing rows: one coroutine of a batch method, as many of a row method as rows in flight."""
+    async def _row_coroutines(self, context: Context, stack: contextlib.AsyncExitStack) -> list[Coroutine[Any, Any, None]]:
+        """Returns what predicts the missing rows: one coroutine of a batch method, as many of a row method as rows in flight,
+        with a backend that ends with the stack."""
         finished = self.journal.progress.finished
         todo = deque(pair for pair in context.pairs if pair.pair_id not in finished)
         method = self.dependencies.method(self.spec.method)
@@ -125,11 +126,22 @@ class _Worker:
             return [self._predict_batch(method, context, {pair.pair_id for pair in todo})] if todo else []
         if not isinstance(method, RowMethod):
             raise InputError(f"method {self.spec.method}: has neither predict_row nor predict_batch, expected one of them")
-        return [self._predict_in_turn(method, context, todo) for _ in range(min(self.settings.rows_in_flight, len(todo)))]
+        if todo:
+            backend = self.reporter.backend = await stack.enter_async_context(self._backend(method, context))
+        return [self._predict_in_turn(backend, todo) for _ in range(min(self.settings.rows_in_flight, len(todo)))]
+
+    def _backend(self, method: RowMethod, context: Context) -> Backend:
+        reports = Reports(self.reporter.log, self.reporter.log_unforeseen, self.scrub)
+        if self.settings.backend == "local":
+            return LocalBackend(method, context, reports)
+        from core.engine.ray_backend import RayBackend
+
+        return RayBackend(method, context, self.settings, reports)
 
     @contextlib.asynccontextmanager
     async def _context(self) -> AsyncIterator[Context]:
         method = self.dependencies.method(self.spec.method)
+        await asyncio.to_thread(check_backend, self.settings, method, self.spec.options)
         async with contextlib.AsyncExitStack() as stack:
             client = await stack.enter_async_context(self._client()) if method.needs_model else None
             web = source_client(self.dependencies, self.spec)
@@ -148,10 +160,12 @@ class _Worker:
         return client
 
     def _stop_after_long_outage(self) -> None:
-        """Stops the run if none of several servers could be used for too long."""
-        longest_s = self.settings.longest_outage_s
+        """Stops the run if none of several servers, or no node of a cluster, could be used for too long."""
+        longest_s, backend = self.settings.longest_outage_s, self.reporter.backend
         if self.pool is not None and self.pool.waited_s > longest_s:
             self._stop("stopped", f"no server could be used for {longest_s:,.0f} s: {self.pool.describe_problems()}")
+        if backend is not None and backend.waited_s > longest_s:
+            self._stop("stopped", f"no node could be used for {longest_s:,.0f} s: {backend.notice}")
 
     def _count_spending(self, outcome: Outcome) -> None:
         try:
@@ -159,7 +173,7 @@ class _Worker:
         except OSError as error:
             self._stop("stopped", str(explain(error, self.folder.spending)))
 
-    async def _predict_in_turn(self, method: RowMethod, context: Context, todo: deque[Pair]) -> None:
+    async def _predict_in_turn(self, backend: Backend, todo: deque[Pair]) -> None:
         """Predicts one row after the other until `todo`, which several tasks share, is empty or the run ends."""
         while True:
             await self.not_paused.wait()
@@ -170,8 +184,7 @@ class _Worker:
                 self._stop("budget", f"{self.spending.so_far.tokens:,} tokens are spent, {budget:,} were allowed")
                 return
             pair = todo.popleft()
-            predict = partial(predict_row, method, pair, log_unforeseen=self.reporter.log_unforeseen, scrub=self.scrub)
-            row = await self.watch.follow(pair, context, predict)
+            row = await self.watch.follow(pair, partial(backend.predict, pair))
             await self._finish(row)
 
     async def _predict_batch(self, method: BatchMethod, context: Context, missing: set[str]) -> None:
@@ -274,22 +287,6 @@ class _Worker:
             await self.reporter.ingest_until(self.all_journalled, self.dependencies.ingest_every_s)
         except NotFound as error:
             self._stop("cancelled", str(error))
-
-    @contextlib.contextmanager
-    def _signals(self) -> Iterator[None]:
-        """Lets SIGTERM and SIGINT end the work cleanly; only a main thread receives them."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        loop = asyncio.get_running_loop()
-        signals = (signal.SIGTERM, signal.SIGINT)
-        for number in signals:
-            loop.add_signal_handler(number, self._stop, "interrupted", f"received {number.name}")
-        try:
-            yield
-        finally:
-            for number in signals:
-                loop.remove_signal_handler(number)
 
 
 def _cause(error: BaseException) -> str:

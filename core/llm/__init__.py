@@ -8,6 +8,8 @@ reply_cache       replies on disk
 server_addresses  several servers: their addresses in a text or a file, whether they serve the same, how each is doing
 server_pool       several servers behind one client: the one with the fewest requests is asked, those that fail rest
 pooled_server     one of them
+remote_client     a client in a process that has neither cache nor servers of its own
+shared_calls      answers such clients, for the process that has them
 errors            how a call can fail
 answers           reads the JSON of one answer
 health            whether a server is fit for a run

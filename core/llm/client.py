@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
 
 from core.errors import InputError
 from core.llm.answers import Answer, read_answer
@@ -25,6 +25,7 @@ from core.log import LOGGER
 from core.net.retry import GiveUp, Sleep
 from core.net.transport import Fault
 
+T = TypeVar("T")
 CONCURRENCY = 16  # a cap, not a target: vLLM queues without bound instead of answering 429
 _MENTIONS_LOGPROBS = re.compile(r"log[\s_-]?prob", re.IGNORECASE)
 _LEFT_OUT = "an answer came without them"
@@ -33,11 +34,13 @@ _MOST_KEPT = 100_000  # characters of an answer that is none: rows keep what the
 
 
 class Server(Sends, Protocol):
-    """A model server that was chosen for one exchange; `record` is told what came of it, and may make it worth a retry."""
+    """A model server that was chosen for one exchange; `record` is told what came of it, and may make it worth a retry.
+    `wait_for` waits for an exchange that another process makes, as long as the server is there."""
 
     @property
     def address(self) -> str: ...
     def record(self, outcome: Answer | Fault) -> Answer | Fault: ...
+    async def wait_for(self, exchange: asyncio.Future[T]) -> T | Fault: ...
 
 
 class Servers(Protocol):
@@ -88,9 +91,9 @@ class Client:
         if concurrency < 1:
             raise InputError(f"client: concurrency is {concurrency}, expected 1 or more")
         self.endpoint, self.cache = endpoint, cache
-        self._servers: Servers = servers or ModelTransport(endpoint, concurrency)
+        self.servers: Servers = servers or ModelTransport(endpoint, concurrency)
         self._policy = endpoint.retry_policy
-        self._slots = asyncio.Semaphore(concurrency)
+        self.slots = asyncio.Semaphore(concurrency)
         self._rng = rng or random.Random()
         self._sleep = sleep
         self._models_with_logprobs: set[str] = set()
@@ -104,7 +107,7 @@ class Client:
         return self
 
     async def __aexit__(self, _kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
-        await self._servers.close()
+        await self.servers.close()
 
     async def complete(self, request: Request, on_words: OnWords | None = None) -> Reply:
         """The reply to a request, from the cache if it is there. on_words: takes the words of the answer as they come, for which
@@ -116,13 +119,17 @@ class Client:
         if cached is not None:
             return cached
         reply = await self._request_reply(request, on_words)
-        if self.cache and _is_cacheable(reply):
-            self.cache.put(request.key, reply)
+        self.keep(request.key, reply)
         return reply
+
+    def keep(self, key: str, reply: Reply) -> None:
+        """Store the reply to the request of this key; one with broken log-probabilities is requested again the next time."""
+        if self.cache and not any(is_missing(token.logprob) for token in reply.logprobs or ()):
+            self.cache.put(key, reply)
 
     async def fetch(self, method: Method, url: str, body: str | None = None, *, beside: bool = False) -> str | Fault:
         """The answer to any other request, sent once. url: a path below the endpoint's, or beside its /v1, or a whole address."""
-        async with self._slots, self._servers.choose() as server:
+        async with self.slots, self.servers.choose() as server:
             root = server.address.rstrip("/").removesuffix("/v1") if beside else ""
             return await server.send(method, f"{root}{url}", body)
 
@@ -160,7 +167,7 @@ class Client:
             await self._sleep(self._policy.wait_s(outcome, call.failures, self._rng))
 
     async def _attempt(self, call: _Call) -> Answer | Fault:
-        async with self._slots, self._servers.choose() as server:
+        async with self.slots, self.servers.choose() as server:
             start = time.perf_counter()
             most = self.endpoint.max_answer_bytes(call.request)
             call.address = server.address
@@ -246,8 +253,3 @@ class Client:
 def refuses_logprobs(fault: Fault) -> bool:
     """Whether a server rejects a request because it asks for log-probabilities."""
     return fault.kind == "refused" and _MENTIONS_LOGPROBS.search(fault.message) is not None
-
-
-def _is_cacheable(reply: Reply) -> bool:
-    """Whether a reply may be stored: one with broken log-probabilities is requested again the next time."""
-    return not any(is_missing(token.logprob) for token in reply.logprobs or ())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import math
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 from core.errors import InputError
 from core.llm.answers import Answer, error_message_of
@@ -27,6 +28,7 @@ from core.net.transport import (
     open_http_client,
 )
 
+T = TypeVar("T")
 Method = Literal["GET", "POST"]
 EXAMPLE = "http://127.0.0.1:8000/v1"
 MAX_ANSWER_MB = 8.0
@@ -129,6 +131,10 @@ class ModelTransport:
     async def choose(self) -> AsyncIterator[Self]:
         """This server, the only one there is (see `ServerPool.choose`)."""
         yield self
+
+    async def wait_for(self, exchange: asyncio.Future[T]) -> T | Fault:
+        """What an exchange that another process makes comes to (see `PooledServer.wait_for`)."""
+        return await exchange
 
     def record(self, outcome: Answer | Fault) -> Answer | Fault:
         """The outcome as it is: the only server is asked whatever it answered (see `PooledServer.record`)."""

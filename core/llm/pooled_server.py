@@ -7,11 +7,14 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from core.llm.answers import Answer
 from core.llm.endpoint import Endpoint, Method, ModelTransport
 from core.llm.server_addresses import ServerState, ServerStatus
 from core.net.transport import Fault, OnPart
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True, eq=False)
@@ -34,7 +37,7 @@ class PooledServer:
     until: float = 0.0
     heard_at: float = 0.0
     check: asyncio.Task[None] | None = None
-    sending: set[asyncio.Future[str | Fault]] = field(default_factory=set)
+    sending: set[asyncio.Future[Any]] = field(default_factory=set)
     _samples: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=120))
 
     @property
@@ -51,16 +54,22 @@ class PooledServer:
             if on_part is not None:
                 on_part(part)
 
-        sending = asyncio.ensure_future(self.transport.send(method, url, body, max_bytes, hear if on_part else None))
-        self.sending.add(sending)
+        return await self.wait_for(
+            asyncio.ensure_future(self.transport.send(method, url, body, max_bytes, hear if on_part else None))
+        )
+
+    async def wait_for(self, exchange: asyncio.Future[T]) -> T | Fault:
+        """What an exchange with this server comes to, whichever process makes it; cancels it and returns a fault that may be
+        retried once the server is known to be gone."""
+        self.sending.add(exchange)
         try:
-            await asyncio.wait({sending})
+            await asyncio.wait({exchange})
         finally:
-            self.sending.discard(sending)
-            sending.cancel()
-        if sending.cancelled():
+            self.sending.discard(exchange)
+            exchange.cancel()
+        if exchange.cancelled():
             return Fault("unanswered", f"the server is gone ({self.problem}), its answer was not waited for", retryable=True)
-        return sending.result()
+        return exchange.result()
 
     def give_up_requests(self) -> None:
         """Ends the wait for every answer of this server."""

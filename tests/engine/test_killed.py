@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -92,10 +93,10 @@ def test_a_run_that_was_killed_again_and_again_is_the_run_that_was_not(tmp_path:
 
 
 class Spawner:
-    """Starts workers without waiting for their first heartbeat, as a kill may come before it."""
+    """Starts workers without waiting for their first heartbeat, as a kill may come before it. options: more of their own."""
 
-    def __init__(self, began: Path) -> None:
-        self._options = {"began": str(began), "ingest_every_s": 0.05}
+    def __init__(self, began: Path, **options: Any) -> None:
+        self._options = {"began": str(began), "ingest_every_s": 0.05, **options}
         self.process: subprocess.Popen[bytes] | None = None
 
     def __call__(self, workspace: Workspace, run: str, api_key: str = "") -> int:  # noqa: ARG002

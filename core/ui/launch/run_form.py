@@ -18,6 +18,7 @@ from core.log import record_error
 from core.methods.base import AsksAgain, DerivedMethod, Method, ReadsTexts, methods
 from core.store.datasets import Dataset
 from core.store.runs import Run
+from core.ui.launch.backend_choice import choose_backend
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
@@ -131,10 +132,8 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
     budget = two.number_input("Token budget", 1, None, None, placeholder="none", help=_BUDGET_HELP, **bind("budget"))
     seed = three.number_input("Seed", 0, None, 0, **bind("run_seed"))
     cached = st.toggle("Reuse cached answers to identical requests", True, **bind("cached"))
-    return (
-        replace(wanted, endpoint=address, model=model, concurrency=concurrency, token_budget=budget, seed=seed, cached=cached),
-        health,
-    )
+    calls = {"concurrency": concurrency, "token_budget": budget, "seed": seed, "cached": cached}
+    return replace(wanted, endpoint=address, model=model, **calls, **choose_backend()), health
 
 
 @st.cache_data(ttl=20, show_spinner="Connecting to the model server …", max_entries=8)

@@ -15,6 +15,7 @@ from core.engine.journal import read_progress
 from core.engine.run_state import LIVE_STATES, Status
 from core.errors import DeskError
 from core.store.runs import Run
+from core.ui.launch.backend_choice import change_backend
 from core.ui.launch.run_form import ADDRESS_HELP, MOST_CALLS
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.confirmation import confirm
@@ -42,6 +43,14 @@ _SERVER_COLUMNS = {
         name: st.column_config.NumberColumn(format="localized", width=width)
         for name, width in (("in flight", 70), ("answers", 80), ("faults", 60), ("tokens", 95), ("tokens/s", 75))
     },
+}
+_NODE_COLUMNS = {
+    "state": st.column_config.TextColumn(width=80),
+    **{
+        name: st.column_config.NumberColumn(format="localized", width=width)
+        for name, width in (("processes", 80), ("in flight", 70), ("rows", 80), ("given back", 85))
+    },
+    "rows/s": st.column_config.NumberColumn(format="%.2f", width=70),
 }
 STATES = {
     "waiting": "waiting to start",
@@ -120,6 +129,8 @@ def _show_run(context: PageContext, run: Run, status: Status) -> None:
         st.warning(as_text(status.notice), icon=":material/hourglass:")
     if status.servers:
         _show_servers(status)
+    if status.nodes:
+        _show_nodes(status)
     if counts.unanswered and status.state not in LIVE_STATES:
         st.caption(
             f"{counts.unanswered:,} requests were on their way when a worker ended: what the server may have answered to them "
@@ -165,6 +176,26 @@ def _show_servers(status: Status) -> None:
     )
 
 
+def _show_nodes(status: Status) -> None:
+    """Show how each node of a cluster is doing, or did."""
+    live = status.state in LIVE_STATES
+    rows = [
+        {
+            "node": node.address,
+            "state": node.state if live else None,
+            "processes": node.processes if live else None,
+            "in flight": node.in_flight if live else None,
+            "rows": node.done,
+            "given back": node.given_back,
+            "rows/s": round(node.rows_per_s, 2) if live else None,
+            "why": node.problem if live else "",
+        }
+        for node in status.nodes
+    ]
+    columns = [name for name in rows[0] if any(row[name] not in (None, "") for row in rows)]
+    tables.show_table(pd.DataFrame(rows)[columns], "nodes of a run", _NODE_COLUMNS, height="auto", alt="Nodes of the run")
+
+
 def _tokens_per_s(status: Status) -> str:
     finished = status.counts.done + status.counts.failed
     if status.rows_per_s is None or not finished or status.state not in LIVE_STATES or not status.counts.cost:
@@ -183,7 +214,7 @@ def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, 
         return {}
     with st.expander("Resume with other settings", expanded=status.state in ("budget", "stopped")):
         address, budget, calls = st.columns([0.5, 0.25, 0.25])
-        return {
+        changes = {
             "servers": address.text_input(
                 "Model server",
                 present.servers,
@@ -203,6 +234,7 @@ def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, 
                 "Calls at once", 1, max(MOST_CALLS, present.concurrency), present.concurrency, key=f"calls-{run.id}"
             ),
         }
+        return changes | change_backend(run.id, present)
 
 
 def _show_controls(workspace: Workspace, run: Run, status: Status, changes: Mapping[str, Any]) -> None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import get_args
 
 from core.actions import run_control
 from core.actions.workspace import Workspace
+from core.engine.node_status import NodeStatus
 from core.engine.run_state import State
 from core.llm.scripted_server import serving
 from core.methods.base import method_named
 from core.store.runs import Run
 from core.ui.launch.run_list import STATES
+from tests import commands
 from tests.engine.cases import fast, until_state, wish, workspace_with
 from tests.engine.killed import killed_run
 from tests.ui.conftest import Visit
@@ -79,3 +83,24 @@ def test_the_settings_of_a_run_without_a_model_are_not_shown(visit: Visit, tmp_p
     app = visit(workspace, "launch")
     assert "Resume" in [button.label for button in app.button]
     assert not [field for field in app.text_input if field.label == "Model server" and field.key != "endpoint"]
+
+
+def test_a_run_may_go_on_on_a_cluster_whose_nodes_are_shown(visit: Visit, tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path, 8)
+    with serving_prompt_only(workspace) as (run, _):
+        app = visit(workspace, "launch", watched=run.id)
+        assert app.selectbox(key=f"calls-backend-{run.id}").value == "local"
+        app.selectbox(key=f"calls-backend-{run.id}").set_value("ray").run()
+        app.text_input(key=f"address-ray-{run.id}").set_value("nowhere").run()
+        press(app, "Resume")
+        assert "got 'nowhere', expected HOST" in app.error[0].value
+        folder = workspace.run_folder(run.id)
+        heartbeat = json.loads(folder.heartbeat.read_text())
+        node = NodeStatus("10.0.0.7 (3f2a91)", "gone", done=5, given_back=3, problem="it has left the cluster")
+        folder.heartbeat.write_text(json.dumps(heartbeat | {"nodes": [asdict(node)]}))
+        app = visit(workspace, "launch", watched=run.id)
+    assert not app.exception
+    [table] = [frame.value for frame in app.dataframe if "given back" in frame.value]
+    assert table.to_dict("records") == [{"node": "10.0.0.7 (3f2a91)", "rows": 5, "given back": 3}]
+    [line] = commands.core(workspace.settings.workspace, "log", run.id).out.splitlines()[-1:]
+    assert line == "  10.0.0.7 (3f2a91): gone, 5 rows, 0 in flight, 0.0 rows/s, 3 given back, it has left the cluster"

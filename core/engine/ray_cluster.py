@@ -1,0 +1,174 @@
+"""A Ray cluster: whether a run can be worked on there, the connection to it, and its nodes. Ray is imported when it is needed.
+
+A cluster that is started here ends with this process, listens on the loopback interface only, has no dashboard, and reports to
+nobody.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import logging
+import os
+import secrets
+import shutil
+import socket
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from core.config import REPOSITORY
+from core.engine.spec import ExecutionSettings
+from core.errors import InputError, MissingPackage, Unreachable
+from core.log import LOGGER
+from core.methods.base import Method, RowMethod
+from core.packages import require_package
+
+REQUIREMENTS = "requirements-cluster.txt"
+CONNECT_S = 5.0
+OWN_STORE_BYTES = 200_000_000  # of shared memory, for what the rows have in common
+_LONGEST_LINE = 300  # characters of a message of Ray
+_PURPOSE = "the backend ray"
+# Sockets lie in this folder, and their paths may have 107 bytes: it cannot be a folder of the user's choice.
+_TEMPORARY = "/tmp"
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterNode:
+    """A living node of a cluster. id: Ray's. address: its IP address and the beginning of its id, since several may share one."""
+
+    id: str
+    address: str
+    cpus: int
+
+
+def check_backend(settings: ExecutionSettings, method: Method, options: Mapping[str, Any]) -> None:
+    """Raises an error if a run of this method and these options cannot be carried out by the backend of the settings.
+
+    InputError if the method predicts all rows at once, or asks public sources; MissingPackage without Ray; Unreachable if nobody
+    listens at the address of the cluster.
+    """
+    if settings.backend != "ray":
+        return
+    if not isinstance(method, RowMethod):
+        raise InputError(f"backend: got ray, but {method.name} predicts all rows at once, on one machine; expected local")
+    sources = options.get("sources", "packs")
+    if sources != "packs":
+        raise InputError(f"backend: got ray, but sources is {sources}, which one process asks politely; expected packs, or local")
+    if importlib.util.find_spec("ray") is None:
+        raise MissingPackage(f"{_PURPOSE} needs the package ray, which is not installed: pip install -r {REQUIREMENTS}")
+    if settings.ray_address not in ("", "auto"):
+        _check_listens(settings.ray_address)
+
+
+def _check_listens(address: str) -> None:
+    """Raises Unreachable if no connection to HOST:PORT can be made; Ray itself would try for a minute."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
+    except OSError as error:
+        why = error.strerror or str(error) or type(error).__name__
+        expected = "expected the HOST:PORT that `ray start --head` prints, or auto"
+        raise Unreachable(f"ray address {address}: no connection ({why}), {expected}") from error
+
+
+@cache
+def _own_environment() -> dict[str, str]:
+    """Returns what makes Ray listen on the loopback interface only, and take nobody without this process's token, which would
+    else be kept in the user's home. Ray reads the token once in a process."""
+    return {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+
+
+def _log_lines(data: Mapping[str, Any], *_: object, **__: object) -> None:
+    """Writes a message of Ray into the workspace's log."""
+    for line in data["lines"]:
+        LOGGER.info("ray: %s", line[:_LONGEST_LINE])
+
+
+class Cluster:
+    """A connection of this process to a Ray cluster; there can be one in a process.
+
+    address: HOST:PORT, "auto" for the one that runs on this machine, or "" to start one. Raises MissingPackage without Ray, and
+    Unreachable if there is no such cluster, or none can be started. It takes seconds: to be called in a thread.
+    """
+
+    def __init__(self, address: str) -> None:
+        # Read by Ray when it is imported, and by what it starts.
+        environment = {"RAY_USAGE_STATS_ENABLED": "0"} | ({} if address else _own_environment())
+        self._before = {name: os.environ.get(name) for name in environment}
+        os.environ |= environment
+        self.ray = require_package("ray", _PURPOSE, REQUIREMENTS)
+        logging.getLogger("ray").setLevel(logging.ERROR)
+        # Ray prints what befalls its processes on standard output, where a command writes its JSON.
+        self.ray._private.worker.print_to_stdstream = _log_lines
+        self._folder = ""
+        try:
+            self._start() if not address else self._join(address)
+        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            self.close()
+            why = " ".join(str(error).split())
+            which = f"ray address {address}: no cluster could be joined" if address else "ray: no cluster could be started here"
+            raise Unreachable(f"{which} ({why})") from error
+
+    def _start(self) -> None:
+        from ray._private import ray_constants
+
+        ray_constants.ENABLE_RAY_CLUSTER = False  # as the environment says, if Ray was imported before
+        self._folder = tempfile.mkdtemp(prefix="perturbdesk-ray-", dir=_TEMPORARY)
+        self._init(
+            address="local",
+            include_dashboard=False,
+            object_store_memory=OWN_STORE_BYTES,
+            _node_ip_address="127.0.0.1",
+            _temp_dir=self._folder,
+        )
+
+    def _join(self, address: str) -> None:
+        if address != "auto":
+            from ray._private.services import canonicalize_bootstrap_address
+
+            # Ray takes this machine's own address in place of a loopback one, and tries for minutes where nobody listens.
+            _check_listens(canonicalize_bootstrap_address(address) or address)
+        self._init(address=address)
+
+    def _init(self, **how: Any) -> None:
+        # So that this very code runs on nodes that have it at the same place; others need it installed.
+        paths = self.ray.job_config.JobConfig(_py_driver_sys_path=[str(REPOSITORY)])
+        self.ray.init(**how, job_config=paths, log_to_driver=False, configure_logging=False)
+
+    def close(self) -> None:
+        """Ends the connection, and the cluster if it was started here."""
+        self.ray.shutdown()
+        for name, value in self._before.items():
+            os.environ.pop(name, None)
+            os.environ |= {} if value is None else {name: value}
+        if self._folder:
+            with contextlib.suppress(OSError):
+                shutil.rmtree(self._folder)
+
+    def nodes(self) -> tuple[ClusterNode, ...]:
+        """Returns the living nodes that have a CPU to give."""
+        return tuple(
+            ClusterNode(node["NodeID"], f"{node['NodeManagerAddress']} ({node['NodeID'][:6]})", int(node["Resources"]["CPU"]))
+            for node in self.ray.nodes()
+            if node["Alive"] and node["Resources"].get("CPU", 0) >= 1
+        )
+
+    def start_actor(self, node: ClusterNode, *arguments: Any) -> Any:
+        """Starts a process on a node that predicts rows (see `RowActor`); returns its handle. It is not started again if it dies.
+
+        arguments: of `RowActor`; those that `share` returned are the same object for all processes of a node.
+        """
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        from core.engine.ray_actor import RowActor
+
+        there = NodeAffinitySchedulingStrategy(node.id, soft=False)
+        options = {"num_cpus": 1, "max_restarts": 0, "max_task_retries": 0, "scheduling_strategy": there}
+        return self.ray.remote(RowActor).options(**options).remote(*arguments)
+
+    def share(self, value: Any) -> Any:
+        """Puts a value into the cluster's object store, from which it travels to each node once; returns what stands for it."""
+        return self.ray.put(value)

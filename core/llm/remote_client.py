@@ -1,0 +1,225 @@
+"""A client in another process than the run's cache, spending log and servers: it sends its requests itself, and asks the process
+that has those, by messages, for cached replies and for a server for each request. `SharedCalls` answers.
+
+So whatever number of processes ask, no more requests than allowed are open at once, each goes to the server with the fewest in
+flight, each is counted before it is sent, and every reply is in the cache before the row that asked for it is finished.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
+
+from core.llm.answers import Answer
+from core.llm.client import Client
+from core.llm.endpoint import Endpoint, Method, ModelTransport
+from core.llm.messages import Reply, Request
+from core.llm.streaming import OnWords
+from core.net.transport import Fault, OnPart
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class FindReply:
+    """Asks for the cached reply to the request of this key; the answer is None if there is none and this client is to ask a
+    server. While another client asks for the same, the answer is not given."""
+
+    number: int
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndSearch:
+    """What came of the search of this number that found nothing: a reply to be stored; None if there is none."""
+
+    number: int
+    reply: Reply | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TakeServer:
+    """Asks for a server for one exchange; the answer is its address. is_call: whether it belongs into the spending log."""
+
+    number: int
+    is_call: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class EndExchange:
+    """What came of the exchange of this number; None if it is not waited for. A fault is answered by the same fault, which may
+    be worth a retry now."""
+
+    number: int
+    outcome: Answer | Fault | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answer to the question of this number; a fault that nobody asked for says that the server of an exchange is gone."""
+
+    number: int
+    value: Any
+
+
+CallMessage = FindReply | EndSearch | TakeServer | EndExchange
+
+
+class Link(Protocol):
+    """The way to the process that has the cache and the servers; messages arrive in the order in which they were sent."""
+
+    def tell(self, message: CallMessage) -> None: ...
+
+
+class _Questions:
+    """Sends messages and waits for their answers. Numbers are this process's own, one for each search and exchange."""
+
+    def __init__(self, link: Link) -> None:
+        self.tell = link.tell
+        self.next_number = itertools.count().__next__
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+
+    async def ask(self, message: FindReply | TakeServer | EndExchange) -> Any:
+        """Returns the answer to a message."""
+        answer = self.expect(message.number)
+        self.tell(message)
+        try:
+            return await answer
+        finally:
+            self._waiting.pop(message.number, None)
+
+    def expect(self, number: int) -> asyncio.Future[Any]:
+        """Returns the future of the next answer under a number."""
+        return self._waiting.setdefault(number, asyncio.get_running_loop().create_future())
+
+    def forget(self, number: int) -> None:
+        """Waits for no further answer under a number."""
+        self._waiting.pop(number, None)
+
+    def take(self, answered: Answered) -> None:
+        """Passes an answer on; one that is not waited for any more is dropped."""
+        waiting = self._waiting.pop(answered.number, None)
+        if waiting is not None and not waiting.done():
+            if isinstance(answered.value, Exception):
+                waiting.set_exception(answered.value)
+            else:
+                waiting.set_result(answered.value)
+
+
+class _LentServer:
+    """A server for one exchange."""
+
+    def __init__(self, number: int, transport: ModelTransport, questions: _Questions) -> None:
+        self._number, self._transport, self._questions = number, transport, questions
+        self.has_ended = False
+
+    @property
+    def address(self) -> str:
+        return self._transport.address
+
+    async def send(
+        self, method: Method, url: str, body: str | None = None, max_bytes: int | None = None, on_part: OnPart | None = None
+    ) -> str | Fault:
+        """As of `ModelTransport`; a fault that may be retried once the server is known to be gone."""
+        gone: asyncio.Future[Fault] = self._questions.expect(self._number)
+        sending = asyncio.ensure_future(self._transport.send(method, url, body, max_bytes, on_part))
+        either: set[asyncio.Future[Any]] = {sending, gone}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if gone.done():
+                self.has_ended = True
+                return gone.result()
+            text = sending.result()
+            if not isinstance(text, Fault):
+                return text
+            self.has_ended = True
+            recorded: Fault = await self._questions.ask(EndExchange(self._number, text))
+            return recorded
+        finally:
+            sending.cancel()
+            self._questions.forget(self._number)
+
+    def record(self, outcome: Answer | Fault) -> Answer | Fault:
+        """Returns the outcome, which is told unless it is known there."""
+        if not self.has_ended:
+            self.has_ended = True
+            told = replace(outcome, content=None, reasoning="", logprobs=None) if isinstance(outcome, Answer) else outcome
+            self._questions.tell(EndExchange(self._number, told))
+        return outcome
+
+    async def wait_for(self, exchange: asyncio.Future[T]) -> T | Fault:
+        """Returns what the exchange comes to."""
+        return await exchange
+
+
+class _LentServers:
+    """Servers that another process chooses, one for each exchange."""
+
+    def __init__(self, endpoint: Endpoint, connections: int, questions: _Questions) -> None:
+        self._endpoint, self._connections, self._questions = endpoint, connections, questions
+        self._transports: dict[str, ModelTransport] = {}
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        for transport in self._transports.values():
+            await transport.close()
+
+    @asynccontextmanager
+    async def choose(self, *, is_call: bool = True) -> AsyncIterator[_LentServer]:
+        """Waits for a server, and gives it back at the end."""
+        number, server = self._questions.next_number(), None
+        try:
+            address = await self._questions.ask(TakeServer(number, is_call))
+            server = _LentServer(number, self._transport(address), self._questions)
+            yield server
+        finally:
+            if server is None or not server.has_ended:
+                self._questions.tell(EndExchange(number))
+
+    def _transport(self, address: str) -> ModelTransport:
+        if address not in self._transports:
+            self._transports[address] = ModelTransport(replace(self._endpoint, base_url=address), self._connections)
+        return self._transports[address]
+
+
+class RemoteClient(Client):
+    """A client whose cache and servers are in the process at the other end of a link.
+
+    endpoint: key, time limits and retries of every server. is_cached: whether there is a cache. `take` is to be given every
+    answer that comes over the link.
+    """
+
+    def __init__(self, endpoint: Endpoint, concurrency: int, link: Link, *, is_cached: bool) -> None:
+        self._questions, self._is_cached = _Questions(link), is_cached
+        self._lent = _LentServers(endpoint, concurrency, self._questions)
+        super().__init__(endpoint, concurrency=concurrency, servers=self._lent)
+
+    def take(self, answered: Answered) -> None:
+        """Takes an answer that has come over the link."""
+        self._questions.take(answered)
+
+    async def complete(self, request: Request, on_words: OnWords | None = None) -> Reply:
+        """As of `Client`; the cache is the other process's, and equal requests wait for one another."""
+        if not self._is_cached:
+            return await self._request_reply(request, on_words)
+        number, reply = self._questions.next_number(), None
+        found: Reply | None = None
+        try:
+            found = await self._questions.ask(FindReply(number, request.key))
+            if found is not None:
+                return found
+            reply = await self._request_reply(request, on_words)
+            return reply
+        finally:
+            if found is None:
+                self._questions.tell(EndSearch(number, reply))
+
+    async def fetch(self, method: Method, url: str, body: str | None = None, *, beside: bool = False) -> str | Fault:
+        """As of `Client`."""
+        async with self._lent.choose(is_call=False) as server:
+            root = server.address.rstrip("/").removesuffix("/v1") if beside else ""
+            return await server.send(method, f"{root}{url}", body)

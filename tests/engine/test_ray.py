@@ -1,0 +1,237 @@
+"""Runs on a Ray cluster of two nodes, which the tests of this file share; soak/test_ray.py has more rows, nodes and kills."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from core.actions import launch, run_control
+from core.actions.changed_settings import change_settings
+from core.actions.workspace import Workspace
+from core.engine import ray_backend, ray_nodes
+from core.engine.journal import read_entries, read_progress
+from core.engine.node_status import NodeStatus
+from core.engine.request import RunRequest
+from core.engine.spec import ExecutionSettings
+from core.errors import InputError, MissingPackage, Unreachable
+from core.llm.scripted_server import MODEL, Script, request_counts, serving
+from core.methods.base import Context
+from core.store.runs import Run
+from core.types import Failed, Pair, RowResult
+from tests import commands
+from tests.engine.cases import end_worker, fast, status, until, wish, workspace_with
+from tests.engine.methods import Asking, Base, constant, here
+from tests.engine.ray_clusters import Nodes, cluster
+from tests.engine.test_killed import Spawner, has_rows, journalled, stored
+from tests.engine.test_packs_of_runs import DESCRIBED, EDGES, SIGNS, bring
+from tests.llm.test_serve import free_port
+
+ROWS = 160
+AT_ONCE = 8
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Nodes]:
+    with cluster(2) as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Backends that look after their nodes more often than runs do."""
+    monkeypatch.setattr(ray_backend, "WATCH_S", 0.1)
+    monkeypatch.setattr(ray_nodes, "REST_S", 0.01)
+
+
+def on(nodes: Nodes, url: str = "", **more: Any) -> ExecutionSettings:
+    """The settings of a run on a cluster."""
+    how = {"rows_in_flight": AT_ONCE, "concurrency": AT_ONCE, "timeout_s": 20.0, "backend": "ray", "ray_address": nodes.address}
+    return fast(url, **how | more)
+
+
+def assert_whole(workspace: Workspace, run: Run, rows: int, failed: int = 0) -> None:
+    """Every row is finished, and is once in the journal and once in the store."""
+    now = status(workspace, run)
+    log = run_control.log_tail(workspace, run.id, 100)
+    assert (now.state, now.counts.done, now.counts.failed) == ("done", rows - failed, failed), log
+    assert read_progress(workspace.run_folder(run.id).rows).repeated == 0
+    assert len(journalled(workspace, run)) == len(set(journalled(workspace, run))) == rows
+    assert stored(workspace)["prediction"]["pair_id"].is_unique
+
+
+def assert_equal(ours: Workspace, theirs: Workspace) -> None:
+    """Every table of two stores holds the same."""
+    expected = stored(theirs)
+    for name, table in stored(ours).items():
+        pd.testing.assert_frame_equal(table, expected.pop(name), obj=name)
+    assert not expected
+
+
+def test_nodes_die_and_join_and_the_driver_is_killed_and_the_store_is_that_of_a_local_run(nodes: Nodes, tmp_path: Path) -> None:
+    with serving() as url:
+        whole = workspace_with(tmp_path / "whole", ROWS)
+        run_control.start(whole, wish(whole, Asking(), model=MODEL), "r", fast(url), begin=here(Asking()))
+    with serving(Script(delay_s=0.1)) as url:
+        workspace = workspace_with(tmp_path / "ray", ROWS)
+        halt = tmp_path / "halt"
+        spawn = Spawner(tmp_path / "began.txt", halt=str(halt))
+        run = run_control.start(workspace, wish(workspace, Asking(), model=MODEL), "r", on(nodes, url), begin=spawn)
+        try:
+            _wait_for(workspace, run, ROWS // 3)
+            first = [node.address for node in status(workspace, run).nodes]
+            nodes.kill()
+            nodes.add()
+            halt.touch()  # rows wait until the new node can take some
+            until(lambda: any(node.state == "ready" for node in _others(workspace, run, first)), "the node that joined")
+            halt.unlink()
+            until(lambda: any(node.done for node in _others(workspace, run, first)), "rows of the node that joined")
+            seen = {node.address: node for node in status(workspace, run).nodes}
+            spawn.kill()
+            before = journalled(workspace, run)
+            sent = _when_quiet(url)
+            past = time.time() - 60
+            for file in ("control", "heartbeat"):
+                os.utime(workspace.run_folder(run.id).path / file, (past, past))
+            run_control.resume(workspace, run.id, begin=spawn)
+            until(lambda: status(workspace, run).state == "done", "the end")
+        finally:
+            end_worker(workspace, run)
+        answers = request_counts(url)["answers"]
+    run_control.settle(workspace, run.id)
+    assert_whole(workspace, run, ROWS)
+    assert_equal(workspace, whole)
+    assert journalled(workspace, run)[: len(before)] == before
+    assert sum(node.given_back for node in seen.values()) > 0
+    [gone] = [node for node in seen.values() if node.state == "gone"]
+    [joined] = [node for address, node in seen.items() if address not in first]
+    assert gone.done > 0 < joined.done
+    # What the driver had received when it was killed is asked again by nobody.
+    assert answers - sent <= 2 * (ROWS - len(before))
+    assert answers <= 2 * ROWS + 2 * AT_ONCE * 2  # each of the two kills loses what was on its way
+
+
+def _wait_for(workspace: Workspace, run: Run, rows: int) -> None:
+    log = run_control.log_tail(workspace, run.id)
+    until(lambda: has_rows(workspace.run_folder(run.id).rows, rows), f"{rows} rows; {log}")
+
+
+def _others(workspace: Workspace, run: Run, known: list[str]) -> list[NodeStatus]:
+    return [node for node in status(workspace, run).nodes if node.address not in known]
+
+
+def _when_quiet(url: str) -> int:
+    """The answers of a server as soon as nobody asks it any more."""
+    last = -1
+    while (now := request_counts(url)["answers"]) != last:
+        last = now
+        time.sleep(0.5)
+    return now
+
+
+def test_a_run_with_packs_and_folds_that_began_here_goes_on_there_and_is_the_same(nodes: Nodes, tmp_path: Path) -> None:
+    whole, moved = (workspace_with(tmp_path / name, 6) for name in ("whole", "moved"))
+    request = RunRequest("debate", "bmdm", rows="sample=12", model=MODEL, name="r", cached=False)
+    with serving() as url:
+        runs = []
+        for workspace, budget in ((whole, None), (moved, 1)):
+            for content, name in ((EDGES, "edges.json"), (SIGNS, "signs.json"), (DESCRIBED, "descriptions.json")):
+                bring(workspace, content, name)
+            how = {"endpoint": url, "concurrency": 2, "token_budget": budget}
+            runs.append(launch.start(workspace, replace(request, **how)))
+        run = runs[1]
+        done = status(moved, run).counts.done
+        assert status(moved, run).state == "budget"
+        there = change_settings(on(nodes, url), token_budget=None)
+        run_control.resume(moved, run.id, settings=there, begin=run_control.work_on)
+    assert 0 < done < 12
+    assert runs[0].id == run.id
+    assert_whole(moved, run, 12)
+    assert_equal(moved, whole)
+    log = commands.core_json(moved.settings.workspace, "log", "r")
+    assert sum(node["done"] for node in log["nodes"]) == 12 - done
+    assert {node["state"] for node in log["nodes"]} == {"ready"}
+
+
+@dataclass
+class Harmful(Base):
+    """Ends its process for one row once, as a file then says, and for another always; fails for a third as nobody foresaw."""
+
+    name: str = "harmful"
+    ended: Path = Path()
+
+    async def predict_row(self, pair: Pair, context: Context) -> RowResult:  # noqa: ARG002
+        if pair.gene == "Hb1" and not self.ended.exists():
+            self.ended.touch()
+            os._exit(1)
+        if pair.gene == "Hb2":
+            os._exit(1)
+        return constant(pair, tokens=1 // (0 if pair.gene == "Hb3" else 1))
+
+
+def test_rows_that_end_their_process_or_fail_as_nobody_foresaw_harm_no_others(
+    nodes: Nodes, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ray_backend, "MOST_LOSSES", 2)
+    workspace = workspace_with(tmp_path / "w", 8)
+    method = Harmful(ended=tmp_path / "ended")
+    run = run_control.start(workspace, wish(workspace, method), "r", on(nodes, rows_in_flight=1), begin=here(method))
+    assert_whole(workspace, run, 8, failed=2)
+    failed = {entry.pair_id: entry for entry, _ in read_entries(workspace.run_folder(run.id).rows) if isinstance(entry, Failed)}
+    assert {pair_id: row.kind for pair_id, row in failed.items()} == {"Qb2_Hb2": "ProcessDied", "Qb3_Hb3": "ZeroDivisionError"}
+    assert failed["Qb2_Hb2"].message.startswith("2 processes died while they predicted it, the last: a process died (")
+    assert sum(node.given_back for node in status(workspace, run).nodes) == 3
+    assert sum(node.done for node in status(workspace, run).nodes) == 7
+    log = "\n".join(run_control.log_tail(workspace, run.id))
+    assert log.count("(the first of its kind; every such row is a failure)") == 1
+    assert "constant(pair, tokens=1 // " in caplog.text
+
+
+@pytest.mark.parametrize("address", ["nowhere", "ray://head:10001", "head:port", "head"])
+def test_what_is_no_address_of_a_cluster(address: str) -> None:
+    with pytest.raises(InputError, match=r"ray address: got .*, expected HOST:PORT or auto"):
+        ExecutionSettings(backend="ray", ray_address=address)
+
+
+def test_settings_that_do_not_go_together() -> None:
+    with pytest.raises(InputError, match="backend: got 'spark', expected local or ray"):
+        ExecutionSettings(backend="spark")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="ray address: got auto, but the backend is local"):
+        ExecutionSettings(ray_address="auto")
+    there = ExecutionSettings(backend="ray", ray_address="auto")
+    assert change_settings(there, backend="local") == ExecutionSettings()
+
+
+def test_an_address_where_no_cluster_is_gives_one_clear_error_and_no_run(tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path, 4)
+    address = f"127.0.0.1:{free_port()}"
+    with serving() as url:
+        arguments = ("run", "prompt_only", "--endpoint", url, "--backend", "ray", "--ray-address", address)
+        done = commands.core(workspace.settings.workspace, *arguments)
+    assert done.status == 1
+    assert done.err.splitlines()[-1] == (
+        f"error: ray address {address}: no connection (Connection refused), expected the HOST:PORT that `ray start --head` "
+        "prints, or auto"
+    )
+    assert commands.core_json(workspace.settings.workspace, "runs")["runs"] == []
+
+
+def test_what_cannot_run_on_a_cluster_is_refused_before_it_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = workspace_with(tmp_path, 4)
+    with pytest.raises(InputError, match="got ray, but evidence_rules predicts all rows at once, on one machine; expected local"):
+        launch.start(workspace, RunRequest("evidence_rules", "bmdm", backend="ray"))
+    with pytest.raises(InputError, match="got ray, but sources is web"):
+        launch.start(workspace, RunRequest("debate", "bmdm", {"sources": "web"}, model=MODEL, backend="ray"))
+    with pytest.raises(Unreachable, match="no connection"):
+        launch.start(
+            workspace, RunRequest("prompt_only", "bmdm", model=MODEL, backend="ray", ray_address=f"127.0.0.1:{free_port()}")
+        )
+    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    with pytest.raises(MissingPackage, match=r"the backend ray needs the package ray, .*requirements-cluster\.txt"):
+        launch.start(workspace, RunRequest("prompt_only", "bmdm", model=MODEL, backend="ray"))
