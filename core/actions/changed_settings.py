@@ -11,7 +11,7 @@ from typing import Any
 
 from core.actions.model_servers import refuse_unfit
 from core.actions.workspace import Workspace
-from core.engine.ray_cluster import check_backend
+from core.engine.ray_cluster import check_ray
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import LIVE_STATES, Status
 from core.engine.spec import ExecutionSettings
@@ -41,7 +41,7 @@ def check_change(workspace: Workspace, folder: RunFolder, status: Status, settin
 
     StateError while a worker is on it, which keeps the settings it began with; InputError if its method asks no model, if the
     budget is spent already, if a new server does not serve its model, or if new ones differ; Unreachable if a new server does not
-    answer, or none of several; and what `check_backend` raises.
+    answer, or none of several; and what `check_ray` raises.
     """
     present = folder.execution_settings()
     if settings == present:
@@ -54,8 +54,8 @@ def check_change(workspace: Workspace, folder: RunFolder, status: Status, settin
     if budget is not None and budget <= spent and budget != present.token_budget:
         raise InputError(f"token budget: got {budget:,}, but {spent:,} tokens are spent already; expected more")
     spec = folder.spec()
-    if (settings.backend, settings.ray_address) != (present.backend, present.ray_address):
-        check_backend(settings, method_named(spec.method), spec.options)
+    if (settings.backend, settings.ray_address) != (present.backend, present.ray_address) and settings.backend == "ray":
+        check_ray(settings, method_named(spec.method), spec.options)
     if settings.servers != present.servers and settings.has_several:
         refuse_unfit(workspace, settings.servers, spec.model)
     elif settings.servers != present.servers:

@@ -12,7 +12,7 @@ from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.packs import pack_hashes
 from core.actions.workspace import Workspace
 from core.datasets.prompt_files import PromptFile
-from core.engine.ray_cluster import check_backend
+from core.engine.ray_cluster import check_ray
 from core.engine.request import Expectation, Price, Rate, RunRequest, expect, expected_calls
 from core.engine.resolve import resolve as resolve_request
 from core.engine.spec import ExecutionSettings, RunSpec
@@ -90,7 +90,7 @@ def start(
 
     spec: as `resolve` returned it. Raises StateError if the name is another run's, unless `replace`, and, before anything is
     written, what the prediction of a derived method would raise, InputError for prompts of a file that are too long, what
-    `refuse_unfit` raises for several model servers, and what `check_backend` raises.
+    `refuse_unfit` raises for several model servers, and what `check_ray` raises.
     """
     workspace.refuse_if_read_only("run", request.name or request.method)
     if request.method in READING_METHODS:
@@ -103,8 +103,8 @@ def start(
         [existing] = run_states.with_present_states(workspace, [existing])
     settings = execution_settings(workspace, request, found)
     _, prompts = _name_prompts_by_hash(request, found)
-    if existing is None:
-        check_backend(settings, found, spec.options)
+    if existing is None and settings.backend == "ray":
+        check_ray(settings, found, spec.options)
     one_server = _with_one_server(workspace, settings, spec.model) if existing is None else settings
     if existing is None and spec.prompt_file:
         prompt_files.check_lengths(workspace, spec, prompts, one_server)

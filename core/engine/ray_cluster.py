@@ -44,14 +44,12 @@ class ClusterNode:
     cpus: int
 
 
-def check_backend(settings: ExecutionSettings, method: Method, options: Mapping[str, Any]) -> None:
-    """Raises an error if a run of this method and these options cannot be carried out by the backend of the settings.
+def check_ray(settings: ExecutionSettings, method: Method, options: Mapping[str, Any]) -> None:
+    """Raises an error if a run of this method and these options cannot be carried out by Ray, the backend of the settings.
 
     InputError if the method predicts all rows at once, or asks public sources; MissingPackage without Ray; Unreachable if nobody
     listens at the address of the cluster.
     """
-    if settings.backend != "ray":
-        return
     if not isinstance(method, RowMethod):
         raise InputError(f"backend: got ray, but {method.name} predicts all rows at once, on one machine; expected local")
     sources = options.get("sources", "packs")

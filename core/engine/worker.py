@@ -15,7 +15,7 @@ from core.engine.backend import Backend, LocalBackend, Reports
 from core.engine.dependencies import Dependencies, RetryCache, build_context, open_pool, source_client
 from core.engine.ingest import RunReporter, record_start
 from core.engine.journal import Journal, SpendingLog
-from core.engine.ray_cluster import check_backend
+from core.engine.ray_cluster import check_ray
 from core.engine.row_prediction import CircuitBreaker, describe_traceback, lacks_prediction
 from core.engine.row_watch import RowWatch
 from core.engine.run_folder import RunFolder
@@ -141,7 +141,8 @@ class _Worker:
     @contextlib.asynccontextmanager
     async def _context(self) -> AsyncIterator[Context]:
         method = self.dependencies.method(self.spec.method)
-        await asyncio.to_thread(check_backend, self.settings, method, self.spec.options)
+        if self.settings.backend == "ray":
+            await asyncio.to_thread(check_ray, self.settings, method, self.spec.options)
         async with contextlib.AsyncExitStack() as stack:
             client = await stack.enter_async_context(self._client()) if method.needs_model else None
             web = source_client(self.dependencies, self.spec)
