@@ -30,6 +30,7 @@ def test_they_find_what_this_process_would_and_do_not_outlive_it(monkeypatch: py
         found = [processes.check(ROWS), processes.check(ROWS * 2_000)]
         assert [each.result() for each in found] == [check_briefs(ROWS), check_briefs(ROWS) * 2_000]
         process.kill()
+        process.wait()  # so that the next request is left unsent
         assert processes.check(ROWS).result() == check_briefs(ROWS)  # found here
         raise KeyboardInterrupt
     assert process.returncode is not None
