@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,12 @@ from core.actions import packs
 from core.actions.files import hash_file
 from core.actions.import_target import ImportedRows, record_import
 from core.actions.workspace import Workspace
+from core.cells.differential_expression import compare_on_one_processor
 from core.cells.screen import LabelSettings, ScreenLabels, label_screen, record_of
 from core.cells.tables import ScreenFolder
 from core.datasets.pack_kinds import organism_of
+from core.engine.ray_tasks import RayTasks
+from core.engine.spec import BackendName, check_backend
 from core.errors import StateError
 from core.store import Cursor, changes, datasets, imports, pairs
 from core.store.datasets import Dataset
@@ -53,13 +57,22 @@ class _Content:
 
 
 def label_cells(
-    workspace: Workspace, path: Path, name: str, settings: LabelSettings, say: Callable[[str], None], context: str = ""
+    workspace: Workspace,
+    path: Path,
+    name: str,
+    settings: LabelSettings,
+    say: Callable[[str], None],
+    context: str = "",
+    backend: BackendName = "local",
+    ray_address: str = "",
 ) -> LabelledCells:
     """Makes a dataset of a file of cells; the same file with the same settings a second time changes nothing.
 
-    say: is called with a line of progress now and then. context: what cells these are, for prompts. Raises what `label_screen`
-    does, InputError for a name that cannot be one, and StateError if another dataset has it; then nothing is written.
+    say: is called with a line of progress now and then. context: what cells these are, for prompts. backend, ray_address: where
+    perturbations are compared, as in `ExecutionSettings`. Raises what `label_screen` and `RayTasks` do, InputError for a name
+    that cannot be one, and StateError if another dataset has it; then nothing is written.
     """
+    check_backend(backend, ray_address)
     workspace.refuse_if_read_only("cells labels", path.name)
     check_name("dataset", name)
     file_sha256 = hash_file(path)
@@ -70,7 +83,11 @@ def label_cells(
     if existing is not None and (folder := screen_folder(workspace, existing)).is_whole:
         message = f"{path}: labelled here already with these settings, as {existing.name}; nothing changed"
         return LabelledCells(existing.name, folder.record(), False, message)
-    labels = label_screen(path, settings, say)
+    if backend == "ray":
+        with RayTasks(ray_address) as tasks:
+            labels = label_screen(path, settings, say, partial(tasks.call_each, compare_on_one_processor))
+    else:
+        labels = label_screen(path, settings, say)
     record = json.loads(json.dumps({"file": path.name, "sha256": file_sha256, **record_of(labels, settings)}))
     target = existing or _dataset(name, labels, context)
     with workspace.change("label cells", str(path)) as (db, detail):

@@ -5,7 +5,7 @@ Cells are brought to COUNTS_PER_CELL counts. The file is read in blocks of cells
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,10 @@ FOLD_LIMIT = 20.0  # as in pdex: the fold change where one of both means is 0
 VALUES_IN_MEMORY = 30_000_000  # stored values of the genes that are worked on together: 240 MB, twice
 DENSE_VALUES = 20_000_000  # of the genes that are tested together: 80 MB
 Progress = Callable[[float], None]  # gets the share that is done
+Compared = tuple[Floats, Floats]  # the p of each gene and the mean of its counts, both of shape (n_genes,)
+# Gets the cells of each perturbation, of shape (n_cells, n_genes), and the controls; yields in order what
+# `compare_cells` returns.
+CompareEach = Callable[[Iterable[np.ndarray], np.ndarray], Iterator[Compared]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,11 +60,23 @@ class GuideExpression:
     control_mean: float
 
 
+def compare_here(cells: Iterable[np.ndarray], control: np.ndarray) -> Iterator[Compared]:
+    """Compares one perturbation after the other in this process."""
+    return (compare_cells(of_one, control) for of_one in cells)
+
+
 def compare_with_controls(
-    file: CellFile, groups: CellGroups, counts: CountSummary, progress: Progress | None = None
+    file: CellFile,
+    groups: CellGroups,
+    counts: CountSummary,
+    progress: Progress | None = None,
+    compare_each: CompareEach = compare_here,
 ) -> GeneChanges:
-    """Returns what each perturbation changes in each gene. Raises MissingPackage without pdex."""
-    rank_sum = import_rank_sum()
+    """Returns what each perturbation changes in each gene. compare_each: where they are compared.
+
+    Raises MissingPackage without pdex, and what `compare_each` raises.
+    """
+    import_rank_sum()  # before anything is read
     shape = (len(groups.targets), file.n_genes)
     p, log2_fc, control_mean = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(file.n_genes)
     guides: list[GuideExpression] = []
@@ -69,15 +85,26 @@ def compare_with_controls(
     for genes, values in _columns_in_parts(file, counts):
         reference = values[control]
         control_mean[genes] = reference.mean(axis=0, dtype=np.float64)
-        for i, rows in enumerate(rows_of):
-            cells = values[rows]
-            p[i, genes] = rank_sum_p_values(rank_sum, cells, reference)
-            log2_fc[i, genes] = log2_fold_change(cells.mean(axis=0, dtype=np.float64), control_mean[genes])
-            guides += _guides_of(file, groups, i, rows, cells, genes, control_mean)
+        for i, (of_genes, mean) in enumerate(compare_each((values[rows] for rows in rows_of), reference)):
+            p[i, genes], log2_fc[i, genes] = of_genes, log2_fold_change(mean, control_mean[genes])
+            guides += _guides_of(file, groups, i, rows_of[i], values, genes, control_mean)
         if progress is not None:
             progress(genes.stop / file.n_genes)
     fdr = np.vstack([benjamini_hochberg(row) for row in p])
     return GeneChanges(p, fdr, log2_fc, control_mean, tuple(sorted(guides, key=lambda each: (each.target, each.guide))))
+
+
+def compare_cells(cells: np.ndarray, control: np.ndarray) -> Compared:
+    """Returns each gene's p against the controls, and the mean of its counts; cells and control of shape (n_cells, n_genes)."""
+    return rank_sum_p_values(import_rank_sum(), cells, control), cells.mean(axis=0, dtype=np.float64)
+
+
+def compare_on_one_processor(cells: np.ndarray, control: np.ndarray) -> Compared:
+    """Returns what `compare_cells` does, where others are compared on the other processors."""
+    import numba
+
+    numba.set_num_threads(1)
+    return compare_cells(cells, control)
 
 
 def rank_sum_p_values(rank_sum: object, cells: np.ndarray, reference: np.ndarray) -> Floats:
@@ -99,16 +126,16 @@ def log2_fold_change(mean: Floats, control_mean: Floats) -> Floats:
 
 
 def _guides_of(
-    file: CellFile, groups: CellGroups, i: int, rows: np.ndarray, cells: np.ndarray, genes: slice, control_mean: Floats
+    file: CellFile, groups: CellGroups, i: int, rows: np.ndarray, values: np.ndarray, genes: slice, control_mean: Floats
 ) -> Iterator[GuideExpression]:
-    """Yields a target's expression in all its cells and by guide, if the target is among these genes."""
+    """Yields a target's expression in all its cells (rows) and by guide, if the target is among these genes (of values)."""
     target = groups.targets[i]
     if target not in file.genes:
         return
     position = file.genes.index(target)
     if not genes.start <= position < genes.stop:
         return
-    own = cells[:, position - genes.start].astype(np.float64)
+    own = values[rows, position - genes.start].astype(np.float64)
     yield GuideExpression(target, "", len(rows), float(own.mean()), float(control_mean[position]))
     if groups.guides is not None:
         names = groups.guides[rows].astype(str)

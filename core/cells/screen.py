@@ -14,7 +14,14 @@ import pandas as pd
 
 from core.cells.anndata_file import Columns, CountSummary, choose_columns, open_cells, summarise_counts
 from core.cells.columns import texts
-from core.cells.differential_expression import COUNTS_PER_CELL, FOLD_LIMIT, GeneChanges, compare_with_controls
+from core.cells.differential_expression import (
+    COUNTS_PER_CELL,
+    FOLD_LIMIT,
+    CompareEach,
+    GeneChanges,
+    compare_here,
+    compare_with_controls,
+)
 from core.cells.groups import CellGroups, GroupSettings, group_cells
 from core.cells.labels import DOWN, LEFT_OUT, MOST_REMAINING, NONE, UP, Thresholds, knockdown_table, label_pairs
 from core.cells.sampling import NAMES, SPLITS, Sample, SamplingSettings, sample_pairs
@@ -147,11 +154,13 @@ def _categories(codes: np.ndarray, names: tuple[str, ...]) -> pd.Categorical:
     return pd.Categorical.from_codes(codes, pd.Index(names, dtype=object))
 
 
-def label_screen(path: Path, settings: LabelSettings, say: Say) -> ScreenLabels:
-    """Returns the labels of a file of cells. say: is called with a line of progress now and then.
+def label_screen(path: Path, settings: LabelSettings, say: Say, compare_each: CompareEach = compare_here) -> ScreenLabels:
+    """Returns the labels of a file of cells.
+
+    say: is called with a line of progress now and then. compare_each: where perturbations are compared with the controls.
 
     Raises InputError for a file that is malformed (see `open_cells`, `summarise_counts`, `group_cells`) or of which no row is
-    left, MissingPackage without anndata or pdex.
+    left, MissingPackage without anndata or pdex, and what `compare_each` raises.
     """
     with open_cells(path, backed=not settings.in_memory) as file:
         columns = settings.columns_of(file.obs)
@@ -160,7 +169,11 @@ def label_screen(path: Path, settings: LabelSettings, say: Say) -> ScreenLabels:
         counts = summarise_counts(file)
         groups = group_cells(file, columns, counts.totals, settings.groups)
         say(f"comparing {len(groups.targets):,} perturbations with {groups.n_control:,} control cells")
-        changes = compare_with_controls(file, groups, counts, lambda share: say(f"{share:.0%} of the genes compared"))
+
+        def say_share(share: float) -> None:
+            say(f"{share:.0%} of the genes compared")
+
+        changes = compare_with_controls(file, groups, counts, say_share, compare_each)
     codes = label_pairs(changes, groups.targets, file.genes, settings.thresholds)
     return ScreenLabels(
         genes=file.genes,

@@ -43,6 +43,10 @@ _READ_RUNS = (
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+RayAddress = Annotated[
+    str,
+    typer.Option(metavar="HOST:PORT|auto", help="Of the Ray cluster; auto: the one on this machine. By default one is started."),
+]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's name or id.")]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -19,8 +19,9 @@ from core.cells.predicted_expression import CellOptions, ValueScale
 from core.cells.sampling import SamplingSettings
 from core.cells.screen import Description, LabelSettings, describe_cells
 from core.cells.words import description_lines, label_lines
-from core.cli.base import Json, say, show
+from core.cli.base import Json, RayAddress, say, show
 from core.cli.files import show_imports
+from core.engine.spec import BackendName
 from core.errors import InputError
 from core.texts import number_text
 
@@ -83,6 +84,10 @@ def labels(
     ] = _SAMPLING.gene_shares,
     seed: Annotated[int, typer.Option(help="The seed of splits and sample.")] = _SAMPLING.seed,
     in_memory: Annotated[bool, typer.Option("--in-memory", help="Read the whole file at once.")] = False,
+    backend: Annotated[
+        str, typer.Option(help="Where perturbations are compared: local (in this process) or ray (on a Ray cluster).")
+    ] = "local",
+    ray_address: RayAddress = "",
     as_json: Json = False,
 ) -> None:
     """Make a dataset of a screen: compare each perturbation with control cells, label pairs, and sample them."""
@@ -99,7 +104,8 @@ def labels(
         most_remaining,
         in_memory,
     )
-    made = label_cells(context.obj, file, name, settings, say, cells_context)
+    where = cast("BackendName", backend)  # which the action checks
+    made = label_cells(context.obj, file, name, settings, say, cells_context, where, ray_address)
     if made.message:
         say(made.message)
     show(_labels_record(made.dataset, made.record, made.new), as_json, "\n".join(label_lines(made.dataset, made.record)))

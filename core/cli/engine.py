@@ -14,7 +14,7 @@ import typer
 from core.actions import launch, model_servers, run_control
 from core.actions.changed_settings import change_settings
 from core.actions.workspace import Workspace
-from core.cli.base import Json, RunName, say, say_if_named_otherwise, show
+from core.cli.base import Json, RayAddress, RunName, say, say_if_named_otherwise, show
 from core.cli.runs import list_records
 from core.engine.request import RunRequest
 from core.engine.spec import BackendName, ExecutionSettings
@@ -41,10 +41,6 @@ NewBudget = Annotated[int | None, typer.Option("--token-budget", help="Tokens th
 NewConcurrency = Annotated[int | None, typer.Option("--concurrency", help="Calls to wait for at once; kept for the run.")]
 Backend = Annotated[
     str, typer.Option(help="Where rows are predicted: local (in the worker's process) or ray (on a Ray cluster).")
-]
-RayAddress = Annotated[
-    str,
-    typer.Option(metavar="HOST:PORT|auto", help="Of the Ray cluster; auto: the one on this machine. By default one is started."),
 ]
 NewBackend = Annotated[str | None, typer.Option("--backend", help="Go on locally or on a Ray cluster; kept for the run.")]
 NewRayAddress = Annotated[

@@ -44,7 +44,8 @@ class AuditProcesses:
             process.kill()  # what it still checks nobody waits for
         self._threads.shutdown(cancel_futures=True)
         for process in self._processes:
-            with suppress(BrokenPipeError), process:  # closes its pipes and waits; one killed before may have left a request unsent
+            # Closes its pipes and waits; a request to one that was killed before may be unsent.
+            with suppress(BrokenPipeError), process:
                 pass
 
     def check(self, rows: Sequence[RowBriefs]) -> Future[Checked]:

@@ -55,10 +55,15 @@ def check_ray(settings: ExecutionSettings, method: Method, options: Mapping[str,
     sources = options.get("sources", "packs")
     if sources != "packs":
         raise InputError(f"backend: got ray, but sources is {sources}, which one process asks politely; expected packs, or local")
+    check_cluster(settings.ray_address)
+
+
+def check_cluster(address: str) -> None:
+    """Raises MissingPackage without Ray, and Unreachable if nobody listens at the address of a cluster."""
     if importlib.util.find_spec("ray") is None:
         raise MissingPackage(f"{_PURPOSE} needs the package ray, which is not installed: pip install -r {REQUIREMENTS}")
-    if settings.ray_address not in ("", "auto"):
-        _check_listens(settings.ray_address)
+    if address not in ("", "auto"):
+        _check_listens(address)
 
 
 def _check_listens(address: str) -> None:

@@ -23,6 +23,16 @@ BACKENDS: tuple[BackendName, ...] = ("local", "ray")
 _RAY_ADDRESS = re.compile(r"auto|(?:[\w.-]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
 
 
+def check_backend(backend: str, ray_address: str) -> None:
+    """Raises InputError unless there is such a backend, and the address is one of a Ray cluster; "" for none."""
+    if backend not in BACKENDS:
+        raise InputError(f"backend: got {backend!r}, expected {' or '.join(BACKENDS)}")
+    if ray_address and backend != "ray":
+        raise InputError(f"ray address: got {ray_address}, but the backend is {backend}")
+    if ray_address and not _RAY_ADDRESS.fullmatch(ray_address):
+        raise InputError(f"ray address: got {ray_address!r}, expected HOST:PORT or auto")
+
+
 @dataclass(frozen=True, slots=True)
 class LabelViewSpec:
     """Which labels a row's tools may see: those of all training rows, of training rows that share no symbol with the run's rows
@@ -154,21 +164,13 @@ class ExecutionSettings:
             raise InputError(f"token budget: got {self.token_budget}, expected 1 or more")
         if not 0 <= self.longest_outage_s < math.inf:
             raise InputError(f"longest_outage_s: got {self.longest_outage_s}, expected 0 or more seconds")
-        self._check_backend()
+        check_backend(self.backend, self.ray_address)
         if self.has_several:
             from core.llm.server_addresses import check_addresses
 
             check_addresses(self.servers)
         if self.servers:
             self.endpoint("")
-
-    def _check_backend(self) -> None:
-        if self.backend not in BACKENDS:
-            raise InputError(f"backend: got {self.backend!r}, expected {' or '.join(BACKENDS)}")
-        if self.ray_address and self.backend != "ray":
-            raise InputError(f"ray address: got {self.ray_address}, but the backend is {self.backend}")
-        if self.ray_address and not _RAY_ADDRESS.fullmatch(self.ray_address):
-            raise InputError(f"ray address: got {self.ray_address!r}, expected HOST:PORT or auto")
 
     @property
     def has_several(self) -> bool:

@@ -15,17 +15,20 @@ import pytest
 from core.actions import launch, run_control
 from core.actions.changed_settings import change_settings
 from core.actions.workspace import Workspace
-from core.engine import ray_backend, ray_nodes
+from core.cells import differential_expression
+from core.engine import ray_backend, ray_nodes, ray_tasks
 from core.engine.journal import read_entries, read_progress
 from core.engine.node_status import NodeStatus
+from core.engine.ray_tasks import RayTasks
 from core.engine.request import RunRequest
 from core.engine.spec import ExecutionSettings
-from core.errors import InputError, MissingPackage, Unreachable
+from core.errors import InputError, MissingPackage, StateError, Unreachable
 from core.llm.scripted_server import MODEL, Script, request_counts, serving
 from core.methods.base import Context
 from core.store.runs import Run
 from core.types import Failed, Pair, RowResult
 from tests import commands
+from tests.cells.cases import write_case
 from tests.engine.cases import end_worker, fast, status, until, wish, workspace_with
 from tests.engine.methods import Asking, Base, constant, here
 from tests.engine.ray_clusters import Nodes, cluster
@@ -235,3 +238,44 @@ def test_what_cannot_run_on_a_cluster_is_refused_before_it_begins(tmp_path: Path
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
     with pytest.raises(MissingPackage, match=r"the backend ray needs the package ray, .*requirements-cluster\.txt"):
         launch.start(workspace, RunRequest("prompt_only", "bmdm", model=MODEL, backend="ray"))
+
+
+def slow_square(number: int, plus: int) -> int:
+    time.sleep(0.2)
+    if number == plus:
+        raise InputError(f"number {number}: got {plus}, expected another")
+    return 1 // number if number < 1 else number**2 + plus
+
+
+def test_calls_come_back_in_order_though_a_node_dies(nodes: Nodes) -> None:
+    nodes.add()
+    with RayTasks(nodes.address) as tasks:
+        results = tasks.call_each(slow_square, range(1, 25), 100)
+        found = [next(results)]
+        nodes.kill()
+        assert found + list(results) == [number**2 + 100 for number in range(1, 25)]
+        with pytest.raises(InputError, match="number 3: got 3, expected another"):
+            list(tasks.call_each(slow_square, range(1, 25), 3))
+        with pytest.raises(StateError, match="ray: ZeroDivisionError: "):
+            list(tasks.call_each(slow_square, [0], 3))
+
+
+def test_other_code_on_a_node_is_refused(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_tasks, "describe_version", lambda: "0.0.1")
+    with (
+        RayTasks(nodes.address) as tasks,
+        pytest.raises(StateError, match=r"a node has PerturbDesk .*, expected 0\.0\.1"),
+    ):
+        list(tasks.call_each(slow_square, [1], 3))
+
+
+def test_labels_of_cells_are_those_of_one_process(nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(differential_expression, "DENSE_VALUES", 50_000)  # several parts of the genes
+    write_case(tmp_path / "screen.h5ad")
+    for place, where in (("here", []), ("there", ["--backend", "ray", "--ray-address", nodes.address])):
+        commands.core_json(tmp_path / place, "cells", "labels", str(tmp_path / "screen.h5ad"), "--name", "screen", *where)
+    ours, theirs = (sorted((tmp_path / place / "data" / "cells").rglob("*.*")) for place in ("here", "there"))
+    assert [path.name for path in ours] == [path.name for path in theirs] != []
+    assert all(a.read_bytes() == b.read_bytes() for a, b in zip(ours, theirs, strict=True))
+    done = commands.core(tmp_path / "here", "cells", "labels", "screen.h5ad", "--name", "s", "--ray-address", "auto")
+    assert (done.status, "ray address: got auto, but the backend is local" in done.err) == (1, True)
