@@ -20,7 +20,7 @@ from core.engine.request import RunRequest
 from core.engine.spec import BackendName, ExecutionSettings
 from core.llm.endpoint import MAX_ANSWER_MB
 from core.llm.health import Health
-from core.llm.serve import PORT, ServerOptions
+from core.llm.serve import HOST, PORT, ServerOptions
 from core.llm.serve import serve as serve_model
 from core.llm.serve_replicas import serve_replicas
 from core.methods.base import method_named
@@ -262,14 +262,19 @@ def _node_line(node: Mapping[str, Any]) -> str:
 
 @app.command()
 def serve(
+    context: typer.Context,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A name that vLLM can fetch, or a folder.")],
-    port: Annotated[int, typer.Option(help="The port it listens on, on this machine only.")] = PORT,
+    port: Annotated[int, typer.Option(help="The port it listens on.")] = PORT,
     gpus: Annotated[int, typer.Option(help="How many GPUs to spread it over.")] = 1,
     max_model_len: Annotated[int | None, typer.Option(help="The longest context in tokens.")] = None,
     python: Annotated[Path | None, typer.Option(help="The interpreter that has vLLM.")] = None,
     replicas: Annotated[int, typer.Option(help="How many servers to start, on free ports from --port on.")] = 1,
+    host: Annotated[
+        str, typer.Option(help="The name or address by which other machines reach this one; needs PERTURBDESK_API_KEY.")
+    ] = HOST,
 ) -> None:
     """Start vLLM with the flags that a run needs, and supervise it until Ctrl-C; --replicas prints what --endpoint takes."""
-    options = ServerOptions(model, port, python, gpus, max_model_len)
+    key = context.obj.settings.api_key
+    options = ServerOptions(model, port, python, gpus, max_model_len, host=host, api_key=key)
     stopped_by = serve_model(options) if replicas == 1 else serve_replicas(options, replicas, typer.echo)
     raise typer.Exit(130 if stopped_by is signal.SIGINT else 0)

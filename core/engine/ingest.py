@@ -31,9 +31,10 @@ from core.log import record_error
 from core.store import Cursor, Store, calls, changes, evidence, predictions, runs, traces
 from core.types import Failed, RowResult
 
-# Of one transaction, each of which looks through the run's rows and writes the last rows of every table anew. A worker has a few
-# rows at a time; a whole journal is taken in such pieces.
+# Of one transaction, each of which looks through the run's rows and writes the last rows of every table anew: a whole journal is
+# taken in large pieces. A worker has few rows at a time, and holds no more when they have gathered: its memory is for rows in flight.
 BATCH_ROWS = 20_000
+WORKER_BATCH_ROWS = 5_000
 BATCH_BYTES = 1 << 26
 LONG_BYTES = BATCH_BYTES  # from which on other processes check the rows: they take a second to start
 _LONGEST_LINE = 500  # characters of an error in the run's log
@@ -72,7 +73,7 @@ def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "
     if folder.rows.exists() and folder.rows.stat().st_size - start > LONG_BYTES:
         written = _ingest_long(store, folder, start)
     else:
-        checked = ((batch, check_briefs(briefs_of(batch.results))) for batch in _batches(folder, start))
+        checked = ((batch, check_briefs(briefs_of(batch.results))) for batch in _batches(folder, start, WORKER_BATCH_ROWS))
         written = sum(_write(store, folder, *each) for each in checked)
     with store.write() as db:
         _ingested_bytes(db, folder)
@@ -94,12 +95,12 @@ def record_start(store: Store, folder: RunFolder) -> None:
         changes.bump(db, "runs")
 
 
-def _batches(folder: RunFolder, start: int) -> Iterator[_Batch]:
+def _batches(folder: RunFolder, start: int, most_rows: int) -> Iterator[_Batch]:
     batch = _Batch(start, start)
     for entry, end in read_entries(folder.rows, start):
         batch.add(entry)
         batch.end = end
-        if len(batch.rows) >= BATCH_ROWS or batch.end - batch.start >= BATCH_BYTES:
+        if len(batch.rows) >= most_rows or batch.end - batch.start >= BATCH_BYTES:
             yield batch
             batch = _Batch(end, end)
     if batch.end > batch.start:
@@ -111,7 +112,7 @@ def _ingest_long(store: Store, folder: RunFolder, start: int) -> int:
     written, writing = 0, Future[int]()
     writing.set_result(0)
     with AuditProcesses() as processes, _paused_collector(), ThreadPoolExecutor(1, "ingest") as thread:
-        for batch, checked in _checked_apart(_batches(folder, start), processes):
+        for batch, checked in _checked_apart(_batches(folder, start, BATCH_ROWS), processes):
             written += writing.result()
             writing = thread.submit(_write, store, folder, batch, checked)
         return written + writing.result()

@@ -1,7 +1,7 @@
 """A model server of one's own: vLLM with the flags that a run needs, supervised and stopped with all its processes.
 
-It listens on this machine only. vLLM has a virtual environment of its own (requirements-serve.txt), since it pins packages
-to other versions than the app.
+It listens on this machine only, unless it is given another address and a key. vLLM has a virtual environment of its own
+(requirements-serve.txt), since it pins packages to other versions than the app.
 """
 
 from __future__ import annotations
@@ -16,18 +16,21 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Literal
 
 from core.config import REPOSITORY
 from core.errors import InputError, MissingPackage, StateError
+from core.net.addresses import is_loopback
 
 Device = Literal["cpu", "gpu"]
 Say = Callable[[str], None]
+Place = tuple[str, int]  # host and port
 
 HOST = "127.0.0.1"
+KEY_VARIABLE = "VLLM_API_KEY"  # from which vLLM takes the key that requests have to bring
 PORT = 8000
 OWN_PYTHON = REPOSITORY / ".venv-serve" / "bin" / "python"
 # Without eager mode GPT-OSS returned null content after the first requests; prefixes are few and short here.
@@ -39,6 +42,7 @@ _TO_INSTALL = "make .venv-serve/ok installs it as pinned in requirements-serve.t
 _POLL_S = 0.2
 _REPORT_S = 15.0
 _STDERR = 2
+_EVERYWHERE = ("", "0.0.0.0", "*")  # which is no address that a run could ask
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,8 @@ class ServerOptions:
 
     model: a name that vLLM can fetch, or a folder. python: the interpreter that has vLLM; None takes that of .venv-serve if
     there is one, else this one. tensor_parallel: GPUs to spread the model over. max_model_len: the longest context in
-    tokens; None takes the model's own on a GPU, and CPU_MODEL_LEN without one. extra: further options of vLLM.
+    tokens; None takes the model's own on a GPU, and CPU_MODEL_LEN without one. extra: further options of vLLM. host: the address
+    to listen at, by which others reach it. api_key: that requests have to bring, unless only this machine reaches it.
     """
 
     model: str
@@ -56,6 +61,8 @@ class ServerOptions:
     tensor_parallel: int = 1
     max_model_len: int | None = None
     extra: tuple[str, ...] = ()
+    host: str = HOST
+    api_key: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         _check("model", self.model, bool(self.model) and not self.model.startswith("-"), "a name or a folder")
@@ -63,10 +70,26 @@ class ServerOptions:
         _check("tensor_parallel", self.tensor_parallel, self.tensor_parallel >= 1, "1 or more GPUs")
         _check("max_model_len", self.max_model_len, self.max_model_len is None or self.max_model_len >= 1, "1 or more tokens")
 
+        _check(
+            "host",
+            self.host,
+            self.host not in _EVERYWHERE and ":" not in self.host,
+            "the name or the IPv4 address of one interface",
+        )
+        if not self.api_key and not is_loopback(self.host):
+            raise InputError(
+                f"serve: {self.host} can be reached from other machines, so requests need a key: set PERTURBDESK_API_KEY"
+            )
+
+    @property
+    def place(self) -> Place:
+        """Where it listens."""
+        return self.host, self.port
+
     @property
     def base_url(self) -> str:
         """Its address, for an `Endpoint`."""
-        return f"http://{HOST}:{self.port}/v1"
+        return f"{_origin(self.place)}/v1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +105,10 @@ class SupervisionLimits:
     stop_s: float = 30.0
 
 
+def _origin(place: Place) -> str:
+    return f"http://{place[0]}:{place[1]}"
+
+
 def say_on_stderr(text: str) -> None:
     """Print a line of progress to standard error."""
     print(text, file=sys.stderr, flush=True)
@@ -95,7 +122,7 @@ def serve(options: ServerOptions, limits: SupervisionLimits = SupervisionLimits(
     """
     python = options.python or default_python()
     device = device_of(python)
-    return supervise(command_of(options, python, device), environment_of(options, device), options.port, limits, say)
+    return supervise(command_of(options, python, device), environment_of(options, device), options.place, limits, say)
 
 
 def default_python() -> Path:
@@ -128,7 +155,7 @@ def command_of(options: ServerOptions, python: Path, device: Device) -> tuple[st
         *((str(python), "-m", "vllm.entrypoints.openai.api_server", "--model") if device == "cpu" else ()),
         *((str(python.parent / "vllm"), "serve") if device == "gpu" else ()),
         options.model,
-        *("--host", HOST, "--port", str(options.port)),
+        *("--host", options.host, "--port", str(options.port)),
         *FLAGS,
         *(CPU_FLAGS if device == "cpu" else ()),
         *(("--tensor-parallel-size", str(options.tensor_parallel)) if options.tensor_parallel > 1 else ()),
@@ -146,17 +173,18 @@ def _served_name(options: ServerOptions) -> tuple[str, ...]:
 
 
 def environment_of(options: ServerOptions, device: Device) -> Mapping[str, str]:
-    """This process's environment for the server: without usage statistics, and offline if the model is a folder.
+    """This process's environment for the server: without usage statistics, offline if the model is a folder, and with its key.
 
     On a CPU the cache gets 1 GB unless VLLM_CPU_KVCACHE_SPACE says otherwise.
     """
     space = {"VLLM_CPU_KVCACHE_SPACE": "1"} if device == "cpu" else {}
     offline = {"HF_HUB_OFFLINE": "1"} if Path(options.model).is_dir() else {}
-    return {**space, **os.environ, "VLLM_NO_USAGE_STATS": "1", **offline}
+    key = {} if is_loopback(options.host) else {KEY_VARIABLE: options.api_key}
+    return {**space, **os.environ, "VLLM_NO_USAGE_STATS": "1", **offline, **key}
 
 
 def supervise(
-    command: Sequence[str], environment: Mapping[str, str], port: int, limits: SupervisionLimits, say: Say
+    command: Sequence[str], environment: Mapping[str, str], place: Place, limits: SupervisionLimits, say: Say
 ) -> signal.Signals:
     """Run a server until SIGINT or SIGTERM, start it again when it dies, and return the signal.
 
@@ -164,7 +192,7 @@ def supervise(
     the port is taken, if the first start brings no answer (a restart would not help), or if no restarts are left.
     """
     with termination_signals() as signals:
-        Supervisor(command, environment, port, limits, say, signals).run()
+        Supervisor(command, environment, place, limits, say, signals).run()
         return signals[0]
 
 
@@ -174,12 +202,12 @@ def _how_it_ended(status: int | None, limits: SupervisionLimits) -> str:
 
 @dataclass(slots=True)
 class Supervisor:
-    """Runs one server after another on a port. signals: the termination signals so far. has_answered: whether any server has
+    """Runs one server after another at a place. signals: the termination signals so far. has_answered: whether any server has
     answered."""
 
     command: Sequence[str]
     environment: Mapping[str, str]
-    port: int
+    place: Place
     limits: SupervisionLimits
     say: Say
     signals: Sequence[signal.Signals]
@@ -187,7 +215,7 @@ class Supervisor:
 
     def run(self) -> None:
         """Run a server until there is a signal, and start it again when it dies. Raises StateError as `supervise` does."""
-        limits, where = self.limits, f"the server on port {self.port}"
+        limits, where = self.limits, f"the server on port {self.place[1]}"
         status = self.run_once()
         if not self.signals and not self.has_answered:
             raise StateError(f"{where} {_how_it_ended(status, limits)} before it answered; its output says why")
@@ -202,7 +230,7 @@ class Supervisor:
 
     def run_once(self) -> int | None:
         """Run one server and return its exit status; None if a signal or its silence ended it."""
-        check_port_free(self.port)
+        check_port_free(self.place)
         self.say(f"starting: {' '.join(self.command)}")
         process = subprocess.Popen(
             self.command, env=self.environment, stdin=subprocess.DEVNULL, stdout=_STDERR, stderr=_STDERR, start_new_session=True
@@ -221,22 +249,22 @@ class Supervisor:
         start, next_report_s = time.monotonic(), _REPORT_S
         while not self.signals and process.poll() is None:
             waited_s = time.monotonic() - start
-            if _is_healthy(self.port):
-                self.say(f"ready: http://{HOST}:{self.port}/v1 after {waited_s:.0f} s")
+            if _is_healthy(self.place):
+                self.say(f"ready: {_origin(self.place)}/v1 after {waited_s:.0f} s")
                 return True
             if waited_s > self.limits.ready_s:
                 return False
             if waited_s > next_report_s:
                 next_report_s += _REPORT_S
-                self.say(f"waiting for http://{HOST}:{self.port}/health, {waited_s:.0f} s so far")
+                self.say(f"waiting for {_origin(self.place)}/health, {waited_s:.0f} s so far")
             time.sleep(_POLL_S)
         return False
 
 
-def _is_healthy(port: int) -> bool:
+def _is_healthy(place: Place) -> bool:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(f"http://{HOST}:{port}/health", timeout=5) as answer:
+        with opener.open(f"{_origin(place)}/health", timeout=5) as answer:
             return bool(answer.status == 200)
     except (urllib.error.URLError, OSError):
         return False
@@ -252,14 +280,14 @@ def _stop(process: subprocess.Popen[bytes], stop_s: float) -> None:
     process.wait()
 
 
-def check_port_free(port: int) -> None:
-    """Raises StateError if another process listens on the port."""
+def check_port_free(place: Place) -> None:
+    """Raises StateError if another process listens on the port, or this machine has no such address."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((HOST, port))
+            probe.bind(place)
         except OSError as error:
-            raise StateError(f"port {port}: cannot be listened on ({error}), expected a free one") from error
+            raise StateError(f"{place[0]}, port {place[1]}: cannot be listened on ({error}), expected a free one") from error
 
 
 @contextmanager

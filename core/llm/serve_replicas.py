@@ -14,6 +14,7 @@ from signal import Signals
 from core.errors import DeskError, InputError, StateError
 from core.llm.serve import (
     Device,
+    Place,
     Say,
     ServerOptions,
     SupervisionLimits,
@@ -85,7 +86,7 @@ def plan_replicas(
         raise InputError(f"serve: {replicas} replicas of {each} GPU each, expected no more than {len(gpus)} GPUs hold")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     planned = []
-    for i, port in enumerate(free_ports(options.port, replicas)):
+    for i, port in enumerate(free_ports(options.place, replicas)):
         own = replace(options, port=port)
         shares = (
             {"CUDA_VISIBLE_DEVICES": ",".join(gpus[i * each : (i + 1) * each])}
@@ -97,18 +98,19 @@ def plan_replicas(
     return tuple(planned)
 
 
-def free_ports(first: int, number: int) -> tuple[int, ...]:
-    """So many ports of this machine on which nobody listens, from `first` on. Raises StateError if there are not as many."""
+def free_ports(first: Place, number: int) -> tuple[int, ...]:
+    """So many ports of this machine on which nobody listens, from the first on. Raises StateError if there are not as many."""
+    host, first_port = first
     found: list[int] = []
-    for port in range(first, min(first + _MOST_PORTS, 1 << 16)):
+    for port in range(first_port, min(first_port + _MOST_PORTS, 1 << 16)):
         try:
-            check_port_free(port)
+            check_port_free((host, port))
         except StateError:
             continue
         found.append(port)
         if len(found) == number:
             return tuple(found)
-    raise StateError(f"ports from {first}: {len(found)} are free, expected {number}")
+    raise StateError(f"ports from {first_port}: {len(found)} are free, expected {number}")
 
 
 def supervise_all(
@@ -121,7 +123,7 @@ def supervise_all(
     addresses = [replica.options.base_url for replica in replicas]
     problems: dict[str, str] = {}
     with termination_signals() as signals:
-        supervisors = [Supervisor(r.command, r.environment, r.options.port, limits, say, signals) for r in replicas]
+        supervisors = [Supervisor(r.command, r.environment, r.options.place, limits, say, signals) for r in replicas]
 
         def run(supervisor: Supervisor, address: str) -> None:
             try:

@@ -45,7 +45,8 @@ def test_a_long_journal_arrives_as_a_short_one_does(tmp_path: Path, monkeypatch:
         workspace, folder = begun(tmp_path / place)
         append(folder, *rows[:4], Failed(rows[1].prediction.pair_id, "Unreadable", "?"), *rows[4:])
         monkeypatch.setattr(ingest_room, "LONG_BYTES", long_bytes)
-        monkeypatch.setattr(ingest_room, "BATCH_ROWS", 2)
+        for name in ("BATCH_ROWS", "WORKER_BATCH_ROWS"):
+            monkeypatch.setattr(ingest_room, name, 2)
         assert ingest_journal(workspace.store, folder, "done") == 7  # one of them twice
         with workspace.store.read() as db:
             found = [predictions.frame(db, folder.run), traces.frame(db, folder.run)]

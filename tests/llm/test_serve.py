@@ -87,7 +87,7 @@ def gone(notes: Path) -> bool:
 def watch(tmp_path: Path, how: str, say: Callable[[str], None], limits: SupervisionLimits) -> signal.Signals:
     port = free_port()
     command = (sys.executable, "-c", SERVER, str(port), str(tmp_path / "notes"), how)
-    return supervise(command, os.environ, port, limits, say)
+    return supervise(command, os.environ, (HOST, port), limits, say)
 
 
 def test_the_command_line_on_a_gpu() -> None:
@@ -141,11 +141,24 @@ def test_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         ({"port": 65536}, "port is 65536"),
         ({"tensor_parallel": 0}, "tensor_parallel is 0, expected 1 or more GPUs"),
         ({"max_model_len": 0}, "max_model_len is 0, expected 1 or more tokens"),
+        ({"host": "0.0.0.0", "api_key": "k"}, "host is '0.0.0.0', expected the name or the IPv4 address of one interface"),
+        ({"host": "::1", "api_key": "k"}, "host is '::1'"),
+        ({"host": "gpu1"}, "gpu1 can be reached from other machines, so requests need a key: set PERTURBDESK_API_KEY"),
     ],
 )
 def test_what_cannot_be_served(wrong: dict[str, object], said: str) -> None:
     with pytest.raises(InputError, match=said):
         ServerOptions(**{"model": "some/model", **wrong})  # type: ignore[arg-type]
+
+
+def test_who_listens_beyond_this_machine_asks_for_a_key() -> None:
+    options = ServerOptions("some/model", port=8123, host="gpu1", api_key="sesame-1234")
+    command = command_of(options, PYTHON, "gpu")
+    assert command[command.index("--host") + 1] == "gpu1"
+    assert options.base_url == "http://gpu1:8123/v1"
+    assert environment_of(options, "gpu")["VLLM_API_KEY"] == "sesame-1234"
+    assert not any("sesame" in text for text in (*command, repr(options)))
+    assert "VLLM_API_KEY" not in environment_of(replace(options, host=HOST), "gpu")
 
 
 def test_an_interpreter_without_vllm_is_refused(tmp_path: Path) -> None:
@@ -192,9 +205,9 @@ def test_a_server_that_dies_is_started_again_so_often(tmp_path: Path) -> None:
 def test_a_server_that_does_not_come_up_is_not_started_again() -> None:
     said: list[str] = []
     with pytest.raises(StateError, match="ended with status 3 before it answered; its output says why"):
-        supervise(("sh", "-c", "exit 3"), os.environ, free_port(), SupervisionLimits(), said.append)
+        supervise(("sh", "-c", "exit 3"), os.environ, (HOST, free_port()), SupervisionLimits(), said.append)
     with pytest.raises(StateError, match=r"was silent for 0\.3 s before it answered"):
-        supervise(("sleep", "60"), os.environ, free_port(), SupervisionLimits(ready_s=0.3), said.append)
+        supervise(("sleep", "60"), os.environ, (HOST, free_port()), SupervisionLimits(ready_s=0.3), said.append)
     assert [text.split(":")[0] for text in said] == ["starting", "starting"]
 
 
@@ -202,7 +215,7 @@ def test_being_told_to_end_while_it_starts(tmp_path: Path) -> None:
     def say(_text: str) -> None:
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
 
-    assert supervise(("sleep", "60"), os.environ, free_port(), SupervisionLimits(), say) is signal.SIGINT
+    assert supervise(("sleep", "60"), os.environ, (HOST, free_port()), SupervisionLimits(), say) is signal.SIGINT
     assert not (tmp_path / "notes").exists()
 
 
@@ -212,14 +225,16 @@ def test_a_port_that_is_taken_is_refused() -> None:
         other.listen()
         port = other.getsockname()[1]
         with pytest.raises(DeskError, match=f"port {port}: cannot be listened on"):
-            supervise(("sleep", "60"), os.environ, port, SupervisionLimits(), lambda _: None)
+            supervise(("sleep", "60"), os.environ, (HOST, port), SupervisionLimits(), lambda _: None)
+    with pytest.raises(DeskError, match=rf"198\.51\.100\.1, port {port}: cannot be listened on"):  # of no machine, by RFC 5737
+        supervise(("sleep", "60"), os.environ, ("198.51.100.1", port), SupervisionLimits(), lambda _: None)
 
 
 def test_output_goes_to_standard_error() -> None:
     program = (
         "import os; from core.llm.serve import *\n"
         "command = ('sh', '-c', 'echo out; echo err >&2; exit 1')\n"
-        f"supervise(command, os.environ, {free_port()}, SupervisionLimits(), say_on_stderr)"
+        f"supervise(command, os.environ, ('{HOST}', {free_port()}), SupervisionLimits(), say_on_stderr)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 1

@@ -50,11 +50,11 @@ def test_ports_that_are_taken_are_passed_over() -> None:
         other.bind((HOST, 0))
         other.listen()
         taken = other.getsockname()[1]
-        found = free_ports(taken, 2)
+        found = free_ports((HOST, taken), 2)
     assert len(set(found)) == 2
     assert min(found) > taken
     with pytest.raises(StateError, match=r"ports from 65535: .* expected 2"):
-        free_ports(65_535, 2)
+        free_ports((HOST, 65_535), 2)
 
 
 def replica(tmp_path: Path, name: str, how: str) -> Replica:
