@@ -26,6 +26,7 @@ def import_plainly(workspace: Path, file: Path) -> int:
     [journal] = (workspace / "data" / "runs").glob("*/rows.jsonl")
     n = 0
     with duckdb.connect(str(file)) as db, journal.open() as lines:
+        db.execute("SET enable_progress_bar = false")  # which would stand in the JSON of the benchmark
         db.execute("CREATE TABLE pair AS SELECT * FROM read_csv(?)", [str(workspace / "pairs.csv")])
         db.execute("CREATE TABLE prediction (id VARCHAR, prediction_up DOUBLE, prediction_down DOUBLE, p_de DOUBLE)")
         db.execute("CREATE TABLE event (id VARCHAR, role VARCHAR, content VARCHAR)")
@@ -46,6 +47,7 @@ def read_plain(file: Path, rows: int) -> dict[str, Any]:
     """The same questions in plain SQL; the plain file has no flags, notes or calls to look for."""
     found: dict[str, int] = {}
     with duckdb.connect(str(file), read_only=True) as db:
+        db.execute("SET enable_progress_bar = false")
         ids = [key for (key,) in db.execute("SELECT id FROM pair").fetchall()]
         chosen = random.Random(1).choices(ids, k=ROWS_READ + 1)
         del ids

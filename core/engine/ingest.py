@@ -32,7 +32,7 @@ from core.store import Cursor, Store, calls, changes, evidence, predictions, run
 from core.types import Failed, RowResult
 
 # Of one transaction, each of which looks through the run's rows and writes the last rows of every table anew: a whole journal is
-# taken in large pieces. A worker has few rows at a time, and holds no more when they have gathered: its memory is for rows in flight.
+# taken in large pieces. A worker has few rows at a time, and takes no more of them when they have gathered.
 BATCH_ROWS = 20_000
 WORKER_BATCH_ROWS = 5_000
 BATCH_BYTES = 1 << 26

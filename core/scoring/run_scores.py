@@ -37,8 +37,8 @@ MACRO_HEADLINE = "macro AUROC by gene"
 class RunRows:
     """The rows of a run as it is scored; every array is of shape (n_rows,), in file order.
 
-    frame: `predictions.frame`, of its columns SCORED at least, with those of `add_count_controls`. scores: the submitted numbers,
-    as they are ranked.
+    frame: `predictions.frame`, of its own columns those of `scored_columns` at least, with those of `add_count_controls`.
+    scores: the submitted numbers, as they are ranked.
     index, positions: the rows of the dataset, and where the run's rows are among them. protocols: those that keep labels
     away from the run. cells: of their folds, only pairs of rows inside one count; None: all pairs. cuts: DE and DIR that
     the run would have under other cuts of the folds, of shape (n_cuts, 2), seeds from 0; empty without folds or if unknown.
@@ -154,15 +154,19 @@ def load_scored_rows(db: Cursor, name: str) -> RunRows:
 def _load_rows(db: Cursor, run: Run) -> tuple[pd.DataFrame, RowIndex]:
     """A run's rows with the count controls, and the index of its dataset, whose own frame is not kept any longer."""
     dataset = pairs.frame(db, run.dataset, asked=run.is_asked)
-    return add_count_controls(predictions.frame(db, run.id, predictions.SCORED), dataset), RowIndex.of_frame(dataset)
+    index, found = RowIndex.of_frame(dataset), predictions.scored_columns(db, run.id)
+    positions = index.positions_of(found.pop("pair_id").tolist())
+    order = np.argsort(positions)
+    rows = dataset.take(positions[order]).reset_index(drop=True).join(found.take(order).reset_index(drop=True))
+    return add_count_controls(rows, dataset), index
 
 
 def scored_rows(
     run: Run, find: Callable[[str], Run | None], rows: pd.DataFrame, index: RowIndex, headline: HeadlineKind
 ) -> RunRows:
     """The rows of a run as it is scored; find: a run by id; rows: see `RunRows.frame`. Raises InputError for bad numbers."""
-    ids = rows["pair_id"].tolist()
-    positions, protocols = index.positions_of(ids), protocols_of(run, find)
+    positions, protocols = index.positions_of(rows["pair_id"].tolist()), protocols_of(run, find)
+    ids = [index.pair_ids[i] for i in positions.tolist()]  # a million texts of their own would take 60 MB
     cuts = np.array((run.evaluation or {}).get("cuts", ()), dtype=np.float64).reshape(-1, 2)
     carried = _rows_by_flag(rows, (*STAND_INS, Flag.UNCOVERED_DIR, Flag.NO_DE, Flag.NO_DIR))
     ranked = ranked_scores(rows["prediction_up"], rows["prediction_down"], ids)

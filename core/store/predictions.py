@@ -20,7 +20,10 @@ from core.texts import NO_LABEL
 from core.types import RANK_METHODS, READING_METHODS, Failed, Prediction, RowResult
 
 _TABLE = TABLES["prediction"]
-SCORED = ("pair_id", "prediction_up", "prediction_down", "p_de", "p_up_given_de", "flags")  # the columns that a score needs
+# What kNN noted for each row, in the run or in its parents.
+_NEIGHBOURS = """neighbours AS (
+  SELECT pair_id, max(TRY_CAST(json_extract(meta, '$.support') AS DOUBLE)) AS support FROM trace_event
+  WHERE role = 'NEIGHBOURS' AND run IN (SELECT ? UNION ALL SELECT unnest(parents) FROM run WHERE id = ?) GROUP BY pair_id)"""
 Order = Literal[
     "file order",
     "P(DE), high first",
@@ -215,22 +218,30 @@ def list_rows(cursor: Cursor, run: str, pair_ids: Sequence[str]) -> pd.DataFrame
     return frame
 
 
-def frame(cursor: Cursor, run: str, columns: Sequence[str] = ()) -> pd.DataFrame:
+def frame(cursor: Cursor, run: str) -> pd.DataFrame:
     """All predicted rows of a run in file order, with pert, gene, label and split beside every column of the prediction.
 
-    Rows that failed are left out: they have no numbers. columns: those of the prediction, where not all are needed.
+    Rows that failed are left out: they have no numbers.
     support: the weight of the neighbours behind a kNN's prior, its own or its parent's; NaN if there is no kNN.
     """
-    chosen = ", ".join(f"q.{column}" for column in columns) or "q.* EXCLUDE (run)"
     return data_frame(
         cursor,
-        f"""WITH neighbours AS (
-              SELECT pair_id, max(TRY_CAST(json_extract(meta, '$.support') AS DOUBLE)) AS support FROM trace_event
-              WHERE role = 'NEIGHBOURS' AND run IN (SELECT ? UNION ALL SELECT unnest(parents) FROM run WHERE id = ?)
-              GROUP BY pair_id)
-            SELECT p.pert, p.gene, p.label, p.split, {chosen}, n.support
+        f"""WITH {_NEIGHBOURS}
+            SELECT p.pert, p.gene, p.label, p.split, q.* EXCLUDE (run), n.support
             FROM {_FROM} LEFT JOIN neighbours n ON n.pair_id = q.pair_id
             WHERE q.run = ? AND q.error IS NULL ORDER BY p.position""",
+        [run, run, run],
+    )
+
+
+def scored_columns(cursor: Cursor, run: str) -> pd.DataFrame:
+    """What a score needs of the rows of `frame`, in any order: pair_id, prediction_up, prediction_down, p_de, p_up_given_de,
+    flags, support. To join and sort a million rows in the store takes 300 MB, and who scores them has their pairs already."""
+    return data_frame(
+        cursor,
+        f"""WITH {_NEIGHBOURS}
+            SELECT q.pair_id, q.prediction_up, q.prediction_down, q.p_de, q.p_up_given_de, q.flags, n.support
+            FROM prediction q LEFT JOIN neighbours n ON n.pair_id = q.pair_id WHERE q.run = ? AND q.error IS NULL""",
         [run, run, run],
     )
 
