@@ -75,6 +75,22 @@ def test_counts_are_over_the_whole_split_and_not_over_the_run(small_workspace: W
     assert rows.set_index("pair_id")["count_only"]["Pc_Gc"] == 0
 
 
+def test_rows_that_finished_in_another_order_are_loaded_in_that_of_the_file(small_workspace: Workspace) -> None:
+    with small_workspace.store.write() as db:
+        run = runs.find(db, "debate")
+        before = run_scores.load_scored_rows(db, run.id)
+        db.execute("CREATE TEMP TABLE kept AS SELECT * FROM prediction WHERE run = ?", [run.id])
+        db.execute("DELETE FROM prediction WHERE run = ?", [run.id])
+        db.execute("INSERT INTO prediction SELECT * FROM kept ORDER BY pair_id DESC")
+        found, rows = predictions.scored_columns(db, run.id), predictions.frame(db, run.id)
+        after = run_scores.load_scored_rows(db, run.id)
+    assert found["pair_id"].tolist() == sorted(rows["pair_id"], reverse=True) != rows["pair_id"].tolist()
+    assert after.frame["pair_id"].tolist() == rows["pair_id"].tolist()
+    shared = [name for name in after.frame if name in rows]
+    pd.testing.assert_frame_equal(after.frame[shared], rows[shared])
+    pd.testing.assert_frame_equal(after.frame, before.frame)
+
+
 def test_the_score_is_the_official_one_of_numbers_that_tie_where_they_are_equal(demo_workspace: Workspace) -> None:
     rows = loaded(demo_workspace, "simulated debate")
     found = run_scores.score_run(rows).whole

@@ -167,8 +167,10 @@ def test_a_data_frame_is_the_one_that_the_database_gives(small_workspace: Worksp
     with small_workspace.store.read() as db:
         found, expected = data_frame(db, query, [1]), db.execute(query, [1]).df()
         run = runs.find(db, "debate").id
-        whole, scored = predictions.frame(db, run), predictions.frame(db, run, predictions.SCORED)
+        whole, scored = predictions.frame(db, run), predictions.scored_columns(db, run)
     pd.testing.assert_frame_equal(found, expected)
     assert found["flags"][0] is found["flags"][3]
-    pd.testing.assert_frame_equal(scored, whole[scored.columns])
-    assert set(whole.columns) - set(scored.columns) == {"p_source", "error", "tokens", "prompt_tokens", "tool_calls"}
+    by_id = scored.set_index("pair_id").loc[whole["pair_id"]].reset_index()
+    pd.testing.assert_frame_equal(by_id, whole[scored.columns])
+    rest = {"pert", "gene", "label", "split", "p_source", "error", "tokens", "prompt_tokens", "tool_calls"}
+    assert set(whole.columns) - set(scored.columns) == rest
