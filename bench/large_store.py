@@ -131,12 +131,12 @@ def read_store(path: Path, rows: int) -> dict[str, Any]:
     def one_row() -> None:
         pair_id = chosen.pop()
         with store.read() as db:
-            predictions.row(db, run, pair_id)
+            _, runs = predictions.row_and_runs(db, run, pair_id)
+            assert runs == [run]
             assert len(traces.of_row(db, run, pair_id)) == 6
             evidence.of_row(db, run, pair_id)
             calls.of_row(db, run, pair_id)
             notes.of_row(db, run, pair_id)
-            assert predictions.runs_with(db, dataset.id, pair_id) == [run]
 
     def first_page() -> None:
         with store.read() as db:

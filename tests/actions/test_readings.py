@@ -196,6 +196,7 @@ def test_a_reading_is_among_runs_and_not_among_predictions(read: Workspace) -> N
         assert [run.name for run in runs.list_predicting(db)] == ["debate"]
         assert runs.find_predicting(db, "debate") == debate
         assert predictions.runs_with(db, debate.dataset, "Pa_Ga") == [debate.id]
+        assert predictions.row_and_runs(db, debate.id, "Pa_Ga")[1] == [debate.id]  # a reading has the row, and predicts nothing
         assert reading.id not in predictions.shared_row_counts(db, debate.id)
         assert set(predictions.rows_of_symbol(db, debate.dataset, "pert", "Pa")["run"]) == {debate.id}
         assert text_search.search(db, debate.dataset, TextQuery("answer")).texts == 0

@@ -41,14 +41,14 @@ class RowDetails:
 def row_details(run: str, pair_id: str) -> RowDetails:
     """Everything that Debates shows of one row of a run (id). Raises NotFound if the run lacks it."""
     with reading() as db:
-        numbers = predictions.row(db, run, pair_id)
+        numbers, runs = predictions.row_and_runs(db, run, pair_id)
         return RowDetails(
             numbers,
             traces.of_row(db, run, pair_id),
             evidence.of_row(db, run, pair_id),
             calls.of_row(db, run, pair_id),
             notes.of_row(db, run, pair_id),
-            predictions.runs_with(db, numbers["dataset"], pair_id),
+            runs,
         )
 
 
