@@ -13,6 +13,7 @@ from core.engine.spec import RunSpec
 from core.errors import StateError
 from core.methods.base import method_named, packs_read
 from core.store import Cursor, changes, evidence, imports, predictions, runs, traces
+from core.store.queries import insert_all
 from core.store.runs import Run
 from core.types import FALLBACKS, Flag, RowResult
 from core.version import describe as describe_version
@@ -129,8 +130,7 @@ def write_run(db: Cursor, metadata: RunMetadata, batch: AuditedRows) -> Run:
         note=metadata.note,
     )
     runs.add(db, run)
-    predictions.add(db, run.id, batch.rows, batch.flags)
-    traces.add(db, run.id, batch.rows, batch.findings)
-    evidence.add(db, run.id, batch.rows)
+    insert_all(db, [predictions.insertion_of(run.id, batch.rows, batch.flags)])
+    insert_all(db, [traces.insertion_of(run.id, batch.rows, batch.findings), *evidence.insertions_of(run.id, batch.rows)])
     changes.bump(db, "runs", f"run:{run.id}")
     return run

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from core.audit.rule_text import BARE as BARE
 from core.audit.rule_text import FEWEST_SENTENCES, RuleText
@@ -67,47 +67,21 @@ def find_faults(role: str, text: str, pert: str, gene: str) -> tuple[str, ...]:
     return tuple(finding for finding in FAULTS if (finding in found) != (finding in _DEMANDED))
 
 
-class RowBriefs(NamedTuple):
-    """What is checked of a row: its briefs, as (role, text), and the lower-case terms of its dossier that they can cite."""
-
-    pair_id: str
-    briefs: list[tuple[str, str]]
-    citable: set[str]
-
-
 def check_rows(rows: Sequence[RowResult]) -> tuple[list[tuple[str, ...]], list[bool]]:
     """The findings of every event of every row, in order, and for each row whether a role collapsed (see `is_collapsed`)."""
-    return findings_of_events(rows, check_briefs(briefs_of(rows)))
-
-
-def briefs_of(rows: Sequence[RowResult]) -> list[RowBriefs]:
-    """What is checked of each row."""
     known: dict[int, frozenset[str]] = {}  # by object: rows share the answers they saw
-    found = []
+    by_event: list[tuple[str, ...]] = []
+    collapsed = []
     for row in rows:
         for item in row.evidence:
             if id(item) not in known:
                 known[id(item)] = citable_terms(item.body)
         pair_id = row.prediction.pair_id
         citable = citable_by(pair_id, [known[id(item)] for item in row.evidence])
-        found.append(RowBriefs(pair_id, [(e.role, e.content) for e in row.events if e.kind == "brief"], citable))
-    return found
-
-
-def check_briefs(rows: Sequence[RowBriefs]) -> list[list[tuple[str, ...]]]:
-    """For each row the findings of its briefs, in order."""
-    return [[check_brief(role, text, row.pair_id, row.citable) for role, text in row.briefs] for row in rows]
-
-
-def findings_of_events(
-    rows: Sequence[RowResult], checked: Sequence[Sequence[tuple[str, ...]]]
-) -> tuple[list[tuple[str, ...]], list[bool]]:
-    """The same as `check_rows`, of rows whose briefs are checked: `checked` is what `check_briefs` returns."""
-    by_event: list[tuple[str, ...]] = []
-    for row, findings in zip(rows, checked, strict=True):
-        of_briefs = iter(findings)
-        by_event.extend(next(of_briefs) if event.kind == "brief" else () for event in row.events)
-    return by_event, [any(map(is_collapsed, findings)) for findings in checked]
+        found = [check_brief(e.role, e.content, pair_id, citable) if e.kind == "brief" else () for e in row.events]
+        by_event.extend(found)
+        collapsed.append(any(map(is_collapsed, found)))
+    return by_event, collapsed
 
 
 def is_collapsed(findings: Collection[str]) -> bool:

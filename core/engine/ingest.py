@@ -9,58 +9,35 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import json
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from datetime import datetime
 
-from core.audit.brief_checks import briefs_of, check_briefs, findings_of_events, flags_with_collapse
-from core.engine.audit_processes import AuditProcesses, Checked
 from core.engine.backend import Backend
-from core.engine.journal import Progress, read_entries, read_spending
-from core.engine.row_codec import Entry, RetryMark, calls_tokens, pair_id_of
+from core.engine.batch_processes import BatchProcesses
+from core.engine.journal import Progress, read_spending
+from core.engine.row_batches import RowBatch, pieces, read_batches
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import LIVE_STATES, Counts, Ending, Heartbeat, State, write_heartbeat
 from core.errors import DiskFull, NotFound, StoreBusy
 from core.llm.server_pool import ServerPool
 from core.log import record_error
-from core.store import Cursor, Store, calls, changes, evidence, predictions, runs, traces
-from core.types import Failed, RowResult
+from core.store import Cursor, Store, changes, predictions, runs
+from core.store.queries import insert_all
 
-# Of one transaction, each of which looks through the run's rows and writes the last rows of every table anew: a whole journal is
-# taken in large pieces. A worker has few rows at a time, and takes no more of them when they have gathered.
-BATCH_ROWS = 20_000
-WORKER_BATCH_ROWS = 5_000
-BATCH_BYTES = 1 << 26
-LONG_BYTES = BATCH_BYTES  # from which on other processes check the rows: they take a second to start
+# A worker writes what has gathered in small transactions, which take little memory. A long journal is read by processes, which
+# take a second to start, in pieces small enough for their memory, and written in transactions of nearly two of DuckDB's row
+# groups of events: it writes less than one twice, into its log and then into the file, and rewrites two and a bit at the end.
+BATCH_ROWS = 5_000
+LONG_BYTES = 1 << 26
+PIECE_BYTES = 1 << 24
+TRANSACTION_BYTES = 1 << 27
+TRANSACTION_ROWS = 2 * 122_880  # of any table
 _LONGEST_LINE = 500  # characters of an error in the run's log
 _REST = 10  # the store is left alone for at least so many times as long as an ingest took
-
-
-@dataclass(slots=True)
-class _Batch:
-    """Some lines of a journal. start, end: in bytes. rows: pair id → its last entry, None for a failure marked for retry."""
-
-    start: int
-    end: int
-    rows: dict[str, RowResult | Failed | None] = field(default_factory=dict)
-    spent: int = 0
-
-    def add(self, entry: Entry) -> None:
-        if isinstance(entry, RetryMark):
-            self.rows |= dict.fromkeys(entry.pair_ids)
-        else:
-            self.rows[pair_id_of(entry)] = entry
-            self.spent += calls_tokens(entry.calls, spent=True)
-
-    @property
-    def results(self) -> list[RowResult]:
-        """The rows with a prediction, or with the answer of a reading."""
-        return [row for row in self.rows.values() if isinstance(row, RowResult)]
 
 
 def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "") -> int:
@@ -71,10 +48,9 @@ def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "
     with store.read() as db:
         start = _ingested_bytes(db, folder)
     if folder.rows.exists() and folder.rows.stat().st_size - start > LONG_BYTES:
-        written = _ingest_long(store, folder, start)
+        written = _write_while_reading(store, folder, _read_long(folder, start))
     else:
-        checked = ((batch, check_briefs(briefs_of(batch.results))) for batch in _batches(folder, start, WORKER_BATCH_ROWS))
-        written = sum(_write(store, folder, *each) for each in checked)
+        written = sum(_write(store, folder, [batch]) for batch in read_batches(folder.run, folder.rows, start, BATCH_ROWS))
     with store.write() as db:
         _ingested_bytes(db, folder)
         _record_spending(db, folder)
@@ -95,72 +71,52 @@ def record_start(store: Store, folder: RunFolder) -> None:
         changes.bump(db, "runs")
 
 
-def _batches(folder: RunFolder, start: int, most_rows: int) -> Iterator[_Batch]:
-    batch = _Batch(start, start)
-    for entry, end in read_entries(folder.rows, start):
-        batch.add(entry)
-        batch.end = end
-        if len(batch.rows) >= most_rows or batch.end - batch.start >= BATCH_BYTES:
-            yield batch
-            batch = _Batch(end, end)
-    if batch.end > batch.start:
-        yield batch
+def _read_long(folder: RunFolder, start: int) -> Iterator[list[RowBatch]]:
+    """Yields the lines of a long journal, as many as one transaction takes at a time; no row is in two batches of one."""
+    together: list[RowBatch] = []
+    pair_ids: set[str] = set()
+    with BatchProcesses() as processes:
+        for batch in processes.read_all(pieces(folder.run, folder.rows, start, PIECE_BYTES)):
+            if together and not (_fit([*together, batch]) and pair_ids.isdisjoint(batch.pair_ids)):
+                yield together
+                together, pair_ids = [], set()
+            together.append(batch)
+            pair_ids.update(batch.pair_ids)
+        if together:
+            yield together
 
 
-def _ingest_long(store: Store, folder: RunFolder, start: int) -> int:
-    """Writes batches one after the other, as `ingest_journal` does, while others are read and checked; returns how many rows."""
+def _fit(batches: Sequence[RowBatch]) -> bool:
+    """Whether one transaction takes them."""
+    rows: Counter[str] = Counter()
+    for insertion in (insertion for batch in batches for insertion in batch.insertions):
+        rows[insertion.table] += insertion.rows.num_rows
+    return batches[-1].end - batches[0].start <= TRANSACTION_BYTES and max(rows.values(), default=0) <= TRANSACTION_ROWS
+
+
+def _write_while_reading(store: Store, folder: RunFolder, groups: Iterable[list[RowBatch]]) -> int:
+    """Writes batches in transactions, one after the other, while the next are read; returns how many rows."""
     written, writing = 0, Future[int]()
     writing.set_result(0)
-    with AuditProcesses() as processes, _paused_collector(), ThreadPoolExecutor(1, "ingest") as thread:
-        for batch, checked in _checked_apart(_batches(folder, start, BATCH_ROWS), processes):
+    with ThreadPoolExecutor(1, "ingest") as thread:
+        for batches in groups:
             written += writing.result()
-            writing = thread.submit(_write, store, folder, batch, checked)
+            writing = thread.submit(_write, store, folder, batches)
         return written + writing.result()
 
 
-def _checked_apart(batches: Iterable[_Batch], processes: AuditProcesses) -> Iterator[tuple[_Batch, Checked]]:
-    """Yields batches with what the audit says of their rows; processes check some while the next are read."""
-    waiting: deque[tuple[_Batch, Future[Checked]]] = deque()
-    for batch in batches:
-        waiting.append((batch, processes.check(briefs_of(batch.results))))
-        if len(waiting) > processes.size:
-            first, checked = waiting.popleft()
-            yield first, checked.result()
-    for batch, checked in waiting:
-        yield batch, checked.result()
-
-
-@contextlib.contextmanager
-def _paused_collector() -> Iterator[None]:
-    """Rows refer to no other rows: to look for circles among a million objects, again and again, takes a third of the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-def _write(store: Store, folder: RunFolder, batch: _Batch, checked: Checked) -> int:
-    run, results = folder.run, batch.results
-    failures = [row for row in batch.rows.values() if isinstance(row, Failed)]
-    findings, collapsed = findings_of_events(results, checked)
-    flags = flags_with_collapse(results, collapsed)
+def _write(store: Store, folder: RunFolder, batches: Sequence[RowBatch]) -> int:
+    run = folder.run
     with store.write() as db:
-        if _ingested_bytes(db, folder) != batch.start:  # another process was faster
+        if _ingested_bytes(db, folder) != batches[0].start:  # another process was faster
             return 0
-        predictions.delete(db, run, list(batch.rows))
-        predictions.add(db, run, results, flags)
-        predictions.add_failed(db, run, failures)
-        traces.add(db, run, results, findings)
-        evidence.add(db, run, results)
-        calls.add(db, run, {key: row.calls for key, row in batch.rows.items() if row is not None})
+        predictions.delete(db, run, [pair_id for batch in batches for pair_id in batch.pair_ids])
+        insert_all(db, [insertion for batch in batches for insertion in batch.insertions])
         runs.update_counts(db, run)
-        _record_spending(db, folder, batch.spent)
-        runs.change_by_worker(db, run, folded_bytes=batch.end)
+        _record_spending(db, folder, sum(batch.spent for batch in batches))
+        runs.change_by_worker(db, run, folded_bytes=batches[-1].end)
         changes.bump(db, "runs", f"run:{run}")
-    return len(results) + len(failures)
+    return sum(batch.finished for batch in batches)
 
 
 def _record_spending(db: Cursor, folder: RunFolder, of_rows: int = 0) -> None:

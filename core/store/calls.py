@@ -7,24 +7,26 @@ from collections.abc import Mapping, Sequence
 
 from core.row_schema import TABLES
 from core.store.connection import Cursor
-from core.store.queries import arrow_array, insert, one, record_columns, records, select_list
+from core.store.queries import Insertion, arrow_array, insertion, one, record_columns, records, select_list
 from core.types import Call
 
 _CALL, _ROW_CALL = TABLES["call"], TABLES["row_call"]
 
 
-def add(cursor: Cursor, run: str, rows: Mapping[str, Sequence[Call]]) -> None:
-    """Add the calls of finished rows, by pair id, in the order in which they were made."""
+def insertions_of(run: str, rows: Mapping[str, Sequence[Call]]) -> list[Insertion]:
+    """The calls of finished rows, by pair id, in the order in which they were made."""
     calls = [(pair_id, seq, call) for pair_id, of_row in rows.items() for seq, call in enumerate(of_row)]
     if not calls:
-        return
+        return []
     pair_ids, seqs, records_of_calls = zip(*calls, strict=True)
     ids = [identity(call.key, call.request, call.reply) for call in records_of_calls]
     distinct = dict(zip(ids, records_of_calls, strict=True))
     texts = record_columns(_CALL.columns_of(Call), list(distinct.values()))
-    insert(cursor, "call", {"id": list(distinct), **texts}, ignore_existing=True)
     columns = {"run": [run] * len(calls), "pair_id": pair_ids, "seq": arrow_array(_ROW_CALL["seq"], seqs), "call": ids}
-    insert(cursor, "row_call", columns | record_columns(_ROW_CALL.columns_of(Call), records_of_calls))
+    return [
+        insertion("call", {"id": list(distinct), **texts}, ignore_existing=True),
+        insertion("row_call", columns | record_columns(_ROW_CALL.columns_of(Call), records_of_calls)),
+    ]
 
 
 def identity(key: str, request: str, reply: str) -> str:

@@ -9,14 +9,14 @@ from typing import Any
 
 from core.row_schema import TABLES
 from core.store.connection import Cursor
-from core.store.queries import arrow_array, insert, one, record_columns, records, select_list
+from core.store.queries import Insertion, arrow_array, insertion, one, record_columns, records, select_list
 from core.types import Evidence, RowResult
 
 _TABLE = TABLES["evidence"]
 
 
-def add(cursor: Cursor, run: str, rows: Sequence[RowResult]) -> None:
-    """Add the evidence of finished rows, and which of it each row saw."""
+def insertions_of(run: str, rows: Sequence[RowResult]) -> list[Insertion]:
+    """The evidence of finished rows, and which of it each row saw."""
     ids: dict[int, str] = {}  # by object: rows share the answers they saw
     distinct: dict[str, Evidence] = {}
     seen: list[tuple[str, int, str]] = []
@@ -27,12 +27,14 @@ def add(cursor: Cursor, run: str, rows: Sequence[RowResult]) -> None:
                 distinct[key] = item
             seen.append((row.prediction.pair_id, seq, ids[id(item)]))
     if not seen:
-        return
+        return []
     columns = record_columns(_TABLE.columns_of(Evidence), list(distinct.values()))
-    insert(cursor, "evidence", {"id": list(distinct), **columns}, ignore_existing=True)
     pair_ids, seqs, keys = zip(*seen, strict=True)
     seen_columns = {"pair_id": pair_ids, "seq": arrow_array(TABLES["row_evidence"]["seq"], seqs), "evidence": keys}
-    insert(cursor, "row_evidence", {"run": [run] * len(seen), **seen_columns})
+    return [
+        insertion("evidence", {"id": list(distinct), **columns}, ignore_existing=True),
+        insertion("row_evidence", {"run": [run] * len(seen), **seen_columns}),
+    ]
 
 
 def identity(item: Evidence) -> str:

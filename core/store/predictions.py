@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from core.errors import NotFound
 from core.row_schema import ROW_TABLES, TABLES
 from core.store.connection import Cursor
-from core.store.queries import arrow_array, data_frame, insert, one, record_columns, records
+from core.store.queries import Insertion, arrow_array, data_frame, insertion, one, record_columns, records
 from core.store.text_search import contains, json_pattern_of, pattern_of
 from core.texts import NO_LABEL
 from core.types import RANK_METHODS, READING_METHODS, Failed, Prediction, RowResult
@@ -99,28 +99,26 @@ class RowFilter:
     failed: bool = False
 
 
-def add(cursor: Cursor, run: str, rows: Sequence[RowResult], flags: Sequence[Sequence[str]]) -> None:
-    """Add finished rows. flags: one list per row, which contains the row's own flags."""
+def insertion_of(run: str, rows: Sequence[RowResult], flags: Sequence[Sequence[str]]) -> Insertion:
+    """Finished rows. flags: one list per row, which contains the row's own flags."""
     predictions = [row.prediction for row in rows]
     columns = record_columns(_TABLE.columns_of(Prediction, without=["flags"]), predictions)
-    insert(cursor, "prediction", {"run": [run] * len(rows), **columns, "flags": arrow_array(_TABLE["flags"], flags)})
+    return insertion("prediction", {"run": pa.repeat(run, len(rows)), **columns, "flags": arrow_array(_TABLE["flags"], flags)})
 
 
-def add_failed(cursor: Cursor, run: str, rows: Sequence[Failed]) -> None:
-    """Add rows that failed: numbers are NULL, `error` is the kind and message, tokens are those of the calls."""
-    if not rows:
-        return
+def insertion_of_failed(run: str, rows: Sequence[Failed]) -> Insertion:
+    """Rows that failed: numbers are NULL, `error` is the kind and message, tokens are those of the calls."""
     prompts = [sum(call.prompt_tokens for call in row.calls) for row in rows]
     answers = [sum(call.completion_tokens for call in row.calls) for row in rows]
     columns: dict[str, Any] = {
-        "run": [run] * len(rows),
-        "pair_id": [row.pair_id for row in rows],
+        "run": pa.repeat(run, len(rows)),
+        "pair_id": pa.array([row.pair_id for row in rows], pa.string()),
         "flags": arrow_array(_TABLE["flags"], [()] * len(rows)),
-        "error": [f"{row.kind}: {row.message}" for row in rows],
+        "error": pa.array([f"{row.kind}: {row.message}" for row in rows], pa.string()),
         "tokens": arrow_array(_TABLE["tokens"], [sum(both) for both in zip(prompts, answers, strict=True)]),
         "prompt_tokens": arrow_array(_TABLE["prompt_tokens"], prompts),
     }
-    insert(cursor, "prediction", columns)
+    return insertion("prediction", columns)
 
 
 def delete(cursor: Cursor, run: str, pair_ids: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from core.errors import NotFound
 from core.row_schema import ARROW_TYPES, Column
@@ -129,13 +129,38 @@ def _json_texts(mappings: Iterable[Mapping[str, Any]]) -> list[str]:
     return texts
 
 
-def insert(cursor: Cursor, table: str, columns: Mapping[str, Any], *, ignore_existing: bool = False) -> None:
-    """Append columns of equal length to a table, by name; rows whose key is there already raise, or are ignored."""
+class Insertion(NamedTuple):
+    """Rows for a table, laid out as the store holds them. ignore_existing: rows whose key is there already are ignored."""
+
+    table: str
+    rows: pa.Table
+    ignore_existing: bool = False
+
+
+def insertion(table: str, columns: Mapping[str, Any], *, ignore_existing: bool = False) -> Insertion:
+    """Columns of equal length as rows for a table."""
     import pyarrow as pa
 
-    cursor.register("incoming", pa.table(dict(columns)))
-    try:
-        conflict = " ON CONFLICT DO NOTHING" if ignore_existing else ""
-        cursor.execute(f"INSERT INTO {table} BY NAME SELECT * FROM incoming{conflict}").fetchall()
-    finally:
-        cursor.unregister("incoming")
+    return Insertion(table, pa.table(dict(columns)), ignore_existing)
+
+
+def insert(cursor: Cursor, table: str, columns: Mapping[str, Any], *, ignore_existing: bool = False) -> None:
+    """Append columns of equal length to a table, by name; rows whose key is there already raise, or are ignored."""
+    insert_all(cursor, [insertion(table, columns, ignore_existing=ignore_existing)])
+
+
+def insert_all(cursor: Cursor, insertions: Iterable[Insertion]) -> None:
+    """Append rows to tables, by column names. Insertions of the same columns are one statement."""
+    import pyarrow as pa
+
+    together: dict[tuple[str, bool, tuple[str, ...]], list[pa.Table]] = {}
+    for table, rows, ignore_existing in insertions:
+        if rows.num_rows:
+            together.setdefault((table, ignore_existing, tuple(rows.column_names)), []).append(rows)
+    for (table, ignore_existing, _), parts in together.items():
+        cursor.register("incoming", pa.concat_tables(parts))
+        try:
+            conflict = " ON CONFLICT DO NOTHING" if ignore_existing else ""
+            cursor.execute(f"INSERT INTO {table} BY NAME SELECT * FROM incoming{conflict}").fetchall()
+        finally:
+            cursor.unregister("incoming")

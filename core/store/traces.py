@@ -11,24 +11,22 @@ import pyarrow as pa
 
 from core.row_schema import TABLES, record_from_json
 from core.store.connection import Cursor
-from core.store.queries import arrow_array, insert, record_columns, records, select_list
+from core.store.queries import Insertion, arrow_array, insertion, record_columns, records, select_list
 from core.types import Prediction, RowResult, TraceEvent
 
 _TABLE = TABLES["trace_event"]
 
 
-def add(cursor: Cursor, run: str, rows: Sequence[RowResult], findings: Sequence[Sequence[str]]) -> None:
-    """Add the events of finished rows. findings: one list per event, in the same order."""
+def insertion_of(run: str, rows: Sequence[RowResult], findings: Sequence[Sequence[str]]) -> Insertion:
+    """The events of finished rows. findings: one list per event, in the same order."""
     events = [event for row in rows for event in row.events]
-    if not events:
-        return
     columns: dict[str, Any] = {
         "run": pa.repeat(run, len(events)),
-        "pair_id": [row.prediction.pair_id for row in rows for _ in row.events],
+        "pair_id": pa.array([row.prediction.pair_id for row in rows for _ in row.events], pa.string()),
         "seq": arrow_array(_TABLE["seq"], [seq for row in rows for seq in range(len(row.events))]),
         "findings": arrow_array(_TABLE["findings"], findings),
     }
-    insert(cursor, "trace_event", columns | record_columns(_TABLE.columns_of(TraceEvent), events))
+    return insertion("trace_event", columns | record_columns(_TABLE.columns_of(TraceEvent), events))
 
 
 def of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:

@@ -82,7 +82,7 @@ def test_the_same_journal_is_folded_once_however_often_it_is_tried(tmp_path: Pat
 def test_a_crash_between_two_transactions_costs_nothing(at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace, folder = begun(tmp_path)
     append(folder, *(row(pair_id, 10, (call(pair_id),)) for pair_id in IDS))
-    monkeypatch.setattr(folding_room, "WORKER_BATCH_ROWS", 1)
+    monkeypatch.setattr(folding_room, "BATCH_ROWS", 1)
     steps = iter(range(99))
 
     def dies(*arguments: Any) -> None:

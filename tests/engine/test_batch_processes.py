@@ -1,0 +1,119 @@
+"""A long journal is read and audited by other processes, with the same result, whatever becomes of these."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.engine import batch_processes
+from core.engine import ingest as ingest_room
+from core.engine.batch_processes import BatchProcesses
+from core.engine.ingest import ingest_journal
+from core.engine.row_batches import Piece, RowBatch, pieces, read_piece
+from core.errors import InputError
+from core.store import changes, predictions, traces
+from core.types import Failed, RowResult, TraceEvent
+from tests.engine.test_ingest import IDS, append, begun, found
+from tests.engine.test_journal import row
+
+
+def _plain(batch: RowBatch) -> tuple[object, ...]:
+    insertions = [(insertion.table, insertion.rows.to_pydict()) for insertion in batch.insertions]
+    return batch.start, batch.end, batch.pair_ids, batch.finished, batch.spent, insertions
+
+
+def test_they_read_what_this_process_would_and_do_not_outlive_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_processes, "MOST_PROCESSES", 1)
+    _, folder = begun(tmp_path)
+    append(folder, *map(row, IDS))
+    cut = list(pieces(folder.run, folder.rows, 0, 1))
+    expected = [_plain(read_piece(piece)) for piece in cut]
+    assert [pair_ids for _, _, pair_ids, *_ in expected] == [[pair_id] for pair_id in IDS]
+    with pytest.raises(KeyboardInterrupt), BatchProcesses() as processes:
+        [process] = processes._processes
+        assert list(map(_plain, processes.read_all(cut))) == expected
+        assert process.poll() is None
+        process.kill()
+        process.wait()  # so that the next request is left unsent
+        assert list(map(_plain, processes.read_all(cut))) == expected  # read here
+        raise KeyboardInterrupt
+    assert process.returncode is not None
+
+
+def test_a_line_that_is_no_entry_is_named(tmp_path: Path) -> None:
+    _, folder = begun(tmp_path)
+    append(folder, row(IDS[0]))
+    end = folder.rows.stat().st_size
+    with folder.rows.open("ab") as journal:
+        journal.write(b"what?\n")
+    with BatchProcesses() as processes, pytest.raises(InputError, match=rf"rows\.jsonl, byte {end}: journal: a line that cannot"):
+        list(processes.read_all(pieces(folder.run, folder.rows, 0, 1)))
+
+
+@pytest.mark.parametrize("size", [1, 300, 700, 1 << 20])
+@pytest.mark.parametrize("torn", [b"", b'{"v":1,"row":'])
+def test_pieces_are_all_whole_lines_in_order(tmp_path: Path, size: int, torn: bytes) -> None:
+    _, folder = begun(tmp_path)
+    append(folder, *map(row, IDS))
+    whole = folder.rows.stat().st_size
+    with folder.rows.open("ab") as journal:
+        journal.write(torn)
+    start = read_piece(Piece(folder.run, folder.rows, 0, 1)).end
+    batches = [read_piece(piece) for piece in pieces(folder.run, folder.rows, start, size)]
+    assert [batch.start for batch in batches] == [start, *(batch.end for batch in batches[:-1])]
+    assert batches[-1].end == whole
+    assert all(batch.end - batch.start >= size for batch in batches[:-1])
+    assert [pair_id for batch in batches for pair_id in batch.pair_ids] == IDS[1:]
+
+
+def _stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: list[Any], **limits: int) -> tuple[int, list[Any]]:
+    workspace, folder = begun(tmp_path)
+    append(folder, *entries)
+    for name, value in limits.items():
+        monkeypatch.setattr(ingest_room, name, value)
+    written = ingest_journal(workspace.store, folder, "done")
+    with workspace.store.read() as db:
+        frames = [predictions.frame(db, folder.run), traces.frame(db, folder.run)]
+    return written, [each.map(str).to_numpy().tolist() for each in frames]
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+@pytest.mark.parametrize("most_rows", [1, 5, 1000])
+def test_a_long_journal_arrives_as_a_short_one_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, most_rows: int
+) -> None:
+    texts = ("C) Knockdown does not affect it.", "Qb1 raises Hb1. It does. Therefore losing Qb1 leads to lower Hb1.", "a")
+    events = [TraceEvent("de", "EFFECT", "brief", text) for text in texts] + [TraceEvent("de", "JUDGE", "verdict", "C)")]
+    rows = [RowResult(row(key).prediction, (events[i % 3], events[3], events[i // 2])) for i, key in enumerate(IDS)]
+    again = [*rows[:4], Failed(rows[1].prediction.pair_id, "Unreadable", "?"), *rows[4:], rows[0]]  # two of them twice
+    short = _stored(tmp_path / "short", monkeypatch, again)
+    limits = {"LONG_BYTES": 0, "PIECE_BYTES": size, "TRANSACTION_ROWS": most_rows}
+    long = _stored(tmp_path / "long", monkeypatch, again, **limits)
+    assert short[0] == 6  # of one batch a row's last entry is written
+    assert long[0] >= 6
+    assert long[1] == short[1]
+    assert {"answers", "own_side"} <= set(str(long[1]).replace("'", " ").split())
+
+
+def test_a_crash_while_others_are_read_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace, folder = begun(tmp_path)
+    append(folder, *map(row, IDS))
+    for name, value in {"LONG_BYTES": 0, "PIECE_BYTES": 1, "TRANSACTION_BYTES": 1}.items():
+        monkeypatch.setattr(ingest_room, name, value)
+    steps = iter(range(99))
+
+    def dies(*arguments: Any) -> None:
+        bump(*arguments)
+        if next(steps) == 3:
+            raise KeyboardInterrupt
+
+    bump = changes.bump
+    with monkeypatch.context() as patched:
+        patched.setattr(changes, "bump", dies)
+        with pytest.raises(KeyboardInterrupt):
+            ingest_journal(workspace.store, folder, "running")
+    assert list(found(workspace)[1]) == IDS[:3]  # the transaction in which it died left nothing, and no other followed it
+    assert ingest_journal(workspace.store, folder, "done") == 3
+    assert list(found(workspace)[1]) == IDS
