@@ -29,8 +29,11 @@ CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-network
 
 
 def chromium() -> str | None:
-    """The path of Chromium or Chrome, None where there is none."""
-    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    """The path of Chromium or Chrome, None where there is none.
+
+    Chromium's build without windows comes first: it takes two thirds of the processor time for a page.
+    """
+    return next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"))), None)
 
 
 @dataclass(frozen=True)
