@@ -33,7 +33,8 @@ def chromium() -> str | None:
 
     Chromium's build without windows comes first: it takes two thirds of the processor time for a page.
     """
-    return next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"))), None)
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+    return next(filter(None, map(shutil.which, names)), None)
 
 
 @dataclass(frozen=True)
