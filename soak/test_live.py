@@ -198,7 +198,7 @@ def test_a_watcher_that_leaves_costs_nothing(tmp_path: Path, record: Record) -> 
         time.sleep(2 * ANSWER_S)
         streamed = request_counts(url)["streams"]
         done = status(workspace, run).counts.done
-        assert done < ROWS / 2
+        assert done <= ROWS - 10 * AT_ONCE  # enough are left to see that none of them is streamed
         rows_per_s(workspace, run)
         assert request_counts(url)["streams"] == streamed
     record(streamed=streamed, left_after=done)
