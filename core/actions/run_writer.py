@@ -130,7 +130,10 @@ def write_run(db: Cursor, metadata: RunMetadata, batch: AuditedRows) -> Run:
         note=metadata.note,
     )
     runs.add(db, run)
-    insert_all(db, [predictions.insertion_of(run.id, batch.rows, batch.flags)])
-    insert_all(db, [traces.insertion_of(run.id, batch.rows, batch.findings), *evidence.insertions_of(run.id, batch.rows)])
+    insertions = [
+        predictions.insertion_of(run.id, batch.rows, batch.flags),
+        traces.insertion_of(run.id, batch.rows, batch.findings),
+    ]
+    insert_all(db, insertions + evidence.insertions_of(run.id, batch.rows))
     changes.bump(db, "runs", f"run:{run.id}")
     return run

@@ -13,10 +13,10 @@ from core.engine.batch_processes import BatchProcesses
 from core.engine.ingest import ingest_journal
 from core.engine.row_batches import Piece, RowBatch, pieces, read_piece
 from core.errors import InputError
-from core.store import changes, predictions, traces
-from core.types import Failed, RowResult, TraceEvent
+from core.store import calls, changes, evidence, predictions, traces
+from core.types import Evidence, Failed, RowResult, TraceEvent
 from tests.engine.test_ingest import IDS, append, begun, found
-from tests.engine.test_journal import row
+from tests.engine.test_journal import call, row
 
 
 def _plain(batch: RowBatch) -> tuple[object, ...]:
@@ -76,7 +76,8 @@ def _stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: list[Any],
     written = ingest_journal(workspace.store, folder, "done")
     with workspace.store.read() as db:
         frames = [predictions.frame(db, folder.run), traces.frame(db, folder.run)]
-    return written, [each.map(str).to_numpy().tolist() for each in frames]
+        seen = [evidence.of_run(db, folder.run), [calls.of_row(db, folder.run, pair_id) for pair_id in IDS]]
+    return written, [*(each.map(str).to_numpy().tolist() for each in frames), *seen]
 
 
 @pytest.mark.parametrize("size", [1, 1000])
@@ -86,7 +87,11 @@ def test_a_long_journal_arrives_as_a_short_one_does(
 ) -> None:
     texts = ("C) Knockdown does not affect it.", "Qb1 raises Hb1. It does. Therefore losing Qb1 leads to lower Hb1.", "a")
     events = [TraceEvent("de", "EFFECT", "brief", text) for text in texts] + [TraceEvent("de", "JUDGE", "verdict", "C)")]
-    rows = [RowResult(row(key).prediction, (events[i % 3], events[3], events[i // 2])) for i, key in enumerate(IDS)]
+    answers = tuple(Evidence("go", key, "ok", "pack", None, {"terms": ["heat response"]}) for key in ("Qb1", "Hb1"))
+    rows = [  # the same answers and calls in several pieces
+        RowResult(row(key).prediction, (events[i % 3], events[3], events[i // 2]), answers[: i % 3], (call("same"), call(key)))
+        for i, key in enumerate(IDS)
+    ]
     again = [*rows[:4], Failed(rows[1].prediction.pair_id, "Unreadable", "?"), *rows[4:], rows[0]]  # two of them twice
     short = _stored(tmp_path / "short", monkeypatch, again)
     limits = {"LONG_BYTES": 0, "PIECE_BYTES": size, "TRANSACTION_ROWS": most_rows}
@@ -94,6 +99,9 @@ def test_a_long_journal_arrives_as_a_short_one_does(
     assert short[0] == 6  # of one batch a row's last entry is written
     assert long[0] >= 6
     assert long[1] == short[1]
+    # The second row failed in the end, so that it has neither.
+    assert {pair_id: len(items) for pair_id, items in long[1][2].items()} == {IDS[2]: 2, IDS[4]: 1, IDS[5]: 2}
+    assert [[found.key for found in of_row] for of_row in long[1][3]] == [["same", key] if key != IDS[1] else [] for key in IDS]
     assert {"answers", "own_side"} <= set(str(long[1]).replace("'", " ").split())
 
 

@@ -119,6 +119,15 @@ def test_lines_that_are_none_are_named(line: bytes, tmp_path: Path) -> None:
         read_progress(tmp_path / "rows.jsonl")
 
 
+def test_deep_values_and_large_numbers_come_back_as_they_were() -> None:
+    deep: list[Any] = []
+    for _ in range(300):  # deeper than the fast reader goes
+        deep = [deep]
+    for meta in ({"deep": deep}, {"seed": 2**70, "share": 0.1 + 0.2}):
+        entry = replace(row(), events=(TraceEvent("de", "JUDGE", "verdict", "A", meta=meta),))
+        assert decode_entry(encode_entry(entry)) == entry
+
+
 def test_a_torn_last_line_is_cut_wherever_it_tore(tmp_path: Path) -> None:
     folder = folder_at(tmp_path)
     whole, torn = encode_entry(row("a_b")), encode_entry(row("c_d"))
