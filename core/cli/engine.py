@@ -28,7 +28,7 @@ from core.methods.base import method_named
 app = typer.Typer()
 
 _SERVERS = (
-    "A model server's address ending in /v1; several, joined by commas; or a file of one address a line, which is read again "
+    "A model server's address ending in /v1; several, joined by commas; or a file of them, one a line, which is read again "
     "while the run goes on."
 )
 
@@ -185,8 +185,10 @@ def log(
     _, status = _status_record(context.obj, run)
     shown = [("servers", "model servers:", _server_line), ("nodes", "nodes:", _node_line)]
     doing = [line for key, title, describe in shown if key in status for line in (title, *map(describe, status[key]))]
-    record = {"run": run, "status": status["status"], "lines": found} | {key: status[key] for key, *_ in shown if key in status}
-    show(record, as_json, "\n".join([*found, *doing]) or "the log is empty")
+    notice = [status["notice"]] if status.get("notice") else []
+    more = {key: status[key] for key in ("notice", "servers", "nodes") if key in status}
+    record = {"run": run, "status": status["status"], "lines": found} | more
+    show(record, as_json, "\n".join([*found, *notice, *doing]) or "the log is empty")
 
 
 @app.command()
@@ -268,7 +270,9 @@ def serve(
     gpus: Annotated[int, typer.Option(help="How many GPUs to spread it over.")] = 1,
     max_model_len: Annotated[int | None, typer.Option(help="The longest context in tokens.")] = None,
     python: Annotated[Path | None, typer.Option(help="The interpreter that has vLLM.")] = None,
-    replicas: Annotated[int, typer.Option(help="How many servers to start, on free ports from --port on.")] = 1,
+    replicas: Annotated[
+        int | None, typer.Option(help="How many servers to start, on free ports from --port on; prints their addresses.")
+    ] = None,
     host: Annotated[
         str, typer.Option(help="The name or address by which other machines reach this one; needs PERTURBDESK_API_KEY.")
     ] = HOST,
@@ -276,5 +280,5 @@ def serve(
     """Start vLLM with the flags that a run needs, and supervise it until Ctrl-C; --replicas prints what --endpoint takes."""
     key = context.obj.settings.api_key
     options = ServerOptions(model, port, python, gpus, max_model_len, host=host, api_key=key)
-    stopped_by = serve_model(options) if replicas == 1 else serve_replicas(options, replicas, typer.echo)
+    stopped_by = serve_model(options) if replicas is None else serve_replicas(options, replicas, typer.echo)
     raise typer.Exit(130 if stopped_by is signal.SIGINT else 0)
