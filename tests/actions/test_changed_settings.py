@@ -65,7 +65,7 @@ def test_a_run_whose_server_died_goes_on_at_another_and_stays_the_same_run(tmp_p
         assert request_counts(url)["most at once"] <= 3
     assert (ended.id, ended.status, ended.done) == (run.id, "done", 20)
     kept = run_control.settings_of(workspace, "r")
-    assert (kept.servers, kept.concurrency, kept.rows_in_flight, kept.timeout_s) == (url, 3, 3, 0.5)
+    assert (kept.servers, kept.concurrency, kept.rows_in_flight, kept.timeout_s) == (url, 3, 3, fast().timeout_s)
 
 
 def test_a_run_whose_budget_is_spent_goes_on_with_more(tmp_path: Path) -> None:

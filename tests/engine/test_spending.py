@@ -112,7 +112,9 @@ def test_what_failed_was_paid_for_as_the_server_counted_it(tmp_path: Path) -> No
     faults = Faults.each(0.05, "error", "busy", "dropped", "half", "empty", "hang", "not_finite", "wrong_format")
     with serving(Script(faults=faults, retry_after_s=0.01)) as url:
         method = Asking()
-        run = run_control.start(workspace, wish(workspace, method, model="scripted"), "r", fast(url), begin=here(method))
+        run = run_control.start(
+            workspace, wish(workspace, method, model="scripted"), "r", fast(url, timeout_s=2.0), begin=here(method)
+        )
         counts = request_counts(url)
     assert run.status == "done"
     assert counts["empty"] + counts["half"] + counts["dropped"] > 0
