@@ -21,7 +21,7 @@ from typing import IO, Self
 
 from core.config import REPOSITORY
 from core.engine.row_batches import Piece, RowBatch, read_piece
-from core.errors import InputError
+from core.log import LOGGER
 
 MOST_PROCESSES = 4  # more would wait for the process that writes
 
@@ -32,7 +32,11 @@ class BatchProcesses:
     def __init__(self) -> None:
         processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         self.size = min(processors, MOST_PROCESSES)
-        self._processes = [_start() for _ in range(self.size)]
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._ended = False
+        with suppress(OSError):  # no process or memory to be had: fewer do, or none
+            while len(self._processes) < self.size:
+                self._processes.append(_start())
         self._idle: SimpleQueue[subprocess.Popen[bytes]] = SimpleQueue()
         for process in self._processes:
             self._idle.put(process)
@@ -42,6 +46,7 @@ class BatchProcesses:
         return self
 
     def __exit__(self, _kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
+        self._ended = True
         for process in self._processes:
             process.kill()  # what it still reads nobody waits for
         self._threads.shutdown(cancel_futures=True)
@@ -51,7 +56,7 @@ class BatchProcesses:
                 pass
 
     def read_all(self, pieces: Iterable[Piece]) -> Iterator[RowBatch]:
-        """Yields the lines of pieces in order, while the next few are read. Raises what `read_piece` does."""
+        """Yields the lines of pieces in order, while the next few are read."""
         waiting: deque[Future[RowBatch]] = deque()
         for piece in pieces:
             waiting.append(self._threads.submit(self._read, piece))
@@ -61,16 +66,25 @@ class BatchProcesses:
             yield waiting.popleft().result()
 
     def _read(self, piece: Piece) -> RowBatch:
+        if not self._processes:
+            return read_piece(piece)
         process = self._idle.get()
         try:
-            found = _exchange(process, piece)
-        except (OSError, EOFError, pickle.UnpicklingError):  # it was killed
+            return _exchange(process, piece)
+        except (OSError, EOFError, pickle.UnpicklingError):
+            if self._ended:
+                raise
+            self._give_up(process)
             return read_piece(piece)
         finally:
             self._idle.put(process)
-        if isinstance(found, InputError):
-            raise found
-        return found
+
+    def _give_up(self, process: subprocess.Popen[bytes]) -> None:
+        """Ends a process that answers no more, so that nothing it may still say is taken for its next answer; logs it once."""
+        if process.returncode is None:
+            process.kill()
+            code = process.wait()
+            LOGGER.warning("a process that reads a journal ended (%s), perhaps for lack of memory: this one does its part", code)
 
 
 def _start() -> subprocess.Popen[bytes]:
@@ -78,30 +92,27 @@ def _start() -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
 
-def _exchange(process: subprocess.Popen[bytes], piece: Piece) -> RowBatch | InputError:
+def _exchange(process: subprocess.Popen[bytes], piece: Piece) -> RowBatch:
     """Sends a piece to a process and returns its answer. Raises OSError, EOFError or UnpicklingError if it is gone."""
     assert process.stdin is not None
     assert process.stdout is not None
     pickle.dump(piece, process.stdin)
     process.stdin.flush()
-    found: RowBatch | InputError = pickle.load(process.stdout)
+    found: RowBatch = pickle.load(process.stdout)
     return found
 
 
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
-    """Answers each piece with its lines, or with the error of one that is no entry, until there are no more pieces."""
+    """Answers each piece with its lines, until there are no more pieces."""
     # Rows refer to no other rows: to look for circles among a hundred thousand objects, again and again, takes half of the time.
     gc.disable()
     with suppress(EOFError, BrokenPipeError):
         while True:
-            piece = pickle.load(requests)
-            try:
-                found: RowBatch | InputError = read_piece(piece)
-            except InputError as error:
-                found = error
-            pickle.dump(found, answers, pickle.HIGHEST_PROTOCOL)
+            pickle.dump(read_piece(pickle.load(requests)), answers, pickle.HIGHEST_PROTOCOL)
             answers.flush()
 
 
 if __name__ == "__main__":
-    serve(sys.stdin.buffer, sys.stdout.buffer)
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
+        serve(sys.stdin.buffer, answers)

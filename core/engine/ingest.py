@@ -12,14 +12,14 @@ import contextlib
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime
 
 from core.engine.backend import Backend
 from core.engine.batch_processes import BatchProcesses
 from core.engine.journal import Progress, read_spending
-from core.engine.row_batches import RowBatch, pieces, read_batches
+from core.engine.row_batches import Piece, RowBatch, pieces, read_batches
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import LIVE_STATES, Counts, Ending, Heartbeat, State, write_heartbeat
 from core.errors import DiskFull, NotFound, StoreBusy
@@ -40,17 +40,22 @@ _LONGEST_LINE = 500  # characters of an error in the run's log
 _REST = 10  # the store is left alone for at least so many times as long as an ingest took
 
 
-def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "") -> int:
+def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "", *, until: int | None = None) -> int:
     """Brings the store up to date with a journal and the state of its run; returns how many rows were written.
 
-    Raises NotFound if the store has no such run, StoreBusy if another process holds it; both can be tried again.
+    until: of a journal that is being written, the bytes that are on disk for sure: what the store had beyond them, it would lack
+    after a power cut. Raises NotFound if the store has no such run, StoreBusy if another process holds it; both can be tried
+    again. Raises InputError for a line that is no entry, when those before it are in the store.
     """
     with store.read() as db:
         start = _ingested_bytes(db, folder)
-    if folder.rows.exists() and folder.rows.stat().st_size - start > LONG_BYTES:
-        written = _write_while_reading(store, folder, _read_long(folder, start))
+    size = folder.rows.stat().st_size if folder.rows.exists() else 0
+    left = Piece(folder.run, folder.rows.absolute(), start, size if until is None else until)
+    if left.end - start > LONG_BYTES:
+        with contextlib.closing(_read_long(left)) as groups:  # at once, so that its processes end with it
+            written = _write_while_reading(store, folder, groups)
     else:
-        written = sum(_write(store, folder, [batch]) for batch in read_batches(folder.run, folder.rows, start, BATCH_ROWS))
+        written = sum(_write(store, folder, [batch]) for batch in read_batches(left, BATCH_ROWS, PIECE_BYTES))
     with store.write() as db:
         _ingested_bytes(db, folder)
         _record_spending(db, folder)
@@ -64,26 +69,36 @@ def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "
 
 
 def record_start(store: Store, folder: RunFolder) -> None:
-    """Records in the store that a worker began."""
+    """Records in the store that a worker began. Called before it appends to the journal."""
     with store.write() as db:
-        _ingested_bytes(db, folder)
+        if _ingested_bytes(db, folder) > (folder.rows.stat().st_size if folder.rows.exists() else 0):
+            runs.change_by_worker(db, folder.run, folded_bytes=0)  # lines are gone since: those that are left are ingested anew
         runs.change_by_worker(db, folder.run, status="running", cause="", started_at=datetime.now(), finished_at=None)
         changes.bump(db, "runs")
 
 
-def _read_long(folder: RunFolder, start: int) -> Iterator[list[RowBatch]]:
-    """Yields the lines of a long journal, as many as one transaction takes at a time; no row is in two batches of one."""
+def _read_long(left: Piece) -> Generator[list[RowBatch], None, None]:
+    """Yields the lines of a long piece of a journal, as many as one transaction takes at a time; no row is in two batches of one.
+
+    Raises InputError for a line that is no entry, when those before it were yielded.
+    """
     together: list[RowBatch] = []
     pair_ids: set[str] = set()
+    end, damage = left.start, None
     with BatchProcesses() as processes:
-        for batch in processes.read_all(pieces(folder.run, folder.rows, start, PIECE_BYTES)):
+        for batch in processes.read_all(pieces(left, PIECE_BYTES)):
+            if damage is not None or batch.start != end:  # the journal was cut off meanwhile
+                break
             if together and not (_fit([*together, batch]) and pair_ids.isdisjoint(batch.pair_ids)):
                 yield together
                 together, pair_ids = [], set()
             together.append(batch)
             pair_ids.update(batch.pair_ids)
-        if together:
-            yield together
+            end, damage = batch.end, batch.damage
+    if together:
+        yield together
+    if damage is not None:
+        raise damage
 
 
 def _fit(batches: Sequence[RowBatch]) -> bool:
@@ -207,7 +222,7 @@ class RunReporter:
                 continue
             start = time.monotonic()
             try:
-                await asyncio.to_thread(ingest_journal, self._store, self._folder, self.state)
+                await asyncio.to_thread(ingest_journal, self._store, self._folder, self.state, until=present[0])
                 ingested = present
             except (StoreBusy, DiskFull) as error:
                 self.log(str(error))
@@ -216,6 +231,6 @@ class RunReporter:
     async def ingest_ending(self, ending: Ending, cause: str) -> None:
         """Brings the store up to date with how the work ended; logs it if that fails, and leaves it to the next ingest."""
         try:
-            await asyncio.to_thread(ingest_journal, self._store, self._folder, ending, cause)
+            await asyncio.to_thread(ingest_journal, self._store, self._folder, ending, cause, until=self._progress.bytes)
         except (StoreBusy, DiskFull, NotFound) as error:
             self.log(f"not in the store yet: {error}")

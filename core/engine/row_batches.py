@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,11 +11,10 @@ from typing import NamedTuple
 from core.audit.brief_checks import check_rows, flags_with_collapse
 from core.engine.journal import read_entries
 from core.engine.row_codec import Entry, RetryMark, calls_tokens, pair_id_of
+from core.errors import InputError
 from core.store import calls, evidence, predictions, traces
 from core.store.queries import Insertion
 from core.types import Failed, RowResult
-
-BATCH_BYTES = 1 << 26
 
 
 class Piece(NamedTuple):
@@ -29,8 +28,9 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RowBatch:
-    """Some lines of a journal. start, end: in bytes. pair_ids: of the rows that they are about, those among them that are to be
-    asked again. finished: how many rows have a result or failed. spent: tokens."""
+    """Some lines of a journal. start, end: in bytes. pair_ids: of every row that a line is about, also if it is marked for retry.
+    finished: how many rows have a result or failed. spent: tokens. damage: what is wrong with the line behind them; None if
+    nothing is."""
 
     start: int
     end: int
@@ -38,6 +38,7 @@ class RowBatch:
     finished: int
     spent: int
     insertions: list[Insertion]
+    damage: InputError | None
 
 
 @dataclass(slots=True)
@@ -54,7 +55,7 @@ class _Entries:
             self.rows[pair_id_of(entry)] = entry
             self.spent += calls_tokens(entry.calls, spent=True)
 
-    def lay_out(self, run: str, start: int, end: int) -> RowBatch:
+    def lay_out(self, run: str, start: int, end: int, damage: InputError | None) -> RowBatch:
         """Returns them as rows of the store, with what the audit finds in their briefs."""
         results = [row for row in self.rows.values() if isinstance(row, RowResult)]
         failures = [row for row in self.rows.values() if isinstance(row, Failed)]
@@ -66,41 +67,48 @@ class _Entries:
             *evidence.insertions_of(run, results),
             *calls.insertions_of(run, {key: row.calls for key, row in self.rows.items() if row is not None}),
         ]
-        return RowBatch(start, end, list(self.rows), len(results) + len(failures), self.spent, insertions)
+        return RowBatch(start, end, list(self.rows), len(results) + len(failures), self.spent, insertions, damage)
 
 
-def read_batches(run: str, file: Path, start: int, most_rows: int) -> Iterator[RowBatch]:
-    """Yields the whole lines of a journal from a byte on, in order. Raises InputError for a line that is no entry."""
-    entries, end = _Entries(), start
-    for entry, end in read_entries(file, start):
-        entries.add(entry)
-        if len(entries.rows) >= most_rows or end - start >= BATCH_BYTES:
-            yield entries.lay_out(run, start, end)
-            entries, start = _Entries(), end
-    if end > start:
-        yield entries.lay_out(run, start, end)
+def read_batches(piece: Piece, most_rows: int, size: int) -> Iterator[RowBatch]:
+    """Yields the lines of a piece in order, at a time those of so many rows, or as many as fill `size` bytes.
+
+    Raises InputError for a line that is no entry, when those before it were yielded.
+    """
+    start = piece.start
+    while start < piece.end:
+        batch = read_piece(piece._replace(start=start, end=min(start + size, piece.end)), most_rows)
+        if batch.end > start:
+            yield batch
+        if batch.damage is not None:
+            raise batch.damage
+        if batch.end == start:
+            return  # a torn last line
+        start = batch.end
 
 
-def read_piece(piece: Piece) -> RowBatch:
-    """Returns the lines of a piece. Raises InputError for a line that is no entry."""
-    entries, end = _Entries(), piece.start
-    for entry, end in read_entries(piece.file, piece.start):
-        entries.add(entry)
-        if end >= piece.end:
-            break
-    return entries.lay_out(piece.run, piece.start, end)
+def read_piece(piece: Piece, most_rows: int = sys.maxsize) -> RowBatch:
+    """Returns the lines of a piece, at most those of so many rows; of a line that is no entry, the lines before it."""
+    entries, end, damage = _Entries(), piece.start, None
+    try:
+        for entry, end in read_entries(piece.file, piece.start):
+            entries.add(entry)
+            if end >= piece.end or len(entries.rows) >= most_rows:
+                break
+    except InputError as error:
+        damage = error
+    return entries.lay_out(piece.run, piece.start, end, damage)
 
 
-def pieces(run: str, file: Path, start: int, size: int) -> Iterator[Piece]:
-    """Yields the whole lines of a journal from a byte on, cut where a line ends, in pieces of at least so many bytes; the last
-    may be shorter."""
-    with file.open("rb") as journal:
-        last = journal.seek(0, os.SEEK_END)
-        while start + size < last:
+def pieces(piece: Piece, size: int) -> Iterator[Piece]:
+    """Yields a piece in pieces of at least so many bytes, each cut where a line ends; the last may be shorter."""
+    start = piece.start
+    with piece.file.open("rb") as journal:
+        while start + size < piece.end:
             journal.seek(start + size - 1)
             if not journal.readline().endswith(b"\n"):
                 break  # a torn last line
-            yield Piece(run, file, start, journal.tell())
+            yield piece._replace(start=start, end=journal.tell())
             start = journal.tell()
-        if start < last:
-            yield Piece(run, file, start, last)
+        if start < piece.end:
+            yield piece._replace(start=start)

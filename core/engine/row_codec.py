@@ -57,7 +57,7 @@ def encode_entry(entry: Entry, scrub: Callable[[str], str] = str) -> bytes:
             {"v": VERSION, **_WRITERS[type(entry)](entry)}, ensure_ascii=False, allow_nan=False, separators=(",", ":")
         )
         return f"{scrub(text)}\n".encode()
-    except (ValueError, TypeError) as error:  # also UnicodeEncodeError
+    except (ValueError, TypeError, RecursionError) as error:  # also UnicodeEncodeError
         where = "rows to ask again" if isinstance(entry, RetryMark) else f"row {pair_id_of(entry)!r}"
         raise InputError(f"{where}: cannot be written down ({error}), expected plain data of finite numbers") from error
 
@@ -70,7 +70,7 @@ def decode_entry(line: bytes) -> Entry:
             raise InputError(f"journal: a line of version {values['v']}, expected {VERSION}; update PerturbDesk to read it")
         kind = next(name for name in _READERS if name in values)
         return _READERS[kind](values[kind])
-    except (ValueError, KeyError, TypeError, StopIteration) as error:
+    except (ValueError, KeyError, TypeError, StopIteration, RecursionError) as error:
         raise InputError(f"journal: a line that cannot be read ({line[:60]!r}…: {error}), expected a row") from error
 
 

@@ -227,8 +227,8 @@ def worker_command(workspace: Workspace, run: str, options: Mapping[str, Any]) -
 
 def main(place: str, run: str, options: str) -> int:
     """Work on a run; options: sleep_s of counting and whole, fat of counting, began and halt of asking, ingest_every_s of the
-    worker, and peak, a file for the most memory that this process took, in MB."""
-    given = json.loads(options)
+    worker, and growth, a file for how much more memory this process took than it began with, in MB."""
+    given, begun_with = json.loads(options), _memory_mb("VmRSS")
     workspace = open_workspace(load_settings(Path(place)))
     sleep_s = given.get("sleep_s", 0.0)
     files = {name: Path(given[name]) for name in ("began", "halt") if name in given}
@@ -238,11 +238,15 @@ def main(place: str, run: str, options: str) -> int:
     except DeskError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    if "peak" in given:
-        high = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
-        assert high is not None
-        Path(given["peak"]).write_text(str(int(high[1]) / 1024))
+    if "growth" in given:
+        Path(given["growth"]).write_text(str(_memory_mb("VmHWM") - begun_with))
     return 0 if status.state == "done" else 1
+
+
+def _memory_mb(what: str) -> float:
+    found = re.search(rf"{what}:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert found is not None
+    return int(found[1]) / 1024
 
 
 if __name__ == "__main__":

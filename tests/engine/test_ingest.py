@@ -13,7 +13,7 @@ from core.actions.workspace import Workspace
 from core.engine import ingest as folding_room
 from core.engine.ingest import RunReporter, ingest_journal
 from core.engine.journal import Journal
-from core.engine.row_codec import Entry, RetryMark
+from core.engine.row_codec import Entry, RetryMark, encode_entry
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import State, last_heartbeat
 from core.errors import NotFound, StoreBusy
@@ -101,6 +101,45 @@ def test_a_crash_between_two_transactions_costs_nothing(at: int, tmp_path: Path,
     assert (list(rows), run.done, run.tokens, run.spent_tokens) == (IDS, 6, 60, 90)
 
 
+@pytest.mark.parametrize("long", [False, True])
+def test_only_what_is_on_disk_for_sure_arrives(long: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a journal of two rows, the second of which may be taken back since its fsync has not ended."""
+    workspace, folder = begun(tmp_path)
+    append(folder, row(IDS[0]))
+    sure = folder.rows.stat().st_size
+    append(folder, row(IDS[1]))
+    monkeypatch.setattr(folding_room, "LONG_BYTES", 0 if long else 1 << 26)
+    assert ingest_journal(workspace.store, folder, "running", until=sure) == 1
+    assert (list(found(workspace)[1]), found(workspace)[0].folded_bytes) == (IDS[:1], sure)
+
+
+def test_the_reporter_ingests_no_more_than_the_journal_has_for_sure(tmp_path: Path) -> None:
+    workspace, folder = begun(tmp_path)
+    with Journal(folder) as journal:
+        journal.append([row(IDS[0])])
+        reporter = reporter_of(workspace, journal, found(workspace)[0])
+        with folder.rows.open("ab") as other:
+            other.write(encode_entry(row(IDS[1])))  # written, and not synced yet
+        asyncio.run(reporter.ingest_ending("interrupted", ""))
+    assert list(found(workspace)[1]) == IDS[:1]
+
+
+def test_lines_that_are_gone_are_not_missed_when_others_take_their_place(tmp_path: Path) -> None:
+    """A power cut took the second of two rows, which were in the store; the worker that goes on finishes others."""
+    workspace, folder = begun(tmp_path)
+    append(folder, row(IDS[0]))
+    sure = folder.rows.stat().st_size
+    append(folder, row(IDS[1]))
+    ingest_journal(workspace.store, folder, "running")
+    with folder.rows.open("ab") as journal:
+        journal.truncate(sure)
+    folding_room.record_start(workspace.store, folder)
+    append(folder, row(IDS[2]), row(IDS[1]))
+    ingest_journal(workspace.store, folder, "done")
+    run, rows = found(workspace)
+    assert (sorted(rows), run.done, run.folded_bytes) == (IDS[:3], 3, folder.rows.stat().st_size)
+
+
 def test_failures_that_do_not_count_any_more_go_and_what_follows_replaces_them(tmp_path: Path) -> None:
     workspace, folder = begun(tmp_path)
     append(folder, row(IDS[0]), Failed(IDS[1], "Unreadable", "?", (call("k1"),)), Failed(IDS[2], "Unreadable", "?"))
@@ -182,7 +221,8 @@ def test_the_store_follows_until_it_is_over_whoever_holds_it_meanwhile(
     workspace, run = waiting
     states: list[State] = []
 
-    def ingest(store: Store, folder: RunFolder, state: State) -> None:  # noqa: ARG001
+    def ingest(store: Store, folder: RunFolder, state: State, *, until: int) -> None:  # noqa: ARG001
+        assert until == folder.rows.stat().st_size
         states.append(state)
         if len(states) == 1:
             raise StoreBusy("somebody else has it")

@@ -128,6 +128,17 @@ def test_deep_values_and_large_numbers_come_back_as_they_were() -> None:
         assert decode_entry(encode_entry(entry)) == entry
 
 
+def test_a_line_that_nests_too_deep_is_refused_in_words() -> None:
+    deep = b"[" * 100_000 + b"]" * 100_000
+    with pytest.raises(InputError, match="a line that cannot be read"):
+        decode_entry(deep)
+    value: list[Any] = []
+    for _ in range(100_000):
+        value = [value]
+    with pytest.raises(InputError, match="cannot be written down"):
+        encode_entry(replace(row(), events=(TraceEvent("de", "JUDGE", "verdict", "A", meta={"deep": value}),)))
+
+
 def test_a_torn_last_line_is_cut_wherever_it_tore(tmp_path: Path) -> None:
     folder = folder_at(tmp_path)
     whole, torn = encode_entry(row("a_b")), encode_entry(row("c_d"))
