@@ -21,6 +21,7 @@ from core.llm import server_pool
 from core.llm.scripted_server import MODEL, Script, request_counts, serving
 from core.llm.server_pool import PoolTimes
 from core.store.runs import Run
+from tests import commands
 from tests.engine.cases import fast, status, stored_rows, until, wish, workspace_with
 from tests.engine.methods import Asking, here
 from tests.llm.test_serve import free_port
@@ -172,6 +173,9 @@ def test_a_run_waits_while_every_server_is_gone_and_goes_on_when_one_is_back(tmp
                 stop()
             until(lambda: "waiting for a server, none of 2" in status(workspace, run).notice, "the run to say that it waits")
             assert status(workspace, run).state == "running"
+            log = commands.core_json(tmp_path, "log", "r")
+            assert log["notice"].startswith("waiting for a server, none of 2")
+            assert log["notice"] in commands.core(tmp_path, "log", "r").out.splitlines()
             at = finished(workspace, run)
             time.sleep(0.3)
             assert finished(workspace, run) == at < 60

@@ -13,7 +13,7 @@ from core.llm.endpoint import asks_several
 from core.llm.health import Health
 from core.llm.server_addresses import check_addresses, describe_difference, normalise, read_addresses
 
-A, B = "http://a:8000/v1", "https://b/v1"
+A, B, C = "http://a:8000/v1", "https://b/v1", "http://c:8001/v1"
 
 
 def test_one_address_is_no_list() -> None:
@@ -30,6 +30,8 @@ def test_a_file_has_an_address_a_line_and_remarks(tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     assert normalise("servers.txt") == str(tmp_path / "servers.txt")
     assert read_addresses(str(tmp_path / "servers.txt")) == (A, B)
+    (tmp_path / "servers.txt").write_text(f"{A},{B}\n{C}\n")  # what several `serve --replicas` append
+    assert read_addresses(str(tmp_path / "servers.txt")) == (A, B, C)
 
 
 @pytest.mark.parametrize(
