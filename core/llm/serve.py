@@ -286,7 +286,7 @@ def check_port_free(place: Place) -> None:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(place)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # of a host that cannot be one, such as a..b
             raise StateError(f"{place[0]}, port {place[1]}: cannot be listened on ({error}), expected a free one") from error
 
 

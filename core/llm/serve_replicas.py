@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from signal import Signals
@@ -30,6 +31,7 @@ from core.llm.serve import (
 
 _POLL_S = 0.2
 _MOST_PORTS = 1000  # looked at for free ones
+_TAKEN = (errno.EADDRINUSE, errno.EACCES)  # by another process, or kept for root: the next port may do
 _LIMITS = SupervisionLimits()
 
 
@@ -99,13 +101,18 @@ def plan_replicas(
 
 
 def free_ports(first: Place, number: int) -> tuple[int, ...]:
-    """So many ports of this machine on which nobody listens, from the first on. Raises StateError if there are not as many."""
+    """So many ports of this machine on which nobody listens, from the first on.
+
+    Raises StateError if there are not as many, or if this machine has no such address.
+    """
     host, first_port = first
     found: list[int] = []
     for port in range(first_port, min(first_port + _MOST_PORTS, 1 << 16)):
         try:
             check_port_free((host, port))
-        except StateError:
+        except StateError as error:
+            if not isinstance(error.__cause__, OSError) or error.__cause__.errno not in _TAKEN:
+                raise
             continue
         found.append(port)
         if len(found) == number:
@@ -118,7 +125,8 @@ def supervise_all(
 ) -> Signals:
     """Run the servers until SIGINT or SIGTERM, each started again when it dies, and return the signal.
 
-    One that is given up is reported, and the others go on. Raises StateError if all are given up.
+    One that is given up is reported, and the others go on. Raises StateError if all are given up, and what `announce` raises;
+    no server is left then either.
     """
     addresses = [replica.options.base_url for replica in replicas]
     problems: dict[str, str] = {}
@@ -133,16 +141,32 @@ def supervise_all(
                 say(f"{address}: {error}")
 
         threads = [threading.Thread(target=run, args=pair) for pair in zip(supervisors, addresses, strict=True)]
-        for thread in threads:
-            thread.start()
-        announced = False
-        while any(thread.is_alive() for thread in threads):
-            pairs = zip(supervisors, threads, strict=True)
-            if not announced and not signals and all(one.has_answered or not thread.is_alive() for one, thread in pairs):
-                announced = True
-                if left := [address for address in addresses if address not in problems]:
-                    announce(",".join(left))
-            time.sleep(_POLL_S)
+        try:
+            for thread in threads:
+                thread.start()
+            _wait_for(threads, lambda: not signals and _have_started(supervisors, threads))
+            alive = [address for address, thread in zip(addresses, threads, strict=True) if thread.is_alive()]
+            if not signals and (left := [address for address in alive if address not in problems]):
+                announce(",".join(left))
+            _wait_for(threads)
+        except BaseException:
+            signals.append(Signals.SIGTERM)  # ends the servers as a signal would
+            raise
+        finally:
+            for thread in threads:
+                if thread.ident is not None:  # it has been started
+                    thread.join()
         if signals:
             return signals[0]
     raise StateError(f"no server is left: {'; '.join(problems.values())}")
+
+
+def _have_started(supervisors: Sequence[Supervisor], threads: Sequence[threading.Thread]) -> bool:
+    """Whether each server has answered or was given up."""
+    return all(one.has_answered or not thread.is_alive() for one, thread in zip(supervisors, threads, strict=True))
+
+
+def _wait_for(threads: Sequence[threading.Thread], holds: Callable[[], bool] = lambda: False) -> None:
+    """Wait until something holds, or all threads have ended."""
+    while any(thread.is_alive() for thread in threads) and not holds():
+        time.sleep(_POLL_S)

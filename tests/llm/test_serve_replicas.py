@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import sys
@@ -57,6 +58,12 @@ def test_ports_that_are_taken_are_passed_over() -> None:
         free_ports((HOST, 65_535), 2)
 
 
+@pytest.mark.parametrize("host", ["198.51.100.1", "a..b"])  # of no machine, by RFC 5737
+def test_an_address_that_this_machine_does_not_have_is_named_and_no_port_is_looked_for(host: str) -> None:
+    with pytest.raises(StateError, match=rf"{re.escape(host)}, port 8000: cannot be listened on \("):
+        free_ports((host, 8000), 2)
+
+
 def replica(tmp_path: Path, name: str, how: str) -> Replica:
     port = free_port()
     command = (sys.executable, "-c", SERVER, str(port), str(tmp_path / name), how)
@@ -93,3 +100,18 @@ def test_the_addresses_of_servers_that_did_not_come_up_are_left_out(tmp_path: Pa
     assert supervise_all([bad, well], announce, say=lambda _: None) is signal.SIGTERM
     with pytest.raises(StateError, match=r"no server is left: the server on port .* ended with status 3 before it answered"):
         supervise_all([bad, bad], lambda _: None, say=lambda _: None)
+
+
+def test_no_server_is_left_if_its_address_cannot_be_announced(tmp_path: Path) -> None:
+    replicas = [replica(tmp_path, "one", "well"), replica(tmp_path, "two", "well")]
+
+    def announce(_text: str) -> None:
+        raise BrokenPipeError("nobody reads it")
+
+    before = threading.active_count()
+    with pytest.raises(BrokenPipeError, match="nobody reads it"):
+        supervise_all(replicas, announce, say=lambda _: None)
+    assert threading.active_count() == before
+    assert [len(started(tmp_path / name)) for name in ("one", "two")] == [1, 1]
+    assert gone(tmp_path / "one")
+    assert gone(tmp_path / "two")
