@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import SplitResult, urlsplit
 
 from core.errors import InputError
 from core.file_io import read_file
@@ -44,10 +45,22 @@ def normalise(text: str) -> str:
 
     Raises InputError as `read_addresses` does.
     """
-    path = Path(text.strip()).expanduser()
-    is_file = "://" not in text and (path.is_absolute() or path.is_file())
-    found = read_addresses(str(path.absolute()) if is_file else text)
-    return str(path.absolute()) if is_file else ",".join(found)
+    if "://" in text or not text.strip(" ,"):
+        return ",".join(read_addresses(text))
+    file = _find_file(text.strip())
+    if file is None:
+        raise InputError(f"endpoint: {text.strip()!r} is neither a file nor an address, expected one such as {EXAMPLE}")
+    read_addresses(str(file))
+    return str(file)
+
+
+def _find_file(text: str) -> Path | None:
+    """Returns the absolute path of a file that is there, or of any that is given by an absolute path; else None."""
+    try:
+        path = Path(text).expanduser()
+        return path.absolute() if path.is_absolute() or path.is_file() else None
+    except (OSError, RuntimeError):  # too long, or in the home of nobody
+        return None
 
 
 def names_file(text: str) -> bool:
@@ -93,16 +106,23 @@ def _checked(where: str, part: str) -> str:
 def _distinct(where: str, addresses: list[str], expected: str) -> tuple[str, ...]:
     if not addresses:
         raise InputError(f"{where}: holds no address, {expected}")
-    twice = next((address for i, address in enumerate(addresses) if address in addresses[:i]), None)
-    if twice is not None:
-        raise InputError(f"{where}: {twice} comes twice, expected each server once")
+    seen: set[SplitResult] = set()
+    for address in addresses:
+        parts = urlsplit(address)  # whose scheme is in lower case
+        server = parts._replace(netloc=parts.netloc.lower())
+        if server in seen:
+            raise InputError(f"{where}: {address} comes twice, expected each server once")
+        seen.add(server)
     return tuple(addresses)
 
 
 def describe_difference(health: Health, model: str, reference: Health, at: str) -> str:
-    """What differs between a server that answers and the first one, which is `at` an address: "" if both can be in one run."""
+    """What differs between a server that answers and the first one, which is `at` an address: "" if both can be in one run.
+
+    at: "" for the first one itself, which has to serve the model.
+    """
     if model not in health.models:
-        return f"serves {', '.join(health.models) or 'no model'}, expected {model} as {at} does"
+        return f"serves {', '.join(health.models) or 'no model'}, expected {model}{f' as {at} does' if at else ''}"
     if health.problem:  # no completion came, which says nothing of what it can do
         return ""
     if health.logprobs != reference.logprobs:

@@ -171,7 +171,7 @@ class ServerPool:
         """Makes a checked server ready, refuses it, or sends it to rest."""
         if server.state == "leaving":
             return
-        at, reference = self._reference or (server.address, health)
+        at, reference = self._reference or ("", health)
         difference = describe_difference(health, self._model, reference, at) if health.reachable and health.models else ""
         if difference:
             self._refuse(server, difference)

@@ -23,6 +23,7 @@ def test_one_address_is_no_list() -> None:
 def test_addresses_are_read_from_a_text() -> None:
     assert read_addresses(f" {A}/ , {B},") == (A, B)
     assert normalise(f"{A}, {B}") == f"{A},{B}"
+    assert read_addresses("http://a/v1,http://a/V1") == ("http://a/v1", "http://a/V1")  # paths may differ by case
 
 
 def test_a_file_has_an_address_a_line_and_remarks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,9 +38,15 @@ def test_a_file_has_an_address_a_line_and_remarks(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("nowhere", r"endpoint: address 'nowhere', expected one such as http"),
+        ("nowhere", r"endpoint: 'nowhere' is neither a file nor an address, expected one such as http"),
+        ("servers.txt", r"endpoint: 'servers\.txt' is neither a file nor an address"),
+        ("~nosuchuser/servers.txt", r"'~nosuchuser/servers\.txt' is neither a file nor an address"),
+        ("long" * 75, r"'(long){75}' is neither a file nor an address"),
+        ("/" + "long" * 75, "cannot be read"),
+        (f"{A},nowhere", r"endpoint: address 'nowhere', expected one such as http"),
         (f"{A},ftp://x", "endpoint: address 'ftp://x'"),
         (f"{A},{A}/", f"{A} comes twice"),
+        (f"{A},HTTP://A:8000/v1", "HTTP://A:8000/v1 comes twice"),
         (",", "endpoint: holds no address"),
         (f"{A},http://name:secret@x/v1", r"holds a name, a password or a query \(not shown\)"),
         ("/no/such/file", "/no/such/file: cannot be read"),
@@ -85,3 +92,8 @@ FIT = Health(True, ("m", "other"), logprobs=True, max_model_len=4096)
 )
 def test_what_may_not_differ(change: dict[str, Any], said: str) -> None:
     assert describe_difference(replace(FIT, **change), "m", FIT, A) == said
+
+
+def test_the_first_server_differs_from_no_other() -> None:
+    other = replace(FIT, models=("other",))
+    assert describe_difference(other, "m", other, "") == "serves other, expected m"

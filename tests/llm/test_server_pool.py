@@ -174,6 +174,19 @@ def test_the_first_listed_server_decides_what_is_served_whichever_is_faster() ->
     assert said.count(expected) == 1
 
 
+def test_a_first_server_without_the_model_is_compared_with_no_other() -> None:
+    async def answer(_received: ReceivedRequest, _reader: object) -> ServerResponse:
+        return json_response(200, {"data": [{"id": "other"}]})
+
+    async def use(client: Client, _pool: ServerPool) -> Any:
+        return await ask_many(client, 6)
+
+    with serve_in_thread(answer, "other") as address, serving() as well:
+        replies, said = ask(f"{address}/v1,{well}", use)
+    assert all(isinstance(reply, Reply) for reply in replies)
+    assert said.count(f"server {address}/v1: refused: serves other, expected {MODEL}") == 1
+
+
 def test_a_pool_without_an_address_is_refused() -> None:
     with pytest.raises(InputError, match="holds no address"):
         ServerPool(",", LIMITS, MODEL, connections=1)
