@@ -1,6 +1,8 @@
 # `make app` and `make test` are all a new user needs; each sets up what it needs on a fresh machine.
 PYTHON ?= python3
 BIN := .venv/bin
+# Else every process that a test starts would compile core/ anew.
+unexport PYTHONDONTWRITEBYTECODE
 .PHONY: app test test-serve soak lint bench screenshots clean
 
 app: .venv/app.ok

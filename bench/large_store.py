@@ -62,16 +62,17 @@ def run_large(rows: int) -> dict[str, Any]:
         "ratio": plainly.wall_s / imported.wall_s,
         "max_abs_diff": max(abs(imported.result - rows), abs(read.result["found"] - read_plainly.result["found"]), *differences),
         "peak_mb_ours": imported.peak_mb,
+        "peak_mb_of_a_helper": imported.child_peak_mb,
         "peak_mb_reference": plainly.peak_mb,
         "import_rows_per_s": rows / imported.wall_s,
         "import_rows_per_cpu_s": rows / imported.cpu_s,
         "import_rows_per_cpu_s_reference": rows / plainly.cpu_s,
         "pairs_rows_per_cpu_s": rows / pairs.cpu_s,
         "pairs_peak_mb": pairs.peak_mb,
-        **_beside(read.result["times"], read_plainly.result["times"]),
+        **_merge_times(read.result["times"], read_plainly.result["times"]),
         "reading_process_peak_mb": read.peak_mb,
         "reading_process_peak_mb_reference": read_plainly.peak_mb,
-        **_beside(scored.result["times"], scored_plainly.result["times"]),
+        **_merge_times(scored.result["times"], scored_plainly.result["times"]),
         "scoring_process_peak_mb": scored.peak_mb,
         "score_command_s": command.wall_s,
         "score_command_cpu_s": command.cpu_s,
@@ -82,7 +83,7 @@ def run_large(rows: int) -> dict[str, Any]:
     }
 
 
-def _beside(ours: dict[str, tuple[float, float]], plain: dict[str, tuple[float, float]]) -> dict[str, float]:
+def _merge_times(ours: dict[str, tuple[float, float]], plain: dict[str, tuple[float, float]]) -> dict[str, float]:
     """Seconds and processor seconds by name, of both; some are only measured of ours."""
     sides = (("", ours), ("_reference", plain))
     return {

@@ -19,13 +19,15 @@ from core.config import REPOSITORY
 class Measured(NamedTuple):
     """What a piece of work returned, its seconds, those of the processor in all of its threads, and its process's peak memory.
 
-    cpu_s: those of processes that it started and waited for, too.
+    cpu_s: those of processes that it started and waited for, too. child_peak_mb: of the largest of these, 0 without any; at
+    least what this process held when it started it, which Linux counts as the child's.
     """
 
     result: Any
     wall_s: float
     cpu_s: float
     peak_mb: float
+    child_peak_mb: float = 0.0
 
 
 def measure_alone(work: Callable[..., Any], *args: Any) -> Measured:
@@ -55,7 +57,7 @@ def measure_command(command: Sequence[str]) -> Measured:
 def _measured(work: Callable[..., Any], args: tuple[Any, ...]) -> Measured:
     start, start_cpu = time.perf_counter(), _processor_s()
     result = work(*args)
-    return Measured(result, time.perf_counter() - start, _processor_s() - start_cpu, _peak_mb())
+    return Measured(result, time.perf_counter() - start, _processor_s() - start_cpu, _peak_mb(), _child_peak_mb())
 
 
 def _processor_s() -> float:
@@ -70,6 +72,10 @@ def _peak_mb() -> float:
     if status.exists():
         return int(status.read_text().split("VmHWM:")[1].split()[0]) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _child_peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
 
 
 def median_s(work: Callable[[], object], repeats: int) -> float:

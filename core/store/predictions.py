@@ -256,7 +256,7 @@ def row(cursor: Cursor, run: str, pair_id: str) -> dict[str, Any]:
 
 def row_and_runs(cursor: Cursor, run: str, pair_id: str) -> tuple[dict[str, Any], list[str]]:
     """What `row` and `runs_with` return, by one look through the predictions. Raises NotFound if the run has no such row."""
-    places = _places(cursor, pair_id)
+    places = _rowid_by_run(cursor, pair_id)
     if run not in places:
         raise NotFound(f"row {pair_id!r}: not in this run")
     [found] = records(
@@ -266,15 +266,15 @@ def row_and_runs(cursor: Cursor, run: str, pair_id: str) -> tuple[dict[str, Any]
             FROM {_FROM} LEFT JOIN gene h ON h.symbol = p.pert WHERE q.rowid = ? AND p.pair_id = ?""",
         [places[run], pair_id],
     )
-    return found, _predicting(cursor, found["dataset"], places)
+    return found, _select_predicting_runs(cursor, found["dataset"], places)
 
 
-def _places(cursor: Cursor, pair_id: str) -> dict[str, int]:
+def _rowid_by_run(cursor: Cursor, pair_id: str) -> dict[str, int]:
     """Run id → the number that its prediction of a pair has in the table now, by the index of ids."""
     return dict(cursor.execute("SELECT run, rowid FROM prediction WHERE pair_id = ?", [pair_id]).fetchall())
 
 
-def _predicting(cursor: Cursor, dataset: str, run_ids: Iterable[str]) -> list[str]:
+def _select_predicting_runs(cursor: Cursor, dataset: str, run_ids: Iterable[str]) -> list[str]:
     """Those of some runs that predict rows of a dataset, oldest first."""
     rows = cursor.execute(
         """SELECT id FROM run WHERE dataset = ? AND list_contains(?, id) AND NOT list_contains(?, method)
@@ -320,7 +320,7 @@ def filter_choices(cursor: Cursor, run: str) -> dict[str, list[str]]:
 
 def runs_with(cursor: Cursor, dataset: str, pair_id: str) -> list[str]:
     """Ids of the runs of a dataset that predict a row, oldest first; readings predict none."""
-    return _predicting(cursor, dataset, _places(cursor, pair_id))
+    return _select_predicting_runs(cursor, dataset, _rowid_by_run(cursor, pair_id))
 
 
 def shared_row_counts(cursor: Cursor, run: str) -> dict[str, int]:

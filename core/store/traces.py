@@ -129,7 +129,7 @@ def rows(cursor: Cursor, run: str) -> dict[str, RowResult]:
     return {row.pair_id: RowResult(row, tuple(events.get(row.pair_id, ()))) for row in predictions}
 
 
-# What kinds of arguments are found among, the kinds of events that argue first.
+# Kinds of events in whose texts kinds of arguments are looked for; those that argue come first.
 TEXT_KINDS = ("brief", "rebuttal", "answer", "thought", "text", "verdict")
 
 
