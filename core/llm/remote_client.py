@@ -90,7 +90,8 @@ class _Questions:
         try:
             return await answer
         finally:
-            self._waiting.pop(message.number, None)
+            if self._waiting.get(message.number) is answer:
+                self.forget(message.number)
 
     def expect(self, number: int) -> asyncio.Future[Any]:
         """Returns the future of the next answer under a number."""
@@ -102,12 +103,16 @@ class _Questions:
 
     def take(self, answered: Answered) -> None:
         """Passes an answer on; one that is not waited for any more is dropped."""
-        waiting = self._waiting.pop(answered.number, None)
-        if waiting is not None and not waiting.done():
-            if isinstance(answered.value, Exception):
-                waiting.set_exception(answered.value)
-            else:
-                waiting.set_result(answered.value)
+        number, value = answered.number, answered.value
+        waiting = self._waiting.get(number)
+        if waiting is None or waiting.done():
+            return
+        if isinstance(value, Exception):
+            waiting.set_exception(value)
+            return
+        waiting.set_result(value)
+        if isinstance(value, str):  # a server's address; that it is gone may come before anybody reads this
+            self._waiting[number] = asyncio.get_running_loop().create_future()
 
 
 class _LentServer:
@@ -137,18 +142,18 @@ class _LentServer:
             if not isinstance(text, Fault):
                 return text
             self.has_ended = True
-            recorded: Fault = await self._questions.ask(EndExchange(self._number, text))
-            return recorded
+            fault: Fault = await self._questions.ask(EndExchange(self._number, text))
+            return fault
         finally:
             sending.cancel()
             self._questions.forget(self._number)
 
     def record(self, outcome: Answer | Fault) -> Answer | Fault:
-        """Returns the outcome, which is told unless it is known there."""
+        """Returns the outcome; the other process gets it too, without its text, unless it knows it."""
         if not self.has_ended:
             self.has_ended = True
-            told = replace(outcome, content=None, reasoning="", logprobs=None) if isinstance(outcome, Answer) else outcome
-            self._questions.tell(EndExchange(self._number, told))
+            short = replace(outcome, content=None, reasoning="", logprobs=None) if isinstance(outcome, Answer) else outcome
+            self._questions.tell(EndExchange(self._number, short))
         return outcome
 
     async def wait_for(self, exchange: asyncio.Future[T]) -> T | Fault:
@@ -177,6 +182,7 @@ class _LentServers:
             server = _LentServer(number, self._transport(address), self._questions)
             yield server
         finally:
+            self._questions.forget(number)
             if server is None or not server.has_ended:
                 self._questions.tell(EndExchange(number))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.llm.answers import Answer
 from core.llm.client import Client
@@ -31,13 +31,20 @@ class SharedCalls:
         return ConnectedProcess(self, tell)
 
 
+class _Exchange(NamedTuple):
+    """An exchange of the process with a server that was lent to it. is_call: whether it belongs into the spending log."""
+
+    outcome: asyncio.Future[Answer | Fault | None]
+    is_call: bool
+
+
 class ConnectedProcess:
     """Answers the messages of one process; `close` gives back what it holds, as when it has died."""
 
     def __init__(self, shared: SharedCalls, tell: Tell) -> None:
         self._shared, self._tell = shared, tell
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._exchanges: dict[int, asyncio.Future[Answer | Fault | None]] = {}
+        self._exchanges: dict[int, _Exchange] = {}
         self._keys: dict[int, str] = {}
 
     def take(self, message: CallMessage) -> None:
@@ -51,11 +58,7 @@ class ConnectedProcess:
                 self._cancel(number)
                 self._end_search(number, reply)
             case EndExchange(number, outcome):
-                exchange = self._exchanges.get(number)
-                if exchange is None:
-                    self._cancel(number)  # it waits for a server that is not wanted any more
-                elif not exchange.done():
-                    exchange.set_result(outcome)
+                self._end_exchange(number, outcome)
 
     def close(self) -> None:
         """Gives back every server and key that the process holds."""
@@ -97,20 +100,39 @@ class ConnectedProcess:
             self._shared.client.keep(key, reply)
         self._shared.being_asked.pop(key).set_result(None)
 
+    def _end_exchange(self, number: int, outcome: Answer | Fault | None) -> None:
+        """Ends an exchange. What it cost is counted at once: the row that made it may be finished by the next message."""
+        exchange = self._exchanges.get(number)
+        if exchange is not None and not exchange.outcome.done():
+            if exchange.is_call:
+                self._count(outcome)
+            exchange.outcome.set_result(outcome)
+        elif exchange is None and isinstance(outcome, Fault):
+            # Its server was given up, and the process may have missed that: it waits until the fault is answered.
+            self._tell(Answered(number, outcome))
+        elif exchange is None:
+            self._cancel(number)  # it waits for a server that is not wanted any more
+
+    def _count(self, outcome: Answer | Fault | None) -> None:
+        if outcome is not None:
+            self._shared.client.on_call(outcome.usage if isinstance(outcome, Answer) else "failed")
+
     async def _lend_server(self, number: int, is_call: bool) -> None:
         """Lends a server until its exchange has ended, or the server is known to be gone."""
         client = self._shared.client
         async with client.slots, client.servers.choose() as server:
-            exchange = self._exchanges[number] = asyncio.get_running_loop().create_future()
+            exchange = _Exchange(asyncio.get_running_loop().create_future(), is_call)
+            self._exchanges[number] = exchange
             try:
                 if is_call:
                     client.on_call("asked")
                 self._tell(Answered(number, server.address))
-                outcome = await server.wait_for(exchange)
+                outcome = await server.wait_for(exchange.outcome)
             finally:
                 del self._exchanges[number]
-            if outcome is not None and is_call:
-                client.on_call(outcome.usage if isinstance(outcome, Answer) else "failed")
+            if is_call and exchange.outcome.cancelled():  # the server was given up
+                self._count(outcome)
+            if is_call and outcome is not None:
                 outcome = server.record(outcome)
         if isinstance(outcome, Fault):
             self._tell(Answered(number, outcome))

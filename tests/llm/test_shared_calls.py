@@ -12,15 +12,17 @@ from typing import Any
 
 import pytest
 
+from core.llm.answers import Answer
 from core.llm.client import Client, ReplyCache
 from core.llm.endpoint import Endpoint
 from core.llm.errors import ModelError
 from core.llm.messages import Message, Outcome, Request, Usage
-from core.llm.remote_client import Answered, CallMessage, RemoteClient
+from core.llm.remote_client import Answered, CallMessage, EndExchange, RemoteClient, TakeServer
 from core.llm.scripted_server import MODEL, Script, request_counts, serving
 from core.llm.server_pool import PoolTimes, ServerPool
 from core.llm.shared_calls import ConnectedProcess, SharedCalls
 from core.llm.tokens import TokenCounter
+from core.net.transport import Fault
 from tests.llm.test_serve import free_port
 
 SOON = PoolTimes(rest_s=0.05, longest_rest_s=0.2, check_s=1.0, silence_s=0.2, watch_s=0.02)
@@ -187,6 +189,105 @@ def test_a_server_that_goes_silent_is_given_up_in_the_other_process_too() -> Non
 
         replies = run(use)
     assert all(reply.content for reply in replies)
+
+
+GONE = Fault("unanswered", "the connection failed", retryable=True)
+
+
+@asynccontextmanager
+async def pooled(*urls: str) -> AsyncIterator[tuple[SharedCalls, ServerPool, list[Outcome]]]:
+    """Calls that are shared over several servers, and what they spend."""
+    spent: list[Outcome] = []
+    limits = Endpoint("http://127.0.0.1:9/v1", timeout_s=20.0, backoff_s=0.01, longest_backoff_s=0.05)
+    pool = ServerPool(",".join(urls), limits, MODEL, connections=4, times=SOON)
+    async with Client(limits, concurrency=4, servers=pool) as client:
+        client.on_call = spent.append
+        yield SharedCalls(client), pool, spent
+
+
+def give_up(pool: ServerPool, address: str) -> None:
+    """As of a server that answers nothing, not even a check, and does not come back."""
+    server = pool._servers[address]
+    server.state, server.until = "resting", float("inf")
+    server.give_up_requests()
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    while not holds():
+        await asyncio.sleep(0.005)
+
+
+@pytest.mark.parametrize("is_silent", [False, True])
+def test_a_process_that_hears_at_once_of_a_server_and_of_its_end_asks_another(is_silent: bool) -> None:
+    with serving() as one, serving() as other:
+
+        async def use() -> Any:
+            async with pooled(one, other) as (shared, pool, spent):
+                process, held = Process(shared, is_cached=False), []
+                async with process.client:
+                    process.connected._tell = held.append
+                    asked = asyncio.create_task(process.client.complete(request(1)))
+                    await until(lambda: len(held) == 1)
+                    give_up(pool, held[0].value)
+                    await until(lambda: len(held) == 2)
+
+                    async def send(*_: Any, **__: Any) -> Fault:
+                        await asyncio.sleep(60 if is_silent else 0)
+                        return GONE
+
+                    process.client._lent._transport(held[0].value).send = send  # type: ignore[method-assign]
+                    process.connected._tell = process._answer
+                    for answered in held:
+                        process.client.take(answered)
+                    return (await asyncio.wait_for(asked, 10)).content, [answered.value for answered in held], spent
+
+        content, (address, fault), spent = run(use)
+    assert content
+    assert address in (one, other)
+    assert isinstance(fault, Fault)
+    assert (spent.count("asked"), spent.count("failed")) == (2, 1)
+
+
+def test_a_fault_of_a_server_that_was_given_up_is_answered_and_counted_once() -> None:
+    with serving() as url:
+
+        async def use() -> Any:
+            async with pooled(url, f"http://127.0.0.1:{free_port()}/v1") as (shared, pool, spent):
+                answers: list[Answered] = []
+                connected = shared.connect(answers.append)
+                connected.take(TakeServer(1))
+                await until(lambda: len(answers) == 1)
+                give_up(pool, url)
+                await until(lambda: len(answers) == 2)
+                connected.take(EndExchange(1, GONE))  # from a process that missed it
+                return answers, spent
+
+        answers, spent = run(use)
+    assert [type(answered.value) for answered in answers] == [str, Fault, Fault]
+    assert {answered.number for answered in answers} == {1}
+    assert spent == ["asked", "failed"]
+
+
+def test_a_call_is_counted_before_the_next_message_is_read() -> None:
+    """The next one may say that the row is finished, after which the budget is looked at."""
+    usage = Usage(prompt_tokens=30, completion_tokens=12)
+    with serving() as url:
+
+        async def use() -> Any:
+            async with pooled(url, f"http://127.0.0.1:{free_port()}/v1") as (shared, pool, spent):
+                answers: list[Answered] = []
+                connected = shared.connect(answers.append)
+                for number in (1, 2):
+                    connected.take(TakeServer(number, is_call=number == 1))
+                    await until(lambda: len(answers) == number)  # noqa: B023
+                    connected.take(EndExchange(number, Answer(None, "", "stop", usage, None)))
+                at_once = list(spent)
+                await until(lambda: not pool._servers[url].in_flight)
+                return at_once, spent, pool._servers[url].tokens
+
+        at_once, spent, tokens = run(use)
+    assert at_once == spent == ["asked", usage]  # the second was no call
+    assert tokens == 42
 
 
 def test_the_error_of_a_call_is_raised_where_the_row_is() -> None:
