@@ -100,7 +100,8 @@ def compare_cells(cells: np.ndarray, control: np.ndarray) -> Compared:
 
 
 def compare_on_one_processor(cells: np.ndarray, control: np.ndarray) -> Compared:
-    """Returns what `compare_cells` does, where others are compared on the other processors."""
+    """Returns what `compare_cells` does, where others are compared on the other processors. Raises MissingPackage."""
+    import_rank_sum()  # which brings numba; without it, numba's absence would name no file of requirements
     import numba
 
     numba.set_num_threads(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from core.cells.anndata_file import choose_columns, open_cells, summarise_counts
 from core.cells.differential_expression import GeneChanges, compare_with_controls, log2_fold_change, rank_sum_p_values
 from core.cells.groups import CellGroups, GroupSettings, group_cells
 from core.cells.packages import import_rank_sum
+from core.errors import MissingPackage
 
 N_GENES = 50
 
@@ -80,6 +82,14 @@ def test_parts_do_not_change_the_result(screen_file: Callable[..., Path], monkey
     assert [(each.target, each.guide, each.n_cells) for each in whole.guides] == [
         (each.target, each.guide, each.n_cells) for each in parts.guides
     ]
+
+
+def test_a_node_without_the_packages_of_cells_names_their_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("numba", "pdex", "pdex._parallel"):
+        monkeypatch.setitem(sys.modules, module, None)
+    cells = np.zeros((2, 3), dtype=np.float32)
+    with pytest.raises(MissingPackage, match=r"the package pdex, which is not installed: .*requirements-cells\.txt"):
+        de.compare_on_one_processor(cells, cells)
 
 
 def test_fold_changes_by_hand() -> None:
