@@ -21,7 +21,7 @@ from typing import Any
 
 from core.config import REPOSITORY
 from core.engine.spec import ExecutionSettings
-from core.errors import InputError, MissingPackage, Unreachable
+from core.errors import InputError, MissingPackage, StateError, Unreachable
 from core.log import LOGGER
 from core.methods.base import Method, RowMethod
 from core.packages import require_package
@@ -71,8 +71,8 @@ def _check_listens(address: str) -> None:
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
-    except OSError as error:
-        why = error.strerror or str(error) or type(error).__name__
+    except (OSError, UnicodeError) as error:  # of a host that cannot be one, such as a..b
+        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
         expected = "expected the HOST:PORT that `ray start --head` prints, or auto"
         raise Unreachable(f"ray address {address}: no connection ({why}), {expected}") from error
 
@@ -109,7 +109,7 @@ class Cluster:
         self._folder = ""
         try:
             self._start() if not address else self._join(address)
-        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        except (self.ray.exceptions.RayError, RuntimeError, ValueError, OSError) as error:
             self.close()
             why = " ".join(str(error).split())
             which = f"ray address {address}: no cluster could be joined" if address else "ray: no cluster could be started here"
@@ -173,5 +173,12 @@ class Cluster:
         return self.ray.remote(RowActor).options(**options).remote(*arguments)
 
     def share(self, value: Any) -> Any:
-        """Puts a value into the cluster's object store, from which it travels to each node once; returns what stands for it."""
-        return self.ray.put(value)
+        """Puts a value into the cluster's object store, from which it travels to each node once; returns what stands for it.
+
+        Raises StateError if the store does not take it.
+        """
+        try:
+            return self.ray.put(value)
+        except self.ray.exceptions.RayError as error:
+            why = " ".join(str(error).split())
+            raise StateError(f"ray: what all need cannot be put into the object store ({why})") from error

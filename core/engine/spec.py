@@ -29,8 +29,14 @@ def check_backend(backend: str, ray_address: str) -> None:
         raise InputError(f"backend: got {backend!r}, expected {' or '.join(BACKENDS)}")
     if ray_address and backend != "ray":
         raise InputError(f"ray address: got {ray_address}, but the backend is {backend}")
-    if ray_address and not _RAY_ADDRESS.fullmatch(ray_address):
+    if ray_address and not _is_ray_address(ray_address):
         raise InputError(f"ray address: got {ray_address!r}, expected HOST:PORT or auto")
+
+
+def _is_ray_address(text: str) -> bool:
+    """Returns whether a text is `auto`, or HOST:PORT with a port from 1 to 65535."""
+    port = text.rpartition(":")[2]
+    return _RAY_ADDRESS.fullmatch(text) is not None and (text == "auto" or 0 < int(port) < 1 << 16)
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,11 @@ def test_how_keeps_no_key() -> None:
             ExecutionSettings.from_json(values)
 
 
+@pytest.mark.parametrize("address", ["auto", "head:1", "10.0.0.1:65535", "[::1]:6379"])
+def test_what_is_an_address_of_a_ray_cluster(address: str) -> None:
+    assert ExecutionSettings(backend="ray", ray_address=address).ray_address == address
+
+
 def test_a_datasets_hash_moves_with_its_labels_and_not_with_its_order() -> None:
     a, b = Pair("a_b", "a", "b", Label.UP, "train"), Pair("c_d", "c", "d", None, "test")
     assert dataset_sha256([a, b]) == dataset_sha256([b, a]) != dataset_sha256([replace(a, label=Label.DOWN), b])

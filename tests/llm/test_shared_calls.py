@@ -279,7 +279,8 @@ def test_a_call_is_counted_before_the_next_message_is_read() -> None:
                 connected = shared.connect(answers.append)
                 for number in (1, 2):
                     connected.take(TakeServer(number, is_call=number == 1))
-                    await until(lambda: len(answers) == number)  # noqa: B023
+                await until(lambda: len(answers) == 2)
+                for number in (1, 2):
                     connected.take(EndExchange(number, Answer(None, "", "stop", usage, None)))
                 at_once = list(spent)
                 await until(lambda: not pool._servers[url].in_flight)
