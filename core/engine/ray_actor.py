@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,7 +32,8 @@ class SharedWork:
 
 @dataclass(frozen=True, slots=True)
 class CallSettings:
-    """How a process asks model servers. It holds the key, so it travels to each process by itself and is stored nowhere."""
+    """How a process asks model servers. It holds the key, so `RowActor.begin` takes it: what an actor is made of stays in Ray's
+    records as long as the cluster lives, what its methods are given does not."""
 
     endpoint: Endpoint
     concurrency: int
@@ -70,18 +72,18 @@ FromActor = FinishedRow | UnforeseenError | CallMessage
 class RowActor:
     """Predicts the rows that `deliver` brings; `collect` fetches what came of them."""
 
-    def __init__(self, work: SharedWork, calls: CallSettings | None) -> None:
-        self._method, self._context, self._calls = work.method, work.context, calls
-        self._scrub = calls.endpoint.scrub if calls else str
+    def __init__(self, work: SharedWork) -> None:
+        self._method, self._context = work.method, work.context
+        self._scrub: Callable[[str], str] = str
         self._outbox: list[FromActor] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._client: RemoteClient | None = None
 
-    async def begin(self) -> str:
-        """Gets ready; returns which code runs here."""
+    async def begin(self, calls: CallSettings | None) -> str:
+        """Gets ready; returns which code runs here. calls: None if no model is asked."""
         self._filled = asyncio.Event()
-        if self._calls is not None:
-            calls = self._calls
+        if calls is not None:
+            self._scrub = calls.endpoint.scrub
             self._client = RemoteClient(calls.endpoint, calls.concurrency, self, is_cached=calls.is_cached)
             self._context = replace(self._context, client=self._client)
         return describe_version()
@@ -98,7 +100,7 @@ class RowActor:
                 self._client.take(message)
 
     async def collect(self) -> bytes:
-        """Returns what is to be told, as soon as there is anything; a few million bytes at most, unless one row is larger."""
+        """Returns the messages to the worker, as soon as there are any; a few million bytes at most, unless one row is larger."""
         await self._filled.wait()
         n_bytes, number = 0, 0
         for message in self._outbox:
@@ -106,10 +108,10 @@ class RowActor:
             if number and n_bytes > MOST_BYTES:
                 break
             number += 1
-        told, self._outbox = self._outbox[:number], self._outbox[number:]
+        messages, self._outbox = self._outbox[:number], self._outbox[number:]
         if not self._outbox:
             self._filled.clear()
-        return pickle.dumps(told)
+        return pickle.dumps(messages)
 
     def tell(self, message: FromActor) -> None:
         """Lets the worker know with the next list."""

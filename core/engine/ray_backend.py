@@ -58,7 +58,11 @@ class RayBackend:
 
     async def __aenter__(self) -> Self:
         self._cluster = await asyncio.to_thread(Cluster, self._settings.ray_address)
-        self._shared = await asyncio.to_thread(self._cluster.share, self._work)
+        try:
+            self._shared = await asyncio.to_thread(self._cluster.share, self._work)
+        except BaseException:
+            await asyncio.to_thread(self._cluster.close)
+            raise
         self._watcher = asyncio.create_task(self._watch())
         self._watcher.add_done_callback(self._end_task)
         return self
@@ -164,7 +168,7 @@ class RayBackend:
     def _start_processes(self, node: RunNode) -> None:
         node.own_state = None
         for _ in range(self._wanted(node) - len(node.processes)):
-            handle = self._cluster.start_actor(node.node, self._shared, self._call_settings)
+            handle = self._cluster.start_actor(node.node, self._shared)
             process = RowProcess(handle, time.monotonic())
             if self._calls is not None:
                 process.calls = self._calls.connect(process.tell)
@@ -175,7 +179,7 @@ class RayBackend:
     async def _follow(self, node: RunNode, process: RowProcess) -> None:
         """Takes everything that a process tells, until it dies."""
         try:
-            version = await process.handle.begin.remote()
+            version = await process.handle.begin.remote(self._call_settings)
             if version != describe_version():
                 problem = f"has PerturbDesk {version}, expected {describe_version()} as the worker"
                 self._give_up(node, process, "refused", problem)
@@ -235,9 +239,10 @@ class RayBackend:
         return process.take_back()
 
     def _stop_if_refused(self) -> None:
-        """Ends the work if no node can predict, and none ever could."""
+        """Ends the work if no node can predict, none ever could, and no process is starting that might."""
         states = [node.state for node in self._nodes.values()]
-        if not self._was_ready and states and all(state == "refused" for state in states):
+        is_starting = any(node.processes for node in self._nodes.values())
+        if not (self._was_ready or is_starting) and states and all(state == "refused" for state in states):
             problems = "; ".join(f"{node.node.address}: {node.problem}" for node in self._nodes.values())
             self._fail(StateError(f"ray: no node can predict rows: {problems}"))
 

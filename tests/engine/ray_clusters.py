@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -38,6 +39,21 @@ class Nodes:
     def kill(self) -> None:
         """Kills the node that joined first, as a machine that loses its power does."""
         self._cluster.remove_node(self.others.pop(0), allow_graceful=False)
+
+    def holds_in_memory(self, text: str) -> bool:
+        """Whether a text is in the memory of the process that keeps the cluster's records."""
+        [server] = self._cluster.head_node.all_processes["gcs_server"]
+        process = Path("/proc") / str(server.process.pid)
+        with (process / "mem").open("rb") as memory:
+            for line in (process / "maps").read_text().splitlines():
+                area, rights, *_ = line.split()
+                if rights.startswith("rw"):
+                    first, last = (int(number, 16) for number in area.split("-"))
+                    with suppress(OSError):  # it is the system's own, or has been given back
+                        memory.seek(first)
+                        if text.encode() in memory.read(last - first):
+                            return True
+        return False
 
     def close(self) -> None:
         self._cluster.shutdown()

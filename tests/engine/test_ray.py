@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -38,6 +39,7 @@ from tests.llm.test_serve import free_port
 
 ROWS = 160
 AT_ONCE = 8
+KEY = "sesame-" + secrets.token_hex(16)
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +154,8 @@ def test_a_run_with_packs_and_folds_that_began_here_goes_on_there_and_is_the_sam
         done = status(moved, run).counts.done
         assert status(moved, run).state == "budget"
         there = change_settings(on(nodes, url), token_budget=None)
-        run_control.resume(moved, run.id, settings=there, begin=run_control.work_on)
+        run_control.resume(moved, run.id, settings=there, api_key=KEY, begin=run_control.work_on)
+    assert not nodes.holds_in_memory(KEY)
     assert 0 < done < 12
     assert runs[0].id == run.id
     assert_whole(moved, run, 12)
@@ -196,7 +199,7 @@ def test_rows_that_end_their_process_or_fail_as_nobody_foresaw_harm_no_others(
     assert "constant(pair, tokens=1 // " in caplog.text
 
 
-@pytest.mark.parametrize("address", ["nowhere", "ray://head:10001", "head:port", "head"])
+@pytest.mark.parametrize("address", ["nowhere", "ray://head:10001", "head:port", "head", "head:0", "head:65536", "[::1]:99999"])
 def test_what_is_no_address_of_a_cluster(address: str) -> None:
     with pytest.raises(InputError, match=r"ray address: got .*, expected HOST:PORT or auto"):
         ExecutionSettings(backend="ray", ray_address=address)
