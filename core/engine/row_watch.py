@@ -37,20 +37,23 @@ def marker_name(pair_id: str) -> str:
 
 @dataclass(slots=True)
 class _Stream:
-    """The file that the events of one row go to."""
+    """The file that the events of one row go to. is_cut: whether its last line lacks its end."""
 
     feed: RowFeed
     path: Path
     file: FileIO
     scrub: Callable[[str], str]
+    is_cut: bool = False
 
     def write(self, event: Event) -> None:
         """Appends an event. What the disk does not take is lost: nobody who watches may harm the run."""
         with contextlib.suppress(OSError, ValueError):
-            self.file.write(f"{self.scrub(json.dumps(event, default=_plain))}\n".encode())
+            line = f"{self.scrub(json.dumps(event, default=_plain))}\n".encode()
+            line = b"\n" + line if self.is_cut else line
+            self.is_cut = self.file.write(line) < len(line)
 
     def close(self) -> None:
-        self.feed.detach()
+        self.feed.detach(self.write)
         with contextlib.suppress(OSError):
             self.file.close()
             self.path.unlink(missing_ok=True)
@@ -203,7 +206,7 @@ class Watcher:
             self.close()
             return self.read()
         *lines, self._rest = (self._rest + new).split(b"\n")
-        events = [json.loads(line) for line in lines]
+        events = [event for line in lines if (event := _read_event(line)) is not None]
         if any(event["kind"] == "ended" for event in events):
             self.ended = True
             self.close()
@@ -219,3 +222,11 @@ class Watcher:
         if self._file is not None:
             self._file.close()
         self._file, self._rest = None, b""
+
+
+def _read_event(line: bytes) -> Mapping[str, Any] | None:
+    """Returns the event of a line, None for one that a full disk cut short."""
+    with contextlib.suppress(ValueError):
+        event = json.loads(line)
+        return event if isinstance(event, dict) else None
+    return None

@@ -26,18 +26,18 @@ Sink = Callable[[Event], object]
 
 
 class RowFeed:
-    """The events of one row, which are kept while the row is predicted; while somebody watches, they also go to a sink."""
+    """The events of one row, which are kept while the row is predicted; while somebody watches, they also go to its sinks."""
 
     def __init__(self, pair: Pair) -> None:
         self.pair = pair
         self._events: list[Event] = []
         self._said: dict[int, list[Words]] = {}  # of calls that stream, until they are answered
-        self._sink: Sink | None = None
+        self._sinks: list[Sink] = []
 
     @property
     def is_watched(self) -> bool:
         """Whether somebody watches the row."""
-        return self._sink is not None
+        return bool(self._sinks)
 
     def attach(self, sink: Sink) -> None:
         """Hands what has happened so far to a sink, and from now on what happens. A sink does not raise."""
@@ -46,18 +46,18 @@ class RowFeed:
         for call, said in self._said.items():
             content, reasoning = "".join(words.content for words in said), "".join(words.reasoning for words in said)
             sink(_words_event(call, Words(content, reasoning, said[-1].attempt)))
-        self._sink = sink
+        self._sinks.append(sink)
 
-    def detach(self) -> None:
-        """Hands nothing on any more."""
-        self._sink = None
+    def detach(self, sink: Sink) -> None:
+        """Hands nothing more to a sink."""
+        self._sinks.remove(sink)
 
     def add(self, kind: str, **facts: Any) -> None:
         """Keeps an event that happens now, and hands it on."""
         event = {"kind": kind, "at": time.time(), **facts}
         self._events.append(event)
-        if self._sink is not None:
-            self._sink(event)
+        for sink in self._sinks:
+            sink(event)
 
     def tool_answered(self, item: Evidence) -> None:
         """Adds the answer of a tool."""
@@ -86,8 +86,9 @@ class RowFeed:
         if said and said[-1].attempt != words.attempt:
             said.clear()
         said.append(words)
-        if self._sink is not None:
-            self._sink(_words_event(call, words))
+        event = _words_event(call, words)
+        for sink in self._sinks:
+            sink(event)
 
 
 def _words_event(call: int, words: Words) -> Event:

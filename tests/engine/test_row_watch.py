@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ from core.llm.scripted_replies import write_reply
 from core.llm.scripted_server import Faults, Script, serving
 from core.llm.scripted_text import ScriptedPrompt
 from core.methods.base import method_named
+from core.methods.row_feed import RowFeed
 from core.store.runs import Run
-from core.types import Call, RowResult
+from core.types import Call, Pair, RowResult
 from tests.engine.cases import fast, wish, workspace_with
 
 OPTIONS: dict[str, object] = {"tools": "gene_class,base_rates,train_lookup", "judge": "logprob"}
@@ -167,6 +169,49 @@ def test_a_watcher_reads_on_when_its_file_is_begun_anew(tmp_path: Path) -> None:
     assert [event["n"] for event in watcher.read()] == [4, 5]
     assert watcher.ended
     assert watcher.read() == []
+
+
+def test_two_markers_of_one_row_are_both_served(tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path, 1)
+    heard: list[list[Any]] = [[], []]
+    ends: list[Callable[[], None]] = []
+
+    def watch(run: str) -> None:
+        for pair_id, events in zip(("", "Qb0_Hb0"), heard, strict=True):
+            ends.append(ask.listen(ask.watch(workspace, run, pair_id), events.append, every_s=0.005))
+
+    with serving(Script(delay_s=0.05)) as url:
+        argue(workspace, url, watch)
+    for end in ends:
+        end()
+    assert heard[0][0]["kind"] == "row"
+    assert heard[0][-1]["kind"] == "ended"
+    assert heard[0][1:] == heard[1][1:]
+
+
+def test_an_event_that_a_full_disk_cuts_short_is_lost_alone(tmp_path: Path) -> None:
+    class FullOnce(FileIO):
+        def write(self, data: Any, /) -> int:
+            written = super().write(data[:12] if b"cut" in data else data)
+            return int(written or 0)
+
+    workspace = workspace_with(tmp_path, 1)
+    folder = workspace.run_folder("0" * 10)
+    folder.watch.mkdir(parents=True)
+    path = folder.watch / "any.jsonl"
+    watcher = Watcher(folder)
+    stream = row_watch._Stream(RowFeed(Pair("a", "a", "a", None, "test")), path, FullOnce(path, "w"), str)
+    for kind in ("row", "cut", "tool", "cut", "cut", "ended"):
+        stream.write({"kind": kind})
+    assert [event["kind"] for event in watcher.read()] == ["row", "tool", "ended"]
+
+
+def test_a_line_that_is_no_event_is_passed_over(tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path, 1)
+    folder = workspace.run_folder("0" * 10)
+    folder.watch.mkdir(parents=True)
+    (folder.watch / "any.jsonl").write_bytes(b'{"kind": "row"}\n{"kind": "to{"kind": "asked"}\n\n\xff\n7\n{"kind": "ended"}\n')
+    assert [event["kind"] for event in Watcher(folder).read()] == ["row", "ended"]
 
 
 def test_nobody_watches_in_a_workspace_that_is_open_for_reading(tmp_path: Path) -> None:

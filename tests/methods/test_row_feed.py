@@ -1,0 +1,27 @@
+"""The events of a row, for several who watch it."""
+
+from __future__ import annotations
+
+from core.llm.streaming import Words
+from core.methods.row_feed import Event, RowFeed
+from core.types import Pair
+
+
+def test_everybody_who_watches_a_row_hears_all_of_it() -> None:
+    feed = RowFeed(Pair("Pa_Ga", "Pa", "Ga", None, "test"))
+    first: list[Event] = []
+    second: list[Event] = []
+    to_first, to_second = first.append, second.append
+    feed.attach(to_first)
+    on_words = feed.begin_call(0, "de", "EFFECT", 0)
+    assert on_words is not None
+    on_words(Words("one ", "", 1))
+    feed.attach(to_second)
+    on_words(Words("two", "", 1))
+    assert [[event["kind"] for event in heard] for heard in (first, second)] == [["asked", "words", "words"]] * 2
+    feed.detach(to_second)
+    feed.fail_call(0, "gone")
+    assert (first[-1]["kind"], second[-1]["kind"]) == ("failed", "words")
+    assert feed.is_watched
+    feed.detach(to_first)
+    assert not feed.is_watched
