@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import itertools
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from core.actions import launch, run_control
+from core.actions import launch, prompt_files, run_control
 from core.actions.component_loader import default_dataset
 from core.actions.workspace import Workspace
+from core.datasets.prompt_files import PromptFile
 from core.engine.request import RunRequest, expected_calls
 from core.engine.row_watch import Watcher
 from core.engine.run_state import LIVE_STATES
 from core.engine.spec import ExecutionSettings
-from core.errors import InputError, NotFound, StateError
+from core.errors import InputError, NotFound, StateError, Unreachable
 from core.llm.health import Health
 from core.methods.base import DerivedMethod, Method, ReadsTexts, RowMethod, method_named, methods
 from core.store import Cursor, evidence, pairs, predictions, runs, traces
@@ -85,27 +87,33 @@ def ask(
     """Asks a question, and begins to watch its row; a question that was asked and answered before is not asked again.
 
     known_health: of the model server. begin: as in `run_control.start`. Raises InputError for symbols that cannot be, a method
-    that does not argue, and options that do not exist; Unreachable without a model server.
+    that does not argue, and options that do not exist; Unreachable without a model server. Such a question leaves nothing behind.
     """
     workspace.refuse_if_read_only("ask", f"{question.pert} {question.gene}")
     if question.method not in methods_that_argue():
         method_named(question.method)
         raise InputError(f"method {question.method}: cannot be asked, expected one of {', '.join(methods_that_argue())}")
     dataset = default_dataset(workspace, question.dataset)
-    pair = _find_or_add_pair(workspace, dataset, question)
-    request = _request(workspace, question, dataset, pair)
-    spec = launch.resolve(workspace, request, known_health=known_health)
+    symbols = _spellings(workspace, dataset, question)
+    if not question.model:
+        question = replace(question, model=_model_of(workspace, question, known_health))
+    with _row_of(workspace, dataset, *symbols) as pair:
+        request = _request(workspace, question, dataset, pair)
+        spec = launch.resolve(workspace, request)
     before = run_control.find_same(workspace, spec, launch.name_of(request))
     repeat = 0
     while question.again and before is not None:
         repeat += 1
         request = _request(workspace, question, dataset, pair, repeat)
-        spec = launch.resolve(workspace, request, known_health=known_health)
+        spec = launch.resolve(workspace, request)
         before = run_control.find_same(workspace, spec, launch.name_of(request))
 
     begin = partial(_begin_watched, begin)
     method = method_named(question.method)
     settings = launch.execution_settings(workspace, request, method)
+    for file in question.options.values():
+        if isinstance(file, PromptFile):
+            prompt_files.keep(workspace, file)  # for a run that is there too: its file may have gone
     if before is not None:
         return Asked(_go_on(workspace, before, begin, settings), pair, is_new=False)
     calls = expected_calls(method, spec.options, 1)
@@ -113,11 +121,23 @@ def ask(
     return Asked(run, pair, is_new=True)
 
 
+def _model_of(workspace: Workspace, question: Question, known_health: Health | None) -> str:
+    """Returns the first model of a question's server. Raises Unreachable without one."""
+    health = known_health or asyncio.run(launch.health(workspace, _endpoint_of(question)))
+    if not health.models:
+        raise Unreachable(health.problem)
+    return health.models[0]
+
+
+def _endpoint_of(question: Question) -> str | None:
+    return scripted_endpoint() if question.endpoint == SCRIPTED else question.endpoint
+
+
 def _request(workspace: Workspace, question: Question, dataset: Dataset, pair: Pair, repeat: int = 0) -> RunRequest:
     """Returns the run of a question, under a name that the dataset has not yet."""
     with workspace.store.read() as db:
         names = {run.name for run in runs.list_all(db, dataset.id)}
-    stem = f"asked {pair.pert} → {pair.gene}, {question.method.replace('_', ' ')}"
+    stem = f"asked {pair.pert[:80]} → {pair.gene[:80]}, {question.method.replace('_', ' ')}"
     numbered = itertools.chain([stem], (f"{stem} {n}" for n in itertools.count(2)))
     return RunRequest(
         method=question.method,
@@ -128,7 +148,7 @@ def _request(workspace: Workspace, question: Question, dataset: Dataset, pair: P
         model=question.model,
         seed=question.seed,
         repeat=repeat,
-        endpoint=scripted_endpoint() if question.endpoint == SCRIPTED else question.endpoint,
+        endpoint=_endpoint_of(question),
     )
 
 
@@ -161,18 +181,28 @@ def _go_on(workspace: Workspace, run: Run, begin: run_control.Begin, settings: E
     return run_control.resume(workspace, run.id, settings=settings, begin=begin)
 
 
-def _find_or_add_pair(workspace: Workspace, dataset: Dataset, question: Question) -> Pair:
-    """Returns the row of a question: the dataset's own, one that was asked before, or a new one."""
+@contextlib.contextmanager
+def _row_of(workspace: Workspace, dataset: Dataset, pert: str, gene: str) -> Iterator[Pair]:
+    """Opens the row of a pair: the dataset's own, one that was asked before, or a new one, which is added when the block ends.
+
+    A block that raises leaves nothing of a new one. It may read the store, but not write to it, and everybody else waits for it.
+    """
     with workspace.store.read() as db:
-        pert = _spelling(db, dataset, "perturbation", question.pert)
-        gene = _spelling(db, dataset, "target gene", question.gene)
         known = pairs.find(db, dataset.id, pert, gene)
     if known is not None:
-        return known
+        yield known
+        return
     with workspace.change("ask", f"{pert} {gene}") as (db, detail):
         pair = pairs.find(db, dataset.id, pert, gene) or pairs.add_asked(db, dataset.id, pert, gene)
         detail |= {"dataset": dataset.name, "row": pair.pair_id}
-    return pair
+        yield pair
+
+
+def _spellings(workspace: Workspace, dataset: Dataset, question: Question) -> tuple[str, str]:
+    """Returns the symbols of a question as the dataset writes them. Raises InputError for symbols that cannot be."""
+    with workspace.store.read() as db:
+        pert = _spelling(db, dataset, "perturbation", question.pert)
+        return pert, _spelling(db, dataset, "target gene", question.gene)
 
 
 def _spelling(db: Cursor, dataset: Dataset, what: str, symbol: str) -> str:
@@ -180,6 +210,7 @@ def _spelling(db: Cursor, dataset: Dataset, what: str, symbol: str) -> str:
     typed = symbol.strip()
     check_name(what, typed)
     found = pairs.spellings(db, dataset.id, "pert" if what == "perturbation" else "gene", typed)
+    found = found or pairs.spellings(db, dataset.id, "gene" if what == "perturbation" else "pert", typed)
     return typed if typed in found or not found else found[0]
 
 

@@ -40,9 +40,10 @@ def ask(
     options = launch.read_options(method_named(method), values or ())
     question = Question(pert, gene, method, dataset, endpoint, model, seed, options, again)
 
+    printer = _ArgumentPrinter()
+
     def work_aloud(workspace: Any, run: str, api_key: str) -> None:
-        teller = _Teller()
-        end = asking.listen(asking.watch(workspace, run), teller.hear)
+        end = asking.listen(asking.watch(workspace, run), printer.print_event)
         try:
             run_control.work_on(workspace, run, api_key)
         finally:
@@ -51,8 +52,10 @@ def ask(
     asked = asking.ask(context.obj, question, begin=run_control.work_on if as_json else work_aloud)
     if not asked.is_new:
         say(f"run {asked.run.name} ({asked.run.id}) asked this before; --again asks anew")
+    if asked.run.status == "interrupted":
+        raise KeyboardInterrupt  # its worker took the signal for itself
     answer = asking.answer_of(context.obj, asked.run.id, asked.pair.pair_id)
-    if not asked.is_new and not as_json:
+    if not printer.has_ended and not as_json:  # answered before, or before anybody could listen
         print("\n\n".join(f"{event['role']}, {event['kind']}:\n{_safe(event['content'])}" for event in answer.events))
     show(_shape(answer), as_json, _sentence(answer))
 
@@ -89,7 +92,7 @@ def _safe(text: str) -> str:
 
 
 @dataclass
-class _Teller:
+class _ArgumentPrinter:
     """Prints what happens to a row as it happens. Of several answers that are written at a time the first one is printed word by
     word, and each of the others when those before it are over."""
 
@@ -98,10 +101,13 @@ class _Teller:
     attempts: dict[int, int] = field(default_factory=dict)
     over: set[int] = field(default_factory=set)
     printed: int | None = None
+    has_ended: bool = False
 
-    def hear(self, event: Mapping[str, Any]) -> None:
+    def print_event(self, event: Mapping[str, Any]) -> None:
         """Prints what is new."""
         match event:
+            case {"kind": kind, "call": call} if kind != "asked" and call not in self.waiting:
+                return  # a full disk lost that it was asked
             case {"kind": "tool", "item": item}:
                 print(f"{printable(item['tool'].replace('_', ' '))}, {printable(item['key'])}: {item['status']}", flush=True)
             case {"kind": "asked", "call": call, "stage": stage, "role": role}:
@@ -112,9 +118,12 @@ class _Teller:
                     self.waiting[call] += "\n[the server broke off and is asked once more]\n"
                 self.attempts[call] = attempt
                 self.waiting[call] += words
-            case {"kind": "answered", "call": call, "content": content, "cached": cached}:
+            case {"kind": "answered", "call": call, "content": content}:
                 self.over.add(call)
-                self.waiting[call] = content if cached else self.waiting[call]
+                if call not in self.attempts:  # no words came: it is the cache's, or the server gives no stream
+                    self.waiting[call] = content
+            case {"kind": "ended"}:
+                self.has_ended = True
             case {"kind": "failed", "call": call, "why": why}:
                 self.over.add(call)
                 self.waiting[call] += f"\n[no answer: {why}]"

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Callable, Mapping
+
 import pytest
 
 from core.actions import ask, expectations, launch, run_control
 from core.actions.ask import Question
 from core.actions.expectations import Tally
 from core.actions.workspace import Workspace
+from core.datasets.prompt_files import PromptFile
 from core.engine.request import RunRequest
-from core.errors import InputError, NotFound, StateError
+from core.engine.row_watch import Watcher
+from core.errors import InputError, NotFound, StateError, Unreachable
 from core.llm.scripted_server import Script, serving
+from core.llm.scripted_text import ScriptedPrompt
 from core.store import datasets, pairs, predictions, runs
+from core.texts import MAX_NAME
 from core.types import ASKED, Label
 from tests.commands import core, core_json
 
@@ -97,6 +105,54 @@ def test_what_cannot_be_asked(small_workspace: Workspace, question: Question, er
         assert [run.name for run in runs.list_all(db)] == ["debate"]
 
 
+@pytest.mark.parametrize(
+    ("question", "error"),
+    [
+        (Question("Nobody1", "Nothing2", options={"wine": 1}, model="m"), InputError),
+        (Question("Nobody1", "Nothing2", endpoint="http://127.0.0.1:9/v1"), Unreachable),
+        (
+            Question(
+                "Nobody1", "Nothing2", "prompt_only", options={"prompts": PromptFile("p.csv", b"id,prompt\nPa_Ga,x\n")}, model="m"
+            ),
+            InputError,
+        ),
+    ],
+)
+def test_a_question_that_cannot_be_asked_leaves_nothing(
+    small_workspace: Workspace, question: Question, error: type[Exception]
+) -> None:
+    def everything() -> dict[str, list[tuple[object, ...]]]:
+        with small_workspace.store.read() as db:
+            return {
+                name: db.execute(f"SELECT * FROM {name} ORDER BY ALL").fetchall() for name in ("pair", "gene", "trail", "run")
+            }
+
+    before = everything()
+    with pytest.raises(error):
+        ask.ask(small_workspace, question)
+    assert everything() == before
+
+
+def test_a_symbol_is_found_in_the_other_role_too(small_workspace: Workspace) -> None:
+    with serving() as url:
+        found = asked(small_workspace, url, "gB", "pA")  # Gb is a target gene of the dataset alone, Pa a perturbation
+    assert (found.pair.pert, found.pair.gene) == ("Gb", "Pa")
+
+
+def test_the_longest_symbols_give_a_name_that_a_run_can_have(small_workspace: Workspace) -> None:
+    with serving() as url:
+        found = asked(small_workspace, url, "P" * MAX_NAME, "G" * MAX_NAME)
+    assert (len(found.pair.pert), found.run.status) == (MAX_NAME, "done")
+
+
+def test_a_file_of_prompts_is_kept_for_the_run_that_asks_them(small_workspace: Workspace) -> None:
+    file = PromptFile("p.csv", b"id,prompt\nPa_Ga,Say <answer>X</answer> of Pa and Ga.\n")
+    with serving() as url:
+        question = Question("Pa", "Ga", "prompt_only", endpoint=url, model="scripted", options={"prompts": file})
+        run = ask.ask(small_workspace, question, begin=run_control.work_on).run
+    assert (run.status, run.done) == ("done", 1), run.cause
+
+
 def test_an_expectation_counts_once(small_workspace: Workspace) -> None:
     with small_workspace.store.read() as db:
         run = runs.find(db, "debate")
@@ -141,3 +197,41 @@ def test_the_command_prints_the_argument_and_its_numbers(small_workspace: Worksp
     assert {item["tool"] for item in printed["evidence"]} == {"gene_class"}
     assert failed.status == 1
     assert "does not exist" in failed.err
+
+
+def test_the_command_prints_the_argument_if_nobody_could_listen(
+    small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ask, "listen", lambda _watcher, _hear: lambda: None)  # the row is over before the first look
+    settings = ("--dataset", "bmdm", "--model", "scripted", "--set", "tools=gene_class")
+    with serving() as url:
+        done = core(small_workspace.settings.workspace, "ask", "Pa", "Ga", "--endpoint", url, *settings)
+    assert done.status == 0
+    assert [done.out.count(f"{role}, brief:") for role in ("EFFECT", "NULL", "UP", "DOWN")] == [1, 1, 1, 1]
+
+
+def test_the_command_prints_answers_that_come_whole(small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    listen = ask.listen
+
+    def listen_without_words(watcher: Watcher, hear: Callable[[Mapping[str, object]], object]) -> Callable[[], None]:
+        """As from a server that takes stream=true for nothing."""
+        return listen(watcher, lambda event: event["kind"] == "words" or hear(event))
+
+    monkeypatch.setattr(ask, "listen", listen_without_words)
+    settings = ("--dataset", "bmdm", "--model", "scripted", "--set", "tools=gene_class", "--set", "rounds=0")
+    with serving(Script(answer=lambda _: "<prob>62</prob>", delay_s=0.2)) as url:
+        done = core(small_workspace.settings.workspace, "ask", "Pa", "Ga", "--endpoint", url, *settings)
+    assert done.out.count("<prob>62</prob>") == 2
+
+
+def test_the_command_that_is_interrupted_says_so(small_workspace: Workspace) -> None:
+    def interrupt(_prompt: ScriptedPrompt) -> str:
+        os.kill(os.getpid(), signal.SIGINT)  # its worker takes it
+        return "<prob>50</prob>"
+
+    settings = ("--dataset", "bmdm", "--model", "scripted", "--set", "tools=gene_class", "--set", "rounds=0")
+    with serving(Script(answer=interrupt, delay_s=5.0)) as url:
+        done = core(small_workspace.settings.workspace, "ask", "Pa", "Ga", "--endpoint", url, *settings)
+    assert done.status == 130
+    with small_workspace.store.read() as db:
+        assert runs.find(db, "asked Pa → Ga, debate").status == "interrupted"
