@@ -113,9 +113,9 @@ def part_of(found: ReplicateComparison, metric: str) -> Difference:
 class ArmLoader:
     """The rows of every run of a benchmark, each read once."""
 
-    def __init__(self, db: Cursor, dataset: str) -> None:
+    def __init__(self, db: Cursor, dataset: str, *, asked: bool = False) -> None:
         self.db, self.dataset = db, datasets.find(db, dataset)
-        self._frame = pairs.frame(db, self.dataset.id)
+        self._frame = pairs.frame(db, self.dataset.id, asked=asked)
         self._index = RowIndex.of_frame(self._frame)
         self._known = {each.id: each for each in runs.list_all(db, self.dataset.id)}
         self._rows: dict[str, RunRows] = {}

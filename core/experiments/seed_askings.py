@@ -15,7 +15,16 @@ import pandas as pd
 
 from core.errors import InputError, StateError
 from core.experiments.benchmark_report import ArmLoader
-from core.experiments.seed_noise import QUESTIONS, SeedNoise, describe_seeds, other_methods, seedless_key, take_ids
+from core.experiments.seed_noise import (
+    QUESTIONS,
+    SeedNoise,
+    describe_seeds,
+    is_known_to_ask,
+    other_methods,
+    read_answers,
+    seedless_key,
+    take_ids,
+)
 from core.methods.prompts import read_seeds
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Bools, Floats
@@ -41,19 +50,17 @@ class JudgeNoise:
 def report_seeds(db: Cursor, names: Sequence[str]) -> JudgeNoise:
     """How sure the judge of a run is, from runs of the same that differ in their seeds alone.
 
-    names: of the runs; with one, all that are there. Raises InputError for runs that differ in more, StateError if the rows were
-    asked once.
+    names: of the runs; with one, all that are there. Whether runs that were imported ask the same is not known: who names several
+    says so. Raises InputError for runs that differ in more, StateError if the rows were asked once, or for an imported run alone.
     """
     given = [runs.find_predicting(db, name) for name in dict.fromkeys(names)]
     run = given[0]
     asked = given if len(given) > 1 else _askings_of(db, run)
-    unlike = next((each for each in asked if seedless_key(each) != seedless_key(run)), None)
-    if unlike is not None:
-        raise InputError(f"runs {run.name} and {unlike.name}: differ in more than their seeds, expected askings of the same")
-    loader = ArmLoader(db, run.dataset)
+    _refuse_unlike(asked)
+    loader = ArmLoader(db, run.dataset, asked=run.is_asked)
     ids = _rows_of_all(loader, given) if len(given) > 1 else _rows_in_common(loader, run, asked)
     complete = [each for each in asked if set(ids) <= set(loader.rows_of(each.id).frame["pair_id"])]
-    askings = [(each, rows) for each in complete for rows in _split(db, take_ids(loader.rows_of(each.id), ids))]
+    askings = _distinct_askings(db, loader, complete, ids)
     if len(askings) < 2:
         raise StateError(
             f"run {run.name}: was asked once, so how it varies is not known; expected another run that differs in its seed "
@@ -67,11 +74,42 @@ def report_seeds(db: Cursor, names: Sequence[str]) -> JudgeNoise:
     return JudgeNoise(run, tuple(each.name for each, _ in askings), int((~read).sum()), describe_seeds(asks, others))
 
 
+def _refuse_unlike(asked: Sequence[Run]) -> None:
+    """Raises InputError if two of the runs of which that is known do not ask the same."""
+    known = [each for each in asked if is_known_to_ask(each)]
+    unlike = next((each for each in known if seedless_key(each) != seedless_key(known[0])), None)
+    if unlike is not None:
+        got = f"runs {known[0].name} and {unlike.name}: differ in more than their seeds"
+        raise InputError(f"{got}, expected askings of the same")
+
+
+def _distinct_askings(db: Cursor, loader: ArmLoader, asked: Sequence[Run], ids: Sequence[str]) -> list[tuple[Run, RunRows]]:
+    """The askings of these rows, one of each draw: what is asked twice under one seed is answered from the cache."""
+    found: dict[object, tuple[Run, RunRows]] = {}
+    for run in asked:
+        parts, seeds = _split(db, take_ids(loader.rows_of(run.id), ids)), seeds_of(run)
+        of_parts = [(seed,) for seed in seeds] if len(parts) > 1 else [seeds]
+        for of_part, rows in zip(of_parts, parts, strict=True):
+            found.setdefault(_draw_of(run, of_part), (run, rows))
+    return list(found.values())
+
+
+def _draw_of(run: Run, seeds: tuple[int, ...]) -> object:
+    """What tells an asking under these seeds from another of the same; a run that was imported is known by itself alone."""
+    return (seeds, int(run.spec.get("repeat", 0))) if is_known_to_ask(run) else run.id
+
+
 def _askings_of(db: Cursor, run: Run) -> list[Run]:
-    """The runs that are done and differ from this one in their seeds and rows alone, this one first."""
-    key = seedless_key(run)
-    others = [each for each in runs.list_predicting(db, run.dataset) if each.status == "done" and each.id != run.id]
-    return [run, *(each for each in others if seedless_key(each) == key)]
+    """The runs that are done and differ from this one in their seeds and rows alone, this one first. Raises StateError for a run
+    that was imported."""
+    if not is_known_to_ask(run):
+        raise StateError(
+            f"run {run.name} ({run.method}, {run.origin}): what it asks is not known, so which runs ask the same is not either; "
+            "name the runs that ask the same: `seeds RUN RUN …`"
+        )
+    key, own = seedless_key(run), _draw_of(run, seeds_of(run))
+    done = [each for each in runs.list_predicting(db, run.dataset) if each.status == "done" and is_known_to_ask(each)]
+    return [run, *(each for each in done if seedless_key(each) == key and _draw_of(each, seeds_of(each)) != own)]
 
 
 def _rows_of_all(loader: ArmLoader, given: Sequence[Run]) -> list[str]:
@@ -118,13 +156,13 @@ def _answers(values: Any, stage: str, seed: int, rows: RunRows) -> Floats:
 
 
 def _with_answers(rows: RunRows, answers: Sequence[Floats], seeds: int) -> RunRows:
-    """The rows with one seed's answers, and its share of the tokens."""
+    """The rows with one seed's answers, and its share of each row's tokens."""
     columns = dict(zip(QUESTIONS.values(), answers, strict=True))
-    tokens = rows.frame["tokens"].astype("Float64").sum(skipna=False)
-    run = replace(rows.run, tokens=None if pd.isna(tokens) else round(float(tokens) / seeds))
+    tokens = rows.frame["tokens"].astype("Float64") / seeds
     scores = scores_from_probabilities(np.nan_to_num(answers[0]), answers[1])
-    return replace(rows, run=run, frame=rows.frame.assign(**columns), scores=scores)
+    return replace(rows, frame=rows.frame.assign(**columns, tokens=tokens), scores=scores)
 
 
 def _is_read(rows: RunRows) -> Bools:
-    return ~rows.frame[list(QUESTIONS.values())].isna().any(axis=1).to_numpy(dtype=np.bool_)
+    de, up = (read_answers(rows, column) for column in QUESTIONS.values())
+    return ~np.isnan(de + up)

@@ -29,12 +29,14 @@ from core.stats.scores_and_labels import outcome_of, scores_from_probabilities
 from core.store import runs as stored_runs
 from core.store.runs import Run
 from core.transfer.cuts import variances_between
-from core.types import RANK_METHODS
+from core.types import RANK_METHODS, Flag
 
 SEEDS = (1, 2, 3, 5, 8)
 ENOUGH = 1.05  # of the standard error that no number of seeds gets below
 METRICS = ("DE", "DIR", "mean")
 QUESTIONS = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de"}
+_UNREAD_DE = (Flag.DE_FALLBACK, Flag.UNIFORM, Flag.UNCOVERED, Flag.NOT_PREDICTED)
+UNREAD = {"p_de": _UNREAD_DE, "p_up_given_de": (*_UNREAD_DE, Flag.DIR_FALLBACK, Flag.UNCOVERED_DIR)}
 _MOST_GROUPS = 12
 _MOST_CHOICES = 30  # of k askings, of which the score of the mean answers is taken
 _CHOICE_SEED = 0
@@ -97,16 +99,28 @@ class SeedNoise:
 
 def describe_seeds(asks: Sequence[RunRows], others: Sequence[Sequence[RunRows]] = ()) -> SeedNoise:
     """What askings of the same rows in the same order show; others: the same of other methods, which do not call a model or were
-    asked twice at least."""
+    asked twice at least. Tokens are those of these rows; an answer that could not be read counts in scores, not in variances."""
     answers = {
-        name: answer_variance([[_values(rows, column) for rows in group] for group in (asks, *others)])
+        name: answer_variance(
+            [[read_answers(rows, column) for rows in asks], *([_values(rows, column) for rows in group] for group in others)]
+        )
         for name, column in QUESTIONS.items()
     }
-    counts = [rows.run.tokens for rows in asks]
-    tokens = None if any(count is None for count in counts) else sum(count or 0 for count in counts) / len(counts)
     names = tuple(group[0].run.name for group in others)
     gain = _gain(asks) if len(asks) > 1 else None
-    return SeedNoise(len(asks[0]), len(asks), answers, score_noise(asks), tokens, names, averaged_scores(asks), gain)
+    return SeedNoise(len(asks[0]), len(asks), answers, score_noise(asks), _mean_tokens(asks), names, averaged_scores(asks), gain)
+
+
+def _mean_tokens(asks: Sequence[RunRows]) -> float | None:
+    """The tokens of one asking of all rows, the mean over askings; None if those of a row are unknown."""
+    counts = np.concatenate([rows.frame["tokens"].to_numpy(dtype=np.float64, na_value=np.nan) for rows in asks])
+    return None if np.isnan(counts).any() else float(counts.sum()) / len(asks)
+
+
+def read_answers(rows: RunRows, column: str) -> Floats:
+    """The answers of a run, NaN where none could be read and another number stands in its place."""
+    unread = [any(flag in flags for flag in UNREAD[column]) for flags in rows.frame["flags"]]
+    return np.where(np.array(unread, dtype=np.bool_), np.nan, _values(rows, column))
 
 
 def _values(rows: RunRows, column: str) -> Floats:
@@ -189,10 +203,15 @@ def other_methods(loader: ArmLoader, rows: Sequence[str], left_out: Collection[s
     groups: dict[str, list[Run]] = {}
     for run in stored_runs.list_with_rows(loader.db, loader.dataset.id, rows):
         if run.id not in left_out and not run.parents and run.method not in RANK_METHODS:
-            groups.setdefault(seedless_key(run), []).append(run)
+            groups.setdefault(seedless_key(run) if is_known_to_ask(run) else run.id, []).append(run)
     of_this = {seedless_key(loader.rows_of(run).run) for run in left_out}
     known = [group for key, group in groups.items() if key not in of_this and (len(group) > 1 or not _calls_model(group[0]))]
     return [[take_ids(loader.rows_of(run.id), rows) for run in group] for group in known[:_MOST_GROUPS]]
+
+
+def is_known_to_ask(run: Run) -> bool:
+    """Whether it is known what a run asks: of one that was imported, its specification does not say."""
+    return "options" in run.spec
 
 
 def seedless_key(run: Run) -> str:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from core.actions import launch
+from core.actions import ask, launch, run_control
+from core.actions.ask import Question
+from core.actions.imports import ImportOptions, import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.request import RunRequest
 from core.errors import InputError, StateError
+from core.experiments.benchmark_report import ArmLoader
 from core.experiments.seed_askings import JudgeNoise, report_seeds, seeds_of
-from core.experiments.seed_noise import ScoreNoise, answer_variance
+from core.experiments.seed_noise import ScoreNoise, answer_variance, describe_seeds, take_ids
 from core.experiments.seed_words import AVERAGED, askings_json, askings_lines, seed_table
 from core.llm import scripted_server
 from core.llm.scripted_server import Script
+from core.scoring.run_scores import RunRows
 from core.store import predictions, runs, traces
+from core.types import Flag
 from tests import worlds
 from tests.commands import core, core_json
 from tests.moving_evidence import MOVES, TOOLS, answer_moved_by
@@ -27,14 +33,20 @@ ROWS = 24
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """A debate under three seeds, two runs of one seed each that are askings of the same, and one that asks something else."""
+    """A debate under three seeds, two runs of one seed each that are askings of the same, one under a seed of the first, one that
+    asks something else, and two that were imported and do not say what they asked."""
     workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("seeds"), author="tester"))
-    worlds.furnish(workspace)
+    screen = worlds.furnish(workspace)
+    again = worlds.llm(screen.ids[: screen.n_train], seed=2)
+    assert import_upload(workspace, again, "c.csv", ImportOptions(name="llm again")).kind != "failed"
+    with workspace.store.write() as db:
+        db.execute("UPDATE run SET spec = '{}' WHERE name LIKE 'llm %'")
     every, fewer = f"split=train;sample={ROWS}", f"split=train;sample={ROWS // 2}"
     made = {
         "three": (every, {"seeds": "1,2,3"}, 0),
         "one": (every, {}, 7),
         "some": (fewer, {}, 8),
+        "twice": (every, {"seeds": "2"}, 0),
         "other": (every, {"judge": "numeric"}, 0),
     }
     with scripted_server.serving(Script(seed=0, answer=answer_moved_by(MOVES, effect=15, noise=8))) as url:
@@ -88,9 +100,15 @@ def test_every_seed_of_a_debate_is_an_asking(asked: Workspace) -> None:
 def test_tokens_are_those_of_one_asking(asked: Workspace) -> None:
     with asked.store.read() as db:
         three, one = (runs.find(db, name).tokens for name in ("three", "one"))
+        of_rows = {
+            name: predictions.frame(db, runs.find(db, name).id).set_index("pair_id")["tokens"] for name in ("three", "some")
+        }
     assert three is not None
     assert one is not None
-    assert report(asked, "three").seeds.tokens == pytest.approx((3 * round(three / 3) + one) / 4)
+    assert report(asked, "three").seeds.tokens == pytest.approx((three + one) / 4)
+    shared = of_rows["three"].index.intersection(of_rows["some"].index)
+    expected = sum(int(tokens[shared].sum()) for tokens in of_rows.values()) / 4
+    assert report(asked, "three", "some").seeds.tokens == pytest.approx(expected)
 
 
 def test_what_averaging_brings(asked: Workspace) -> None:
@@ -121,8 +139,57 @@ def test_what_is_no_asking_of_the_same_is_refused(asked: Workspace) -> None:
         report(asked, "three", "other")
     with pytest.raises(StateError, match="run other: was asked once"):
         report(asked, "other")
-    with pytest.raises(StateError, match="run llm train: was asked once"):
+    with pytest.raises(StateError, match=r"llm train .* what it asks is not known, .*; name the runs that ask the same"):
         report(asked, "llm train")
+
+
+def test_what_is_asked_twice_under_a_seed_is_one_asking(asked: Workspace) -> None:
+    assert report(asked, "twice").askings == ("twice", "three", "three", "one")
+    assert report(asked, "three", "twice").askings == ("three", "three", "three")
+    with asked.store.read() as db:
+        one = runs.find(db, "one").id
+    with pytest.raises(StateError, match="was asked once"):
+        report(asked, "one", one)
+
+
+def test_a_person_says_that_imported_runs_ask_the_same(asked: Workspace) -> None:
+    found = report(asked, "llm train", "llm again")
+    assert found.askings == ("llm train", "llm again")
+    assert report(asked, "three").seeds.others == ()  # nobody said so here
+
+
+def test_an_answer_that_could_not_be_read_is_none(asked: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A base rate stands in its place, which is far from what the judge says."""
+    rows_of = ArmLoader.rows_of
+
+    def rows_unread(loader: ArmLoader, run: str) -> RunRows:
+        rows = rows_of(loader, run)
+        if rows.run.name != "one":
+            return rows
+        flags = [[Flag.DE_FALLBACK], [Flag.DIR_FALLBACK], *rows.frame["flags"][2:]]
+        stands_in = rows.frame["p_de"].to_numpy(copy=True)
+        stands_in[0] = 0.0
+        return replace(rows, frame=rows.frame.assign(flags=flags, p_de=stands_in))
+
+    before = report(asked, "three").seeds
+    monkeypatch.setattr(ArmLoader, "rows_of", rows_unread)
+    found = report(asked, "three")
+    assert (found.left_out, found.seeds.rows) == (2, ROWS - 2)
+    with asked.store.read() as db:
+        loader = ArmLoader(db, "bmdm")
+        asks = [loader.rows_of(runs.find(db, name).id) for name in ("one", "three")]
+    noise = describe_seeds([take_ids(rows, asks[0].frame["pair_id"].tolist()) for rows in asks])
+    assert noise.answers["P(DE)"].within_rows < 2 * before.answers["P(DE)"].within_rows
+
+
+def test_a_pair_that_the_dataset_does_not_have(asked: Workspace) -> None:
+    with scripted_server.serving(Script(answer=answer_moved_by(MOVES, effect=15, noise=8))) as url:
+        options = {"rounds": 0, "tools": MOVES, "seeds": "1,2"}
+        question = Question("Nobody1", "Nothing2", endpoint=url, model="scripted", options=options)
+        run = ask.ask(asked, question, begin=run_control.work_on).run
+    found = report(asked, run.id)
+    assert (found.seeds.rows, found.seeds.asks) == (1, 2)
+    assert askings_lines(found)
 
 
 def test_the_command_prints_the_same(asked: Workspace) -> None:
