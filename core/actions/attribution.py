@@ -21,6 +21,7 @@ from core.experiments.attribution_arms import (
     AttributionSpec,
     choose_tools,
     options_of_arm,
+    refuse_meeting_seeds,
     seed_of_arm,
     tools_given,
 )
@@ -94,10 +95,12 @@ def read_saved(values: Mapping[str, Any]) -> SavedAttribution:
 def plan_attribution(workspace: Workspace, request: AttributionRequest) -> AttributionPlan:
     """What an attribution will ask and cost; starts nothing and asks no server.
 
-    Raises StateError for a run that cannot be asked again as it was, InputError for impossible rows, tools or repeats.
+    Raises StateError for a run that cannot be asked again as it was, InputError for impossible rows, tools, repeats or seeds.
     """
     with workspace.store.read() as db:
         run = runs.find(db, request.run)
+        if run.is_asked:
+            raise StateError(f"run {run.name}: rows of ad-hoc runs cannot be attributed; `again` asks about one")
         given = tools_given(run)
         answered = set(predictions.frame(db, run.id)["pair_id"])
     known = [pair for pair in load_pairs(workspace.store, run.dataset).values() if pair.pair_id in answered]
@@ -105,6 +108,7 @@ def plan_attribution(workspace: Workspace, request: AttributionRequest) -> Attri
     with workspace.store.read() as db:
         called = evidence.tools(db, run.id, rows)
     tools = choose_tools(run, given, called, request.tools)
+    refuse_meeting_seeds(run, request.repeats)
     spec = AttributionSpec(run.id, run.name, run.dataset, rows, tools, request.repeats)
     loader = WorkspaceComponents(workspace, default_dataset(workspace, run.dataset))
     arms = tuple(_plan_arm(workspace, spec, run, arm, request, loader) for arm in spec.arms)
@@ -203,6 +207,12 @@ def start_apart(workspace: Workspace, plan: AttributionPlan, endpoint: str | Non
     replace_file(rows, "\n".join((*spec.rows, "")).encode())
     chosen = ("--tools", ",".join(spec.tools), "--repeats", str(spec.repeats), *(("--endpoint", endpoint) if endpoint else ()))
     start_command(workspace, ("attribute", spec.run, "--rows", f"ids={rows}", *chosen), folder / f"{spec.key}.log")
+
+
+def server_of(workspace: Workspace, saved: SavedAttribution) -> str | None:
+    """The model server that an attribution was started with, as its latest run has it; None where none of its runs is there."""
+    folders = [folder for run in saved.runs.values() if (folder := workspace.run_folder(run)).exists]
+    return folders[-1].execution_settings().servers if folders else None
 
 
 def find_saved(workspace: Workspace, key: str) -> SavedAttribution:

@@ -17,9 +17,9 @@ from core.errors import StateError
 from core.experiments.attribution_arms import EVERY_TOOL, FIRST, ArmKey, AttributionSpec
 from core.experiments.benchmark_report import ArmLoader
 from core.experiments.paired_replicates import PairedReplicates, compare_replicates
-from core.experiments.seed_noise import SeedNoise, describe_seeds, other_methods, take_ids
+from core.experiments.seed_noise import SeedNoise, describe_seeds, other_methods, read_answers, take_ids
 from core.scoring.run_scores import RunRows
-from core.stats.arrays import Bools, Codes, Floats
+from core.stats.arrays import Bools, Floats
 from core.stats.clustered_mean import means_within
 from core.stats.comparison import Comparison
 from core.stats.delong import Estimate
@@ -27,11 +27,8 @@ from core.stats.multiplicity import holm
 from core.stats.power import LEVEL
 from core.stats.sign_flips import SignFlips, sign_flip_test
 from core.store.connection import Cursor
-from core.types import Flag
 
 Arms = Mapping[ArmKey, str]  # arm → id of its run
-_UNREAD_DE = (Flag.DE_FALLBACK, Flag.UNIFORM, Flag.UNCOVERED, Flag.NOT_PREDICTED)
-_UNREAD_UP = (*_UNREAD_DE, Flag.DIR_FALLBACK, Flag.UNCOVERED_DIR)
 _FLIP_SEED = 0
 
 
@@ -54,11 +51,13 @@ class Movement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ToolEffect:
-    """What leaving out one tool changes. test: of |Δ| without it less |Δ| of asking again; p_holm: over the tools. scores: of
-    the answers without it against those asked again, not tested; rows: that all of these answers could be read of."""
+    """What leaving out one tool changes. movement: how far that moves the answers, and floor: how far asking again does, both on
+    the rows of the test. test: of |Δ| without it less |Δ| of asking again; p_holm: over the tools. scores: of the answers without
+    it against those asked again, not tested; rows: that all of these answers could be read of."""
 
     name: str
     movement: Movement
+    floor: Movement
     test: SignFlips
     p_holm: float
     scores: Comparison
@@ -72,8 +71,8 @@ class ToolEffect:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attribution:
-    """What was found. floor: how far asking again moves the answers. left_out: rows of which an answer with every tool could
-    not be read. seeds: what the judge is by asking again. tokens: of all arms, None if unknown."""
+    """What was found. floor: how far asking again moves the answers, on all rows of which those with every tool could be read;
+    left_out: the others. seeds: what the judge is by asking again. tokens: of all arms, None if unknown."""
 
     spec: AttributionSpec
     runs: Arms
@@ -84,8 +83,8 @@ class Attribution:
     tokens: int | None
 
     def is_covered(self, tool: ToolEffect) -> bool:
-        """Whether the noise floor covers a tool: its |Δ| lies below the upper limit of that of asking again."""
-        return not tool.movement.both.value > self.floor.both.shown.high
+        """Whether the noise floor covers a tool: its |Δ| lies below the upper limit of that of asking again, on the same rows."""
+        return not tool.movement.both.value > tool.floor.both.shown.high
 
 
 def report_attribution(db: Cursor, spec: AttributionSpec, runs: Arms) -> Attribution:
@@ -97,7 +96,8 @@ def report_attribution(db: Cursor, spec: AttributionSpec, runs: Arms) -> Attribu
     arms = _line_up({arm: loader.rows_of(runs[arm]) for arm in spec.arms}, spec)
     again = _arms_of(spec, EVERY_TOOL)
     first = ArmKey(EVERY_TOOL, FIRST)
-    floor, floor_rows = _movement(arms, first, again)
+    de, up = _changes(arms, first, again)
+    floor = _movement(arms[first], de, up)
     effects = [_effect(arms, spec, tool) for tool in spec.tools]
     adjusted = holm([each.test.p for each in effects])
     tools = tuple(replace(each, p_holm=float(p)) for each, p in zip(effects, adjusted, strict=True))
@@ -106,7 +106,7 @@ def report_attribution(db: Cursor, spec: AttributionSpec, runs: Arms) -> Attribu
     asks = [arms[arm] for arm in (first, *again)]
     ids = asks[0].frame["pair_id"].tolist()
     seeds = describe_seeds(asks, other_methods(loader, ids, {spec.run, *runs.values()}))
-    return Attribution(spec, runs, floor, tools, seeds, len(spec.rows) - floor_rows, tokens)
+    return Attribution(spec, runs, floor, tools, seeds, len(spec.rows) - int((~np.isnan(de)).sum()), tokens)
 
 
 def _arms_of(spec: AttributionSpec, tool: str) -> list[ArmKey]:
@@ -123,13 +123,8 @@ def _line_up(arms: Mapping[ArmKey, RunRows], spec: AttributionSpec) -> dict[ArmK
 
 def answers_of(arms: Sequence[RunRows]) -> Answers:
     """The answers of arms on the same rows."""
-    parts = [(_column(rows, "p_de", _UNREAD_DE), _column(rows, "p_up_given_de", _UNREAD_UP)) for rows in arms]
+    parts = [(read_answers(rows, "p_de"), read_answers(rows, "p_up_given_de")) for rows in arms]
     return Answers(np.stack([de for de, _ in parts]), np.stack([up for _, up in parts]))
-
-
-def _column(rows: RunRows, name: str, unread: Sequence[Flag]) -> Floats:
-    carried = np.array([any(flag in flags for flag in unread) for flags in rows.frame["flags"]], dtype=np.bool_)
-    return np.where(carried, np.nan, rows.frame[name].to_numpy(dtype=np.float64, na_value=np.nan))
 
 
 def _changes(arms: Mapping[ArmKey, RunRows], first: ArmKey, others: Sequence[ArmKey]) -> tuple[Floats, Floats]:
@@ -144,31 +139,33 @@ def _of_both(de: Floats, up: Floats) -> Floats:
     return np.where(np.isnan(up), de, (de + up) / 2)
 
 
-def _movement(arms: Mapping[ArmKey, RunRows], first: ArmKey, others: Sequence[ArmKey]) -> tuple[Movement, int]:
-    """How far the answers of some arms lie from the first ones, and of how many rows they could be read."""
-    de, up = _changes(arms, first, others)
-    rows, read = arms[first], ~np.isnan(de)
-    parts = ((_of_both(de, up), read), (de, read), (up, ~np.isnan(up)))
-    return Movement(*(_mean(values[kept], rows.pert[kept], rows.gene[kept]) for values, kept in parts)), int(read.sum())
+def _movement(rows: RunRows, de: Floats, up: Floats) -> Movement:
+    """How far answers move, as means over rows. de, up: |Δ| of each row, NaN where it is not known."""
+    return Movement(*(_mean(values, rows) for values in (_of_both(de, up), de, up)))
 
 
-def _mean(values: Floats, pert: Codes, gene: Codes) -> Estimate:
-    if not len(values):
+def _mean(values: Floats, rows: RunRows) -> Estimate:
+    known = ~np.isnan(values)
+    if not known.any():
         raise StateError("attribution: no row whose answers could all be read, expected one at least")
-    perts, genes = (np.unique(codes, return_inverse=True)[1] for codes in (pert, gene))
-    return means_within(values, np.zeros(len(values), dtype=np.intp), perts, genes)[0]
+    perts, genes = (np.unique(codes[known], return_inverse=True)[1] for codes in (rows.pert, rows.gene))
+    return means_within(values[known], np.zeros(len(perts), dtype=np.intp), perts, genes)[0]
 
 
 def _effect(arms: Mapping[ArmKey, RunRows], spec: AttributionSpec, tool: str) -> ToolEffect:
-    """The effect of one tool, its p not adjusted yet. Both sides of the test are on the rows that all answers could be read of:
-    which rows these are does not depend on which side an answer belongs to."""
+    """The effect of one tool, its p not adjusted yet. All of it is on the rows that all answers could be read of: which ones
+    they are does not depend on which side an answer belongs to."""
     first, again, without = ArmKey(EVERY_TOOL, FIRST), _arms_of(spec, EVERY_TOOL), _arms_of(spec, tool)
-    (again_de, again_up), (de, up) = (_changes(arms, first, others) for others in (again, without))
-    read, directed = ~np.isnan(again_de + de), ~np.isnan(again_up + up)
-    differences = _of_both(de - again_de, np.where(directed, up - again_up, np.nan))[read]
+    sides = [_changes(arms, first, others) for others in (again, without)]
+    unread, undirected = (np.isnan(np.sum(both, axis=0)) for both in zip(*sides, strict=True))
+    (again_de, again_up), (de, up) = (
+        (np.where(unread, np.nan, of_de), np.where(unread | undirected, np.nan, of_up)) for of_de, of_up in sides
+    )
+    read = ~unread
+    differences = _of_both(de - again_de, up - again_up)[read]
     test = sign_flip_test(differences, arms[first].pert[read], np.random.default_rng(_FLIP_SEED))
-    movement, _ = _movement(arms, first, without)
-    return ToolEffect(tool, movement, test, test.p, _scores(arms, again, without, read), int(read.sum()))
+    movement, floor = _movement(arms[first], de, up), _movement(arms[first], again_de, again_up)
+    return ToolEffect(tool, movement, floor, test, test.p, _scores(arms, again, without, read), int(read.sum()))
 
 
 def _scores(arms: Mapping[ArmKey, RunRows], again: Sequence[ArmKey], without: Sequence[ArmKey], read: Bools) -> Comparison:

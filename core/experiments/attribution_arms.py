@@ -114,6 +114,19 @@ def options_of_arm(run: Run, arm: ArmKey) -> dict[str, Any]:
     return options
 
 
+def refuse_meeting_seeds(run: Run, repeats: int) -> None:
+    """Raises InputError where a repeat would ask under a seed of another: the cache would answer it, and asking again
+    would seem to change less than it does."""
+    seeds = read_seeds(str(run.spec["options"].get("seeds", "")), seed_of(run))
+    meeting = [(a, b) for a in seeds for b in seeds if a < b <= a + SEED_STEP * repeats and (b - a) % SEED_STEP == 0]
+    if meeting:
+        a, b = meeting[0]
+        raise InputError(
+            f"run {run.name}: its seeds {a} and {b} differ by a multiple of {SEED_STEP:,}, as repeats do, so one repeat would "
+            "have answers of another; expected a run under other seeds"
+        )
+
+
 def seed_of_arm(run: Run, arm: ArmKey) -> int:
     """The seed of an arm's run: the run's own where the option `seeds` says under which calls are made, else another a repeat."""
     return seed_of(run) + (0 if "seeds" in run.spec["options"] else SEED_STEP * arm.repeat)

@@ -95,6 +95,7 @@ def _tool(each: ToolEffect, found: Attribution) -> dict[str, Any]:
         "name": each.name,
         **{name: value for name, value in json_shapes.changes(each.scores).items() if name.startswith("delta")},
         **_movement(each.movement),
+        "noise_floor": json_shapes.shape_shown(each.floor.both),
         "p": each.test.p,
         "p_holm": each.p_holm,
         "confirmed": each.is_confirmed,

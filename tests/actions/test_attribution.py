@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from core.actions import attribution, launch
+from core.actions import ask, attribution, launch, run_control
+from core.actions.ask import Question
 from core.actions.attribution import AttributionRequest
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.request import RunRequest
 from core.errors import InputError, StateError
 from core.experiments.attribution import report_attribution
-from core.experiments.attribution_arms import EVERY_TOOL, FIRST, ArmKey
+from core.experiments.attribution_arms import EVERY_TOOL, FIRST, ArmKey, refuse_meeting_seeds
 from core.experiments.attribution_words import attribution_json, attribution_lines
+from core.experiments.benchmark_report import ArmLoader
 from core.llm import scripted_server
+from core.scoring.run_scores import RunRows
 from core.store import runs
+from core.types import Flag
 from tests import worlds
 from tests.commands import core, core_json
 from tests.moving_evidence import MOVES, TOOLS, Asked, debate_and_attribute
@@ -118,6 +124,73 @@ def test_one_interrupted_goes_on(workspace: Workspace) -> None:
         with pytest.raises(StateError, match="1 of 4 arms are missing"):
             report_attribution(db, saved.spec, {arm: run for arm, run in saved.runs.items() if arm.repeat != FIRST})
     assert len(found.tools) == 2
+
+
+def test_a_tool_is_compared_on_the_rows_of_its_test(asked: tuple[Workspace, Asked], monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer that could not be read takes its row out of the tool's movement and of the floor beside it, wherever it was asked
+    for; the floor of all tools has the rows that were read with every tool."""
+    workspace, done = asked
+    spec, made = done.found.spec, done.found.runs
+    again, without = made[ArmKey(EVERY_TOOL, 1)], made[ArmKey(MOVES, 2)]
+    rows_of = ArmLoader.rows_of
+
+    def rows_unread(loader: ArmLoader, run: str) -> RunRows:
+        rows = rows_of(loader, run)
+        at = {again: 0, without: 1}.get(run)
+        flags = [[Flag.DE_FALLBACK] if i == at else [] for i in range(len(rows))]
+        return rows if at is None else replace(rows, frame=rows.frame.assign(flags=flags))
+
+    monkeypatch.setattr(ArmLoader, "rows_of", rows_unread)
+    with workspace.store.read() as db:
+        found = report_attribution(db, spec, made)
+        loader = ArmLoader(db, spec.dataset)
+        de = {arm: rows_of(loader, run).frame["p_de"].to_numpy() for arm, run in made.items()}
+    stands = de[ArmKey(EVERY_TOOL, FIRST)]
+    moved = {name: abs(np.array([de[ArmKey(name, r)] for r in (1, 2)]) - stands).mean(axis=0) for name in (MOVES, EVERY_TOOL)}
+    [moving] = [each for each in found.tools if each.name == MOVES]
+    assert (moving.rows, found.left_out) == (ROWS - 2, 1)
+    assert moving.movement.de.value == pytest.approx(moved[MOVES][2:].mean())
+    assert moving.floor.de.value == pytest.approx(moved[EVERY_TOOL][2:].mean())
+    assert found.floor.de.value == pytest.approx(moved[EVERY_TOOL][1:].mean())
+    assert [each.rows for each in found.tools if each is not moving] == [ROWS - 1] * (len(TOOLS) - 1)
+
+
+def test_an_attribution_goes_on_with_the_server_that_it_was_started_with(workspace: Workspace) -> None:
+    worlds.furnish(workspace)
+    with scripted_server.serving() as address:
+        options = {"rounds": 0, "tools": "gene_class", "seeds": "42,1042"}
+        for name in ("meeting", "apart"):
+            chosen = {**options, "seeds": "42,43"} if name == "apart" else options
+            launch.start(
+                workspace, RunRequest("debate", None, chosen, "split=train;sample=2", name, "scripted", endpoint=address)
+            )
+        plan = attribution.plan_attribution(workspace, AttributionRequest("apart", "", (), 1, address))
+        saved = attribution.save_attribution(workspace, plan)
+        assert attribution.server_of(workspace, saved) is None  # nothing was begun
+
+        def leave(_run: str, done: int, _total: int) -> None:
+            if done == 1:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            attribution.run_attribution(workspace, plan, progress=leave)
+        assert attribution.server_of(workspace, saved) == address
+    with pytest.raises(InputError, match="its seeds 42 and 1042 differ by a multiple of 1,000, as repeats do"):
+        attribution.plan_attribution(workspace, AttributionRequest("meeting", "", (), 1))
+    with workspace.store.read() as db:
+        run = runs.find(db, "meeting")
+    far = replace(run, spec={**run.spec, "options": {**run.spec["options"], "seeds": "42,3042"}})
+    refuse_meeting_seeds(far, 2)  # no repeat comes that far
+    with pytest.raises(InputError, match="seeds 42 and 3042"):
+        refuse_meeting_seeds(far, 3)
+
+
+def test_rows_of_an_ad_hoc_run_are_refused(small_workspace: Workspace) -> None:
+    with scripted_server.serving() as address:
+        question = Question("Nobody1", "Ga", endpoint=address, model="scripted", options={"tools": "gene_class", "rounds": 0})
+        run = ask.ask(small_workspace, question, begin=run_control.work_on).run
+    with pytest.raises(StateError, match="rows of ad-hoc runs cannot be attributed"):
+        attribution.plan_attribution(small_workspace, AttributionRequest(run.name, "", (), 1))
 
 
 def test_what_cannot_be_asked_again_is_refused(asked: tuple[Workspace, Asked]) -> None:

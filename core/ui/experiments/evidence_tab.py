@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.actions.attribution import REPEATS, AttributionRequest, SavedAttribution, plan_attribution, start_apart
+from core.actions.attribution import REPEATS, AttributionRequest, SavedAttribution, plan_attribution, server_of, start_apart
 from core.errors import StateError
 from core.experiments.attribution import Attribution
 from core.experiments.attribution_arms import MOST_REPEATS, AttributionSpec, tools_given
@@ -59,8 +59,9 @@ def _show(context: PageContext, saved: SavedAttribution) -> None:
     if done < len(saved.runs):
         st.markdown(f"Not finished: {done:,} of {len(saved.runs):,} runs are done. Started again, it goes on where it was.")
         if not context.workspace.settings.read_only and st.button("Resume", key=f"resume-{spec.key}"):
+            server = server_of(context.workspace, saved)
             with explain_errors():
-                _start(context, AttributionRequest(spec.run, spec.rows, spec.tools, spec.repeats))
+                _start(context, AttributionRequest(spec.run, spec.rows, spec.tools, spec.repeats, server))
         return
     with st.spinner("Comparing the answers …"):
         found = loaders.attribution_report(spec.key)
@@ -79,7 +80,7 @@ def _show_tools(found: Attribution) -> None:
     lines = [(e.name, s.estimate, s.low, s.high, e.rows, e.p_holm, e.is_confirmed) for e, s in shown]
     table, floor = pd.DataFrame(lines, columns=list(figure.COLUMNS)), found.floor.both.shown
     chart = figure.figure(table, (floor.estimate, floor.low, floor.high))
-    caption = f"{method_sentence(found)} Band: asking again, 95% interval."
+    caption = f"{method_sentence(found)} Band: asking again, on all of these rows, 95% interval."
     show_figure(chart, table, "evidence", f"Evidence that moved {found.spec.name}", caption)
     details = [
         {
@@ -141,5 +142,6 @@ def _start(context: PageContext, request: AttributionRequest) -> None:
     plan = plan_attribution(context.workspace, request)
     start_apart(context.workspace, plan, request.endpoint)
     confirm(f"{plan.left:,} runs were started in a process of their own; they are listed on Launch.")
+    st.session_state.pop("id-attribution", None)  # so that the choice is read from the address again
     links.set_parameter("attribution", plan.spec.key)
     st.rerun()

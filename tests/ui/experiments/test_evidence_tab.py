@@ -1,0 +1,78 @@
+"""The tab Evidence: which attribution is shown, and what Start and Resume start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from core.actions import attribution, launch
+from core.actions.attribution import AttributionPlan, AttributionRequest
+from core.actions.workspace import Workspace, open_workspace
+from core.config import Settings
+from core.engine.request import RunRequest
+from core.llm import scripted_server
+from core.store.runs import Run
+from core.ui.experiments import evidence_tab
+from tests import worlds
+from tests.ui.conftest import Visit
+
+ROWS = 4
+
+
+@dataclass(frozen=True)
+class World:
+    """A workspace with a debate that can be attributed, and a model server that is not that of the settings."""
+
+    workspace: Workspace
+    run: Run
+    url: str
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("evidence"), author="tester"))
+    worlds.furnish(workspace)
+    with scripted_server.serving() as url:
+        options = {"tools": "gene_class,base_rates", "rounds": 0}
+        asked = RunRequest("debate", None, options, f"split=train;sample={ROWS}", "argued", "scripted", endpoint=url)
+        yield World(workspace, launch.start(workspace, asked), url)
+
+
+def save(workspace: Workspace, plan: AttributionPlan, _endpoint: str | None) -> None:
+    attribution.save_attribution(workspace, plan)
+
+
+def test_the_attribution_that_was_just_started_is_shown(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evidence_tab, "start_apart", save)
+    older, newer = (
+        attribution.plan_attribution(world.workspace, AttributionRequest("argued", "", (tool,), 1, world.url))
+        for tool in ("gene_class", "base_rates")
+    )
+    for plan in (older, newer):
+        attribution.save_attribution(world.workspace, plan)
+    link = {"run": world.run.id, "tab": "Evidence", "attribution": older.spec.key, "evidence_repeats": "2"}
+    app = visit(world.workspace, "experiments", **link)
+    assert app.selectbox(key="id-attribution").value == older.spec.key
+    app.button(key="start-evidence").click().run()
+    assert not app.exception
+    started = [each for each in evidence_tab.loaders.saved_attributions() if each.spec.repeats == 2]
+    assert [app.selectbox(key="id-attribution").value] == [each.spec.key for each in started]
+
+
+def test_resume_asks_the_server_that_it_was_started_with(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = attribution.plan_attribution(world.workspace, AttributionRequest("argued", "sample=2", (), 1, world.url))
+
+    def leave(_run: str, done: int, _total: int) -> None:
+        if done == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        attribution.run_attribution(world.workspace, plan, progress=leave)
+    servers: list[str | None] = []
+    monkeypatch.setattr(evidence_tab, "start_apart", lambda _workspace, _plan, endpoint: servers.append(endpoint))
+    app = visit(world.workspace, "experiments", run=world.run.id, tab="Evidence", attribution=plan.spec.key)
+    app.button(key=f"resume-{plan.spec.key}").click().run()
+    assert not app.exception
+    assert servers == [world.url]
