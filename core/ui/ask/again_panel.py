@@ -7,6 +7,7 @@ import streamlit as st
 
 from core.actions import ask_again
 from core.actions.ask_again import REPEATS, AgainRequest
+from core.engine.run_state import LIVE_STATES
 from core.evidence import describe
 from core.evidence.changed_cards import card_name, describe_changes, text_of
 from core.experiments.asked_again import AskedAgain, changes_of, pair_askings
@@ -36,20 +37,20 @@ def can_ask_again(run: Run) -> bool:
     return run.method == DebateAgain.asks_again and "options" in run.spec
 
 
-def show_again(run: Run, pair_id: str) -> None:
-    """Show what was asked again about a row of a run, and the form that asks."""
+def show_again(run: Run, pair_id: str, *, hides_label: bool = False) -> None:
+    """Show what was asked again about a row of a run, and the form that asks. hides_label: as in `further.show_again`."""
     if not can_ask_again(run):
         st.markdown("Only a debate that was made here can be asked again: of others the settings are not known.")
         return
     st.caption(_ABOUT)
     read_only = loaders.workspace().settings.read_only
     with explain_errors():
-        _show_askings(run, pair_id)
+        _show_askings(run, pair_id, hides_label=hides_label)
         if not read_only:
             _show_form(run, pair_id)
 
 
-def _show_askings(run: Run, pair_id: str) -> None:
+def _show_askings(run: Run, pair_id: str, *, hides_label: bool) -> None:
     pairs = {(changed or unchanged).id: (unchanged, changed) for unchanged, changed in _pairs(run, pair_id)}
     if not pairs:
         return
@@ -59,7 +60,7 @@ def _show_askings(run: Run, pair_id: str) -> None:
     ids = [each.id for each in pairs[chosen] if each is not None]
 
     def draw() -> None:
-        _show_asking(pair_id, *[_present(each) for each in ids])
+        _show_asking(pair_id, *[_present(each) for each in ids], hides_label=hides_label)
 
     draw_until_ready(draw, lambda: all(_is_over(_present(each)) for each in ids))
 
@@ -73,7 +74,7 @@ def _present(run: str) -> Run:
 
 
 def _is_over(run: Run) -> bool:
-    return run.status not in ("waiting", "running", "paused")
+    return run.status not in (*LIVE_STATES, "waiting")
 
 
 def _title(unchanged: Run, changed: Run | None) -> str:
@@ -82,7 +83,7 @@ def _title(unchanged: Run, changed: Run | None) -> str:
     return f"{what} · {'judge' if options['ask'] == 'judge' else 'debate'} · {options['repeats']} times"
 
 
-def _show_asking(pair_id: str, unchanged: Run, changed: Run | None = None) -> None:
+def _show_asking(pair_id: str, unchanged: Run, changed: Run | None = None, *, hides_label: bool) -> None:
     made = [each for each in (unchanged, changed) if each is not None]
     waiting = [each for each in made if each.status != "done"]
     for each in waiting:
@@ -94,6 +95,8 @@ def _show_asking(pair_id: str, unchanged: Run, changed: Run | None = None) -> No
         return
     found = loaders.again_report(pair_id, unchanged.id, None if changed is None else changed.id)
     _show_found(found)
+    if hides_label:
+        return
     with st.container(horizontal=True):
         for each, label in zip(made, ("Read the askings with nothing changed", "Read those with the change"), strict=False):
             links.to_row(each, pair_id, label)

@@ -37,9 +37,8 @@ def show(context: PageContext, run: Run) -> None:
     row = following.show(context, run)
     if row is not None:
         _show_actions(context, run, row, is_hidden=is_hidden)
-        if row.is_over:
-            further.show_again(run, row.pair_id)
-            further.show_judge(run)
+        further.show_again(run, row.pair_id, hides_label=is_hidden)
+        further.show_judge(run)
 
 
 def _answered_by(run: Run) -> str:

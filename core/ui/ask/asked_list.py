@@ -29,14 +29,12 @@ def show(asked: Sequence[Run]) -> None:
             "state": "failed" if run.failed else run.status,
             "tokens": run.tokens,
             "open": links.page_address("ask", dataset=run.dataset, asked=run.id),
-            "debate": links.page_address("debates", dataset=run.dataset, run=run.id),
         }
         for run in asked
     ]
     columns = {
         "asked": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
         "open": st.column_config.LinkColumn(display_text="open"),
-        "debate": st.column_config.LinkColumn(display_text="in Debates"),
         "tokens": st.column_config.NumberColumn(format="localized"),
     }
     tables.show_table(pd.DataFrame(rows), "what was asked", columns, height="auto", alt="What was asked before")

@@ -32,7 +32,7 @@ def numbers(row: LiveRow, simulated: bool) -> str:
     p_de = ending.get("p_de", row.p_of("de"))
     p_up = ending.get("p_up_given_de", row.p_of("dir"))
     shown = _number("P(DE)", p_de, theme.EFFECT) + _number("P(up | DE)", p_up, theme.UP)
-    seconds = (row.at if row.is_over else time.time()) - row.begun_at if row.begun_at else 0.0
+    seconds = (row.at if row.ending is not None else time.time()) - row.begun_at if row.begun_at else 0.0
     facts = [f"{seconds:.1f} s"] if seconds else []
     facts += [f"{row.tokens:,} tokens"] if row.tokens else []
     return _div("numbers", shown, _outcome(ending), _div("facts", " · ".join(facts), _tag(simulated)))

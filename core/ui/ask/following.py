@@ -57,6 +57,7 @@ class Following:
             state, cause = state_of(workspace.run_folder(run.id))
             if state not in (*LIVE_STATES, "waiting") and not self.row.take(self.watcher.read()):
                 self.lost = f"{state}: {cause}" if cause else state
+                self.row.give_up()
         return is_new or bool(self.lost)
 
 
@@ -77,6 +78,9 @@ def show(context: PageContext, run: Run) -> LiveRow | None:
     if key not in st.session_state:
         st.session_state[key] = Following(ask.watch(workspace, run.id))
     following: Following = st.session_state[key]
+    if following.lost and run.is_asked and (finished := _from_store(workspace, run)) is not None:
+        _draw(finished, run)  # it was over before its events could be read: its answers were in the cache, or it failed at once
+        return finished
     if following.is_over:
         _draw(following.row, run)
         _show_ending(workspace, run, following)

@@ -9,15 +9,16 @@ from core.ui.shared.linked import bind
 from core.ui.shared.widgets import as_text
 
 
-def show_again(run: Run, pair_id: str) -> None:
-    """Show what asks a debate that was made here again, with another dossier; nothing for other runs."""
+def show_again(run: Run, pair_id: str, *, hides_label: bool = False) -> None:
+    """Show what asks a debate that was made here again, with another dossier; nothing for other runs. hides_label: shows no link
+    to Debates, where the row's label stands."""
     if run.method != "debate" or "options" not in run.spec:
         return
     with st.expander("Ask again with another dossier", on_change="rerun", **bind("again")) as opened:
         if opened.open:
             from core.ui.ask import again_panel
 
-            again_panel.show_again(run, pair_id)
+            again_panel.show_again(run, pair_id, hides_label=hides_label)
 
 
 def show_judge(run: Run) -> None:

@@ -7,7 +7,7 @@ import math
 import pandas as pd
 import streamlit as st
 
-from core.errors import StateError
+from core.errors import InputError, StateError
 from core.experiments.seed_noise import METRICS, SeedNoise
 from core.experiments.seed_words import AVERAGED, askings_sentence, judge_sentences, seed_table
 from core.plots import seed_worth
@@ -21,7 +21,7 @@ def show_judge(run: Run) -> None:
     try:
         with st.spinner("Comparing the answers …"):
             found = loaders.seed_report(run.id)
-    except StateError as error:
+    except (StateError, InputError) as error:
         st.markdown(as_text(error))
         return
     show_seeds(found.seeds, "judge", f"What seeds are worth for {run.name}", askings_sentence(found))

@@ -6,7 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from core.scoring.row_words import SIDES
+
 JUDGE = "JUDGE"
+_UNREAD, _AGAIN = "could not be read", "asked once more: "
 
 
 @dataclass(slots=True)
@@ -69,12 +72,20 @@ class LiveRow:
         read = [speech.p for speech in self.speeches.values() if speech.stage == stage and speech.p is not None]
         return sum(read) / len(read) if read else None
 
+    def give_up(self) -> None:
+        """Ends the answers that are being written: no more of them will come."""
+        self.ending = self.ending or {"error": "", "given_up": True}
+        for speech in self.speeches.values():
+            if speech.ended_at is None:
+                speech.ended_at, speech.failed = self.at, True
+
     def take(self, events: Iterable[Mapping[str, Any]]) -> bool:
         """Takes events in; returns whether there was any. One of kind `row` begins anew."""
         is_any = False
         for event in events:
             is_any, self.at = True, event["at"]
-            _TAKES[event["kind"]](self, event)
+            if event["kind"] == "asked" or event.get("call") in (None, *self.speeches):  # a full disk may have lost the beginning
+                _TAKES[event["kind"]](self, event)
         return is_any
 
 
@@ -118,14 +129,16 @@ def _take_failed(row: LiveRow, event: Mapping[str, Any]) -> None:
 
 def _take_read(row: LiveRow, event: Mapping[str, Any]) -> None:
     speech = _last_of(row, event)
+    if event["role"] in SIDES.get(event["stage"], ()):
+        return  # a brief that does not argue for its side, asked once more: no number is read in it, but it is
     if speech is not None:
-        speech.p, speech.error = event["p"], "" if event["p"] is not None else "could not be read"
+        speech.p, speech.error = event["p"], "" if event["p"] is not None else _UNREAD
 
 
 def _take_rejected(row: LiveRow, event: Mapping[str, Any]) -> None:
     speech = _last_of(row, event)
     if speech is not None:
-        speech.error = f"asked once more: {event['why']}"
+        speech.error = _AGAIN + event["why"]
 
 
 def _last_of(row: LiveRow, event: Mapping[str, Any]) -> Speech | None:
@@ -136,6 +149,8 @@ def _last_of(row: LiveRow, event: Mapping[str, Any]) -> Speech | None:
 
 def _take_ended(row: LiveRow, event: Mapping[str, Any]) -> None:
     row.ending = event
+    if event.get("given_up"):
+        row.give_up()
 
 
 _TAKES = {
@@ -162,9 +177,16 @@ def of_store(numbers: Mapping[str, Any], events: Sequence[Mapping[str, Any]], do
             event["tokens"] or 0,
             event["meta"].get("p"),
         )
-        speech.error = event["meta"].get("why", "")
+        speech.error = _error_of(event["kind"], event["meta"])
         row.speeches[place] = speech
     names = {"p_de": "p_de", "p_up_given_de": "p_up_given_de", "up": "prediction_up", "down": "prediction_down"}
     ending = {name: numbers[column] for name, column in names.items()}
     row.ending = {"error": numbers["error"] or "", "tokens": numbers["tokens"], "flags": list(numbers["flags"] or ()), **ending}
     return row
+
+
+def _error_of(kind: str, meta: Mapping[str, Any]) -> str:
+    """What is said below an answer: that it was rejected and why, or that it holds no number; "" if neither."""
+    if kind == "rejected":
+        return f"{_AGAIN}{meta.get('why', '')}"
+    return _UNREAD if kind == "verdict" and meta.get("p", 0.0) is None else ""

@@ -16,9 +16,12 @@ from core.actions.imports import import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.row_watch import Watcher
+from core.engine.run_folder import RunFolder
+from core.engine.run_state import State
+from core.errors import InputError
 from core.llm.scripted_server import serving
-from core.store import runs
-from core.ui.ask import following
+from core.store import changes, runs
+from core.ui.ask import again_panel, following
 from tests import cases
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import press, text_of
@@ -130,8 +133,8 @@ def test_a_row_that_is_under_way_is_drawn_and_a_lost_run_says_so(
     words = {"kind": "words", "at": 1.0, "call": 0, "attempt": 1, "content": "<b>Pa</b> reaches", "reasoning": ""}
     events = [{"kind": "row", "at": 1.0, "pair_id": "Pa_Ga", "pert": "Pa", "gene": "Ga"}, asked, words]
     given_up = {"kind": "ended", "at": 2.0, "error": "the work on this row was ended", "given_up": True}
-    given = iter([events, [given_up]])
-    monkeypatch.setattr(Watcher, "read", lambda _: next(given, []))
+    given = [events]
+    monkeypatch.setattr(Watcher, "read", lambda _: given.pop() if given else [])
     folder.done.unlink()
     folder.heartbeat.unlink()
     folder.set_command("run")  # it waits for a worker
@@ -141,10 +144,66 @@ def test_a_row_that_is_under_way_is_drawn_and_a_lost_run_says_so(
     assert "&lt;b&gt;Pa&lt;/b&gt; reaches▍" in text  # what a model writes is text
     assert [button.label for button in app.main.button if button.key == f"stop-{run}"] == ["Stop"]
     folder.set_command("cancel")
+    given.append([given_up])
     app = app.run()
     assert "The run is crashed; can be resumed" in text_of(app).replace("\\", "")
+    assert "reaches▍" not in text_of(app)  # nothing is written any more
+    assert "1.0 s" in text_of(app)  # from the row's beginning to its end, whatever the time is
     assert any(button.label == "Go on" for button in app.main.button)
     assert "This row failed" not in text_of(app)
+
+
+def test_a_row_that_was_over_before_the_first_look_is_shown(
+    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of its answers were in the cache: its worker has written its events and taken them away again."""
+    monkeypatch.setattr(following, "EVERY_S", 0.05)
+    monkeypatch.setattr(following, "_TICK_S", 0.0)
+    run = argued(small_workspace)
+    with small_workspace.store.write() as db:
+        db.execute("UPDATE run SET done = 0 WHERE id = ?", [run])
+    look = following.state_of
+
+    def end_meanwhile(folder: RunFolder) -> tuple[State, str]:
+        with small_workspace.store.write() as db:
+            db.execute("UPDATE run SET done = 1 WHERE id = ?", [run])
+            changes.bump(db, "runs")
+        return look(folder)
+
+    monkeypatch.setattr(following, "state_of", end_meanwhile)
+    app = visit(small_workspace, "ask", asked=run)
+    assert not app.exception
+    assert "ask-speech" in text_of(app)
+    assert "The run is done" not in text_of(app)
+    assert any(button.label == "Ask again" for button in app.main.button)
+
+
+def test_no_link_leads_to_a_label_that_is_hidden(
+    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hidden: list[bool] = []
+    monkeypatch.setattr(again_panel, "show_again", lambda _run, _row, *, hides_label: hidden.append(hides_label))
+    app = visit(small_workspace, "ask", asked=argued(small_workspace), again="true")
+    assert not app.exception
+    assert not [name for frame in app.dataframe for name in frame.value.columns if "debate" in name]
+    assert "debates?" not in str([element.proto for element in app.main])
+    app.button(key="expect-shown").click().run()
+    assert hidden == [True, False]
+
+
+def test_a_judge_that_cannot_be_described_leaves_the_rest_of_the_page(
+    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_run: str) -> None:
+        raise InputError("rows: got none, expected some")
+
+    run = argued(small_workspace, "Nobody1", "Nothing2")
+    app = visit(small_workspace, "ask", asked=run, judge="true")
+    assert "was asked once, so how it varies is not known" in text_of(app)
+    monkeypatch.setattr("core.ui.ask.judge_panel.loaders.seed_report", refuse)
+    app = visit(small_workspace, "ask", asked=run, judge="true")
+    assert "got none, expected some" in text_of(app)
+    assert "Asked before" in text_of(app)
 
 
 def test_another_runs_row_can_be_watched_and_one_that_is_over_cannot(visit: Visit, small_workspace: Workspace) -> None:

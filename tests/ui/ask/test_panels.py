@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import pytest
 
@@ -16,7 +17,7 @@ from core.llm import scripted_server
 from core.llm.scripted_server import Script
 from core.store import predictions
 from core.store.runs import Run
-from core.ui.ask import again_panel, judge_panel
+from core.ui.ask import again_panel, further, judge_panel
 from tests import worlds
 from tests.moving_evidence import MOVES, TOOLS, answer_moved_by
 from tests.ui.conftest import Visit
@@ -50,7 +51,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 def test_nothing_is_loaded_before_it_is_opened(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[str] = []
-    monkeypatch.setattr(again_panel, "show_again", lambda run, row: loaded.append(f"{run.id} {row}"))
+    monkeypatch.setattr(again_panel, "show_again", lambda run, row, **_: loaded.append(f"{run.id} {row}"))
     monkeypatch.setattr(judge_panel, "show_judge", lambda run: loaded.append(run.id))
     closed = visit(world.workspace, "debates", run=world.run.id, row=world.row)
     assert not closed.exception
@@ -95,7 +96,7 @@ def test_an_edited_text_is_asked_with(visit: Visit, world: World, monkeypatch: p
     assert plan.askings[0].spec.options["repeats"] == 2
 
 
-def test_what_was_found_is_said_beside_the_noise(visit: Visit, world: World) -> None:
+def test_what_was_found_is_said_beside_the_noise(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     request = AgainRequest(world.run.id, world.row, (MOVES,), {}, judge_only=True, endpoint=world.url)
     ask_again.ask_again(world.workspace, ask_again.plan_again(world.workspace, request))
     app = visit(world.workspace, "debates", run=world.run.id, row=world.row, again="true")
@@ -104,6 +105,19 @@ def test_what_was_found_is_said_beside_the_noise(visit: Visit, world: World) -> 
     assert said.count("outside of what asking again brings") == 2
     assert "would show 4 times in 5" in said
     assert f"without {MOVES}:" in app.selectbox(key="id-again_run").options[0]
+    read = "Read the askings with nothing changed"
+    assert read in [link.proto.label for link in app.get("page_link")]
+    monkeypatch.setattr(further, "show_again", partial(further.show_again, hides_label=True))
+    hidden = visit(world.workspace, "debates", run=world.run.id, row=world.row, again="true")
+    assert said.count("outside of") == text_of(hidden).count("outside of")
+    assert read not in [link.proto.label for link in hidden.get("page_link")]
+
+
+def test_an_asking_that_pauses_is_not_over(world: World) -> None:
+    over = {
+        status: again_panel._is_over(replace(world.run, status=status)) for status in ("pausing", "waiting", "done", "crashed")
+    }
+    assert over == {"pausing": False, "waiting": False, "done": True, "crashed": True}
 
 
 def test_how_sure_a_judge_is(visit: Visit, world: World) -> None:
@@ -113,5 +127,5 @@ def test_how_sure_a_judge_is(visit: Visit, world: World) -> None:
     assert f"{ROWS} rows of argued, asked 2 times under other seeds, in 1 run" in said
     assert "asking again 0\\.01" in said  # uniform noise of 3 points either way, over two seeds
     alone = visit(world.workspace, "experiments", run="llm train", tab="Evidence", judge="true")
-    assert "was asked once, so how it varies is not known" in text_of(alone)
+    assert "name the runs that ask the same" in text_of(alone)
     assert not alone.exception
