@@ -15,7 +15,10 @@ from core.engine.run_state import last_heartbeat
 from core.errors import StateError
 
 FIRST_HEARTBEAT_S = 60.0
-WORKER_STORE_MB = 128  # a worker writes small batches, for hours: it need not keep them in memory
+# A worker writes small batches, for hours: it need not keep them in memory, nor what Arrow and its threads needed for them, which
+# Arrow's own pool and glibc keep.
+WORKER_STORE_MB = 128
+_MEMORY = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
 _POLL_S = 0.05
 
 
@@ -32,11 +35,12 @@ def start(
     api_key: goes into the worker's environment only. command: by default that of `command_of`. Raises StateError, with the last
     lines of its log, if the worker ends before its first heartbeat or writes none within `within_s`.
     """
+    own = replace(settings, api_key=api_key or settings.api_key, store_memory_mb=WORKER_STORE_MB)
     with folder.log.open("ab") as log:
         process = subprocess.Popen(
             command or command_of(settings, folder.run),
             cwd=REPOSITORY,
-            env=environment_of(replace(settings, api_key=api_key or settings.api_key, store_memory_mb=WORKER_STORE_MB)),
+            env=environment_of(own) | _MEMORY,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
