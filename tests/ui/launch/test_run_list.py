@@ -40,7 +40,7 @@ def test_a_run_whose_server_died_goes_on_from_the_page_with_other_settings(visit
         assert app.text_input(key=f"address-{run.id}").value == NOWHERE
         app.text_input(key=f"address-{run.id}").set_value("nonsense").run()
         press(app, "Resume")
-        assert "address 'nonsense', expected one such as" in app.error[0].value
+        assert "'nonsense' is neither a file nor an address, expected one such as" in app.error[0].value
         app.text_input(key=f"address-{run.id}").set_value(url)
         app.number_input(key=f"budget-{run.id}").set_value(1_000_000)
         app.number_input(key=f"calls-{run.id}").set_value(3).run()
