@@ -68,8 +68,12 @@ def _arguments(**more: Any) -> dict[str, Any]:
 def cluster(number: int) -> Iterator[Nodes]:
     """A cluster of so many nodes, ended with the block."""
     with mock.patch.dict(os.environ, LOOPBACK):
-        nodes = Nodes(number)
-        try:
-            yield nodes
-        finally:
-            nodes.close()
+        from ray._private import ray_constants
+
+        # It says what the environment said when Ray was imported, which another test may have done before.
+        with mock.patch.object(ray_constants, "ENABLE_RAY_CLUSTER", False):
+            nodes = Nodes(number)
+            try:
+                yield nodes
+            finally:
+                nodes.close()

@@ -88,7 +88,9 @@ def test_a_server_that_dies_is_replaced_by_the_others_until_it_is_back(tmp_path:
             stop()
             at = finished(workspace, run)
             wait_for(workspace, run, max(2 * ROWS // 3, at + 10))
-            assert {s.address: s.state for s in status(workspace, run).servers}.keys() == {one, two, dying}
+            until(
+                lambda: {s.address for s in status(workspace, run).servers} == {one, two, dying}, "a heartbeat with its servers"
+            )
             third.enter_context(_stoppable(script, port))
         second = request_counts(dying)["answers"]
     now = assert_whole(workspace, run, ROWS)

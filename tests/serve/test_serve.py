@@ -330,7 +330,8 @@ def test_a_run_goes_on_when_one_of_two_servers_is_killed(model: Path, server: En
         both = f"{server.base_url},{other.base_url}"
         found = asyncio.run(model_servers.check_each(workspace, both, MODEL))
         assert [(health.problem, health.max_model_len) for health in found.values()] == [("", LENGTH), ("", LENGTH)]
-        request = RunRequest("prompt_only", "bmdm", {"max_tokens": 32}, "split=test", model=MODEL)
+        options = {"max_tokens": 32, "seeds": ",".join(map(str, range(8)))}  # so that there are calls left when it is killed
+        request = RunRequest("prompt_only", "bmdm", options, "split=test", model=MODEL)
         how = ExecutionSettings(both, rows_in_flight=4, concurrency=4)
         run = run_control.start(workspace, launch.resolve(workspace, request), "over two", how)
         folder = workspace.run_folder(run.id)
