@@ -135,6 +135,11 @@ class Settings:
         return self.data / "desk.duckdb"
 
     @property
+    def is_shared(self) -> bool:
+        """Whether the app is meant for others too: it has an address where they reach it, or asks them to sign in."""
+        return bool(self.base_url) or self.sign_in
+
+    @property
     def secrets(self) -> tuple[str, ...]:
         """The values that no log and no page may show."""
         return tuple(key for key in (self.api_key, self.ncbi_api_key) if key)
@@ -226,7 +231,7 @@ def import_folders(settings: Settings, server_address: str | None) -> tuple[Path
 
     server_address: what the app's server listens on; None for every network. Behind a proxy it may listen to this machine alone.
     """
-    if server_address is None or not is_loopback(server_address) or settings.base_url or settings.sign_in:
+    if server_address is None or not is_loopback(server_address) or settings.is_shared:
         return ()
     return settings.import_roots or default_import_roots(settings)
 
