@@ -14,7 +14,7 @@ from typing import Any, Literal, Self, TypeVar
 from core.evidence.errors import ERROR_OF_FAULT, SourceError, SourceGarbled, SourceOffline, SourceRefused, SourceSilent
 from core.evidence.source_transport import SourceTransport
 from core.evidence.sources import Site, SourceRequest, SourceSettings, is_askable
-from core.net.rate_limit import RateLimit
+from core.net.rate_limit import MARGIN, RateLimit
 from core.net.response_cache import CachedResponse, ResponseCache
 from core.net.retry import Sleep
 from core.net.transport import Fault
@@ -142,7 +142,8 @@ class SourceClient:
 
     def _transport(self, site: Site) -> SourceTransport:
         if site.name not in self._transports:
-            rate_limit = RateLimit(site.name, site.rate(self.settings), site.serial, self.cache, self._sleep)
+            lease_s = self.settings.timeout_s + MARGIN
+            rate_limit = RateLimit(site.name, site.rate(self.settings), site.serial, self.cache, self._sleep, lease_s)
             self._transports[site.name] = SourceTransport(site, self.settings, rate_limit)
         return self._transports[site.name]
 

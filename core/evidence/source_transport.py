@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from core import __version__
 from core.evidence.sources import Site, SourceRequest, SourceSettings
-from core.net.rate_limit import RateLimit, Slot
+from core.net.rate_limit import RateLimit, Take
 from core.net.transport import Fault, HttpResponse, exchange, fault_of_status, open_http_client, send_request
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ class SourceTransport:
 
         A ValueError of `read` is a fault. No fault holds anything that the source said.
         """
-        async with self.rate_limit.turn() as slot:
-            response = await exchange(partial(self._send, request, slot), self.settings.timeout_s)
+        async with self.rate_limit.turn() as take:
+            response = await exchange(partial(self._send, request, take), self.settings.timeout_s)
         if isinstance(response, Fault):
             return response
         if response.status == 404 and request.may_be_missing:
@@ -49,7 +49,7 @@ class SourceTransport:
             message = f"an answer that is not what {self.site.title} sends ({type(error).__name__})"
             return Fault("malformed", message, retryable=True)
 
-    async def _send(self, request: SourceRequest, slot: Slot, limit: asyncio.Timeout) -> HttpResponse:
+    async def _send(self, request: SourceRequest, take: Take, limit: asyncio.Timeout) -> HttpResponse:
         params = {**request.params, **self.site.identify(self.settings)}
         return await send_request(
             self._http_client(),
@@ -57,7 +57,7 @@ class SourceTransport:
             f"{self.site.address(self.settings)}/{request.path}",
             params=params if request.method == "GET" else None,
             data=params if request.method == "POST" else None,
-            extensions={"trace": _trace(slot, limit, self.settings.timeout_s)},
+            extensions={"trace": _trace(take, limit, self.settings.timeout_s)},
         )
 
     def _http_client(self) -> AsyncClient:
@@ -71,18 +71,16 @@ class SourceTransport:
         return self._client
 
 
-def _trace(slot: Slot, limit: asyncio.Timeout, timeout_s: float) -> Callable[[str, object], Awaitable[None]]:
-    """A trace hook that waits for the source's next slot once the connection is made, right before the request is written.
+def _trace(take: Take, limit: asyncio.Timeout, timeout_s: float) -> Callable[[str, object], Awaitable[None]]:
+    """Return a trace hook that waits for a permit once the connection is made, right before the request is written.
 
-    Time spent waiting for the slot does not count towards the time limit.
+    Time spent waiting for it does not count towards the time limit.
     """
 
     async def trace(event: str, _: object) -> None:
         if event.endswith("send_request_headers.started"):
             limit.reschedule(None)
-            await slot.take()
+            await take()
             limit.reschedule(asyncio.get_running_loop().time() + timeout_s)
-        elif event.endswith("send_request_body.complete"):
-            slot.release()
 
     return trace

@@ -1,4 +1,9 @@
-"""How fast a server may be asked: by every coroutine of this process, and by every process that shares the cache file."""
+"""How fast a server may be asked: by every coroutine of this process, and by every process that shares the cache file.
+
+A source that allows n requests a second has n permits. A request holds one from just before it is written until a second after
+its answer has come. When it arrived between the two is not known, and need not be: two requests with the same permit arrive a
+second apart, so among n + 1 requests some two do, however late a busy machine or a slow network delivers any of them.
+"""
 
 from __future__ import annotations
 
@@ -6,116 +11,89 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import NamedTuple
-
-from filelock import FileLock, Timeout
 
 from core.net.response_cache import MAX_WAIT_S, ResponseCache
 from core.net.retry import Sleep
 
-MARGIN = 1.05  # requests that travel at different speeds must not put one too many into a second
-_POLL_S = 0.05
-
-
-class Slot(NamedTuple):
-    """take: await it right before a request is written. release: call it right after; the next in line may then proceed."""
-
-    take: Callable[[], Awaitable[None]]
-    release: Callable[[], None]
+MARGIN = 1.05  # clocks of two machines need not run alike
+Take = Callable[[], Awaitable[None]]
 
 
 class RateLimit:
     """The rate of one source.
 
     per_s: requests a second. serial: whether each request must be answered before the next is sent. cache: the file through
-    which processes share the rate; None or an unusable file leaves each process its own.
+    which processes share the rate; None or an unusable file leaves each process its own. lease_s: after which the permit of a
+    process that died with a request is free again; longer than any request takes.
     """
 
     def __init__(
-        self, source: str, per_s: float, serial: bool, cache: ResponseCache | None, sleep: Sleep = asyncio.sleep
+        self,
+        source: str,
+        per_s: float,
+        serial: bool,
+        cache: ResponseCache | None,
+        sleep: Sleep = asyncio.sleep,
+        lease_s: float = MAX_WAIT_S,
     ) -> None:
-        self.source, self.serial = source, serial
-        self._interval_s = MARGIN / per_s
-        self._cache, self._sleep = cache, sleep
-        self._line = asyncio.Lock()
-        self._next_slot = 0.0  # of this process only, in seconds since 1970
+        self.source = source
+        permits = 1 if serial else max(1, int(per_s))
+        self._rest_s = MARGIN * permits / per_s if permits == 1 else MARGIN
+        self._cache, self._sleep, self._lease_s = cache, sleep, lease_s
+        self._line = asyncio.Semaphore(permits)
+        self._free_at = [0.0] * permits  # of this process only, in seconds since 1970
+        self._blocked_until = 0.0
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[Slot]:
-        """Wait until this coroutine is first in line and the next slot has come; a serial source's turn lasts for the block."""
-        await self._line.acquire()
-        in_line = True
+    async def turn(self) -> AsyncIterator[Take]:
+        """Wait until a permit is near, and give it back when the block ends, with the answer.
 
-        def leave_line() -> None:
-            nonlocal in_line
-            if in_line:
-                in_line = False
-                self._line.release()
+        Yield a function to be awaited right before a request is written: it waits for the permit.
+        """
+        taken: list[int] = []
 
-        def release() -> None:
-            # Counted from when the request was really written: after a late one, the next must not come too soon.
-            self.block(self._interval_s)
-            if not self.serial:
-                leave_line()
+        async def take() -> None:
+            while (at := self._take(now := time.time(), taken)) > now:
+                await self._sleep(at - now)
 
-        try:
-            await self._wait_until(self._next_slot_at)
-            if self.serial and self._cache is not None:
-                async with _one_process(Path(f"{self._cache.path}.{self.source}.lock"), self._sleep):
-                    yield Slot(self._take, release)
-            else:
-                yield Slot(self._take, release)
-        finally:
-            leave_line()
+        async with self._line:
+            try:
+                while (at := self._next_at(now := time.time())) > now:
+                    await self._sleep(at - now)
+                yield take
+            finally:
+                for permit in taken:
+                    self._give_back(permit, time.time() + self._rest_s)
 
     def block(self, seconds: float) -> None:
         """Keep every process from asking the source for so many seconds."""
         now = time.time()
-        self._next_slot = max(self._next_slot, now + seconds)
+        self._blocked_until = max(self._blocked_until, now + seconds)
         if self._cache is not None:
             self._cache.block(self.source, now, now + seconds)
 
-    async def _take(self) -> None:
-        """Wait for the next slot and take it. The next slot is counted from when it is taken, which may be late."""
-
-        def try_to_take(now: float) -> float:
-            until = now + self._interval_s
-            at = self._own_next_slot(now)
-            if at <= now and self._cache is not None:
-                at = self._cache.take_slot(self.source, now, until)
-            if at <= now:
-                self._next_slot = until
+    def _take(self, now: float, taken: list[int]) -> float:
+        """Take a permit that is free and add its number to `taken`; return `now`, or when to look again if none is free."""
+        if (at := self._next_at(now)) > now:
             return at
+        free = [number for number, free_at in enumerate(self._free_at) if not now < free_at <= now + MAX_WAIT_S]
+        number: int | None = free[0]
+        if self._cache is not None:
+            number, at = self._cache.take_permit(self.source, free, now, now + self._lease_s)
+        if number is not None:
+            self._free_at[number] = now + self._lease_s
+            taken.append(number)
+        return at
 
-        await self._wait_until(try_to_take)
+    def _next_at(self, now: float) -> float:
+        """When a permit of this process may be free: `now`, or a later time."""
+        # A time further ahead than any wait was noted before the clock was set back.
+        waits = [free_at - now for free_at in self._free_at]
+        wait_s = min(wait if 0 < wait <= MAX_WAIT_S else 0.0 for wait in waits)
+        blocked_s = self._blocked_until - now
+        return now + max(wait_s, blocked_s if 0 < blocked_s <= MAX_WAIT_S else 0.0)
 
-    def _next_slot_at(self, now: float) -> float:
-        return max(self._own_next_slot(now), now if self._cache is None else self._cache.next_slot(self.source, now))
-
-    def _own_next_slot(self, now: float) -> float:
-        return self._next_slot if self._next_slot <= now + MAX_WAIT_S else now  # beyond: the clock was set back
-
-    async def _wait_until(self, slot_at: Callable[[float], float]) -> None:
-        """Wait until the time that `slot_at(now)` gives is not in the future."""
-        while (at := slot_at(now := time.time())) > now:
-            await self._sleep(at - now)
-
-
-@asynccontextmanager
-async def _one_process(path: Path, sleep: Sleep) -> AsyncIterator[None]:
-    """Let only one process into the block at a time; no process waits if the lock file cannot be made."""
-    lock = FileLock(path)
-    while True:
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            await sleep(_POLL_S)
-        except OSError:
-            break
-        else:
-            break
-    try:
-        yield
-    finally:
-        lock.release()
+    def _give_back(self, number: int, free_at: float) -> None:
+        self._free_at[number] = free_at
+        if self._cache is not None:
+            self._cache.give_back(self.source, number, free_at)

@@ -1,16 +1,19 @@
-"""The answers of public sources, on disk, and when each source may be asked next. The file may be deleted at any time."""
+"""The answers of public sources, on disk, and the permits to ask each. The file may be deleted at any time."""
 
 from __future__ import annotations
 
 import sqlite3
 import zlib
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from core.net.sqlite_cache import SqliteCache
 
-MAX_WAIT_S = 600.0  # a slot further ahead was written before the clock was set back
+MAX_WAIT_S = 600.0  # a time further ahead was written before the clock was set back
+_POLL_S = 0.05  # until a permit in use is looked at again
+_ALL = -1
 _SCHEMA = (
     """
     CREATE TABLE IF NOT EXISTS answer (
@@ -21,7 +24,15 @@ _SCHEMA = (
         retrieved_at TEXT NOT NULL
     ) WITHOUT ROWID
     """,
-    "CREATE TABLE IF NOT EXISTS slot (source TEXT PRIMARY KEY, next REAL NOT NULL) WITHOUT ROWID",
+    """
+    CREATE TABLE IF NOT EXISTS permit (
+        source TEXT NOT NULL,
+        number INTEGER NOT NULL,  -- -1: all permits of the source
+        free_at REAL NOT NULL,  -- seconds since 1970
+        in_use INTEGER NOT NULL,  -- whether it may be free before that, with the answer to a request
+        PRIMARY KEY (source, number)
+    ) WITHOUT ROWID
+    """,
 )
 
 
@@ -34,7 +45,7 @@ class CachedResponse(NamedTuple):
 
 
 class ResponseCache(SqliteCache):
-    """Answers by the key of their request, and the next free slot of every source, shared by processes."""
+    """Answers by the key of their request, and the permits to ask every source, shared by processes."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, _SCHEMA, "answers of public sources are not kept")
@@ -52,35 +63,42 @@ class ResponseCache(SqliteCache):
         row = (key, status, body, response.version, response.retrieved_at.isoformat())
         return self.run(lambda db: bool(db.execute("INSERT OR REPLACE INTO answer VALUES (?, ?, ?, ?, ?)", row))) is True
 
-    def take_slot(self, source: str, now: float, until: float) -> float:
-        """Take the source's next slot if its time has come, and let no other begin before `until`.
+    def take_permit(self, source: str, numbers: Sequence[int], now: float, until: float) -> tuple[int | None, float]:
+        """Take one of the source's permits with these numbers, until `until` or until it is given back.
 
-        Returns the time of the slot in seconds since 1970: `now` if it was taken, and also if the file cannot be used; a
-        later time if it was not taken.
+        Return its number and `now`; None and when to look again, in seconds since 1970, if none of them is free. If the file
+        cannot be used, the first number counts as taken.
         """
 
-        def take(db: sqlite3.Connection) -> float:
+        def take(db: sqlite3.Connection) -> tuple[int | None, float]:
             db.execute("BEGIN IMMEDIATE")
-            at = _next_slot(db, source, now)
-            if at <= now:
-                db.execute("INSERT OR REPLACE INTO slot VALUES (?, ?)", (source, until))
+            rows = db.execute("SELECT number, free_at, in_use FROM permit WHERE source = ?", (source,))
+            held = {number: (free_at, in_use) for number, free_at, in_use in rows if now < free_at <= now + MAX_WAIT_S}
+            free = [number for number in numbers if number not in held]
+            if _ALL in held or not free:
+                db.execute("COMMIT")
+                waits = [held[_ALL]] if _ALL in held else [held[number] for number in numbers]
+                return None, min(min(free_at, now + _POLL_S) if in_use else free_at for free_at, in_use in waits)
+            number = free[0]
+            db.execute("INSERT OR REPLACE INTO permit VALUES (?, ?, ?, 1)", (source, number, until))
             db.execute("COMMIT")
-            return at
+            return number, now
 
-        at = self.run(take)
-        return now if at is None else at
+        return self.run(take) or (numbers[0], now)
 
-    def next_slot(self, source: str, now: float) -> float:
-        """The time of the source's next slot, `now` or later, without taking it."""
-        at = self.run(lambda db: _next_slot(db, source, now))
-        return now if at is None else at
+    def give_back(self, source: str, number: int, free_at: float) -> None:
+        """Let a permit be taken again from `free_at` on."""
+        self.run(lambda db: db.execute("INSERT OR REPLACE INTO permit VALUES (?, ?, ?, 0)", (source, number, free_at)))
 
     def block(self, source: str, now: float, until: float) -> None:
-        """Let no slot of the source begin before `until`."""
+        """Let no permit of the source be taken before `until`."""
 
         def block(db: sqlite3.Connection) -> None:
+            query = "SELECT free_at FROM permit WHERE source = ? AND number = ?"
             db.execute("BEGIN IMMEDIATE")
-            db.execute("INSERT OR REPLACE INTO slot VALUES (?, ?)", (source, max(until, _next_slot(db, source, now))))
+            row = db.execute(query, (source, _ALL)).fetchone()
+            later = row[0] if row is not None and row[0] <= now + MAX_WAIT_S else until
+            db.execute("INSERT OR REPLACE INTO permit VALUES (?, ?, ?, 0)", (source, _ALL, max(until, later)))
             db.execute("COMMIT")
 
         self.run(block)
@@ -89,8 +107,3 @@ class ResponseCache(SqliteCache):
 def _response(status: int, body: bytes, version: str, retrieved_at: str) -> CachedResponse:
     text = zlib.decompress(body).decode() if status == 200 else None
     return CachedResponse(text, version, datetime.fromisoformat(retrieved_at))
-
-
-def _next_slot(db: sqlite3.Connection, source: str, now: float) -> float:
-    row = db.execute("SELECT next FROM slot WHERE source = ?", (source,)).fetchone()
-    return row[0] if row is not None and now < row[0] <= now + MAX_WAIT_S else now

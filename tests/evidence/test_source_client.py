@@ -224,7 +224,7 @@ def test_a_source_that_asks_for_too_much_time_is_given_up_at_once(tmp_path: Path
 def test_an_endless_answer_is_cut(tmp_path: Path) -> None:
     with testing.serve_fake_sources(WORLD) as server:
         # The real rate, so that only one query is sent before the error.
-        found = run_with_client(server, tmp_path, of("pubmed"), max_bytes=50, rate_factor=1.0)
+        found = run_with_client(server, tmp_path, of("pubmed"), max_bytes=50, rate_factor=0.3)
         assert found.status == "error"
         assert "an answer of more than 50 bytes" in found.source
         assert len(server.requests) == 1
