@@ -75,3 +75,8 @@ def read_options(options: Sequence[Option], given: Mapping[str, object]) -> dict
 def is_sha256(text: str) -> bool:
     """Whether a text is a SHA-256 in hexadecimal digits, in small letters."""
     return _SHA256.fullmatch(text) is not None
+
+
+def split_names(names: object) -> list[str]:
+    """Return the names in "a, b"."""
+    return [name.strip() for name in str(names).split(",") if name.strip()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,28 @@ def test_arrows_point_the_right_way(file: Path) -> None:
         assert room in ONLY_IN.get(top, {room}), f"{room} may not import {module}"
         if room == "stats" and top != "core":
             assert top in STATS_MAY_USE | STANDARD, f"stats may not import {module}"
+
+
+def test_no_files_import_one_another_in_a_circle() -> None:
+    """Whether at the top of a file, inside a function or for the type checker alone."""
+    names = {".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file for file in FILES}
+    graph = {name: {found for found in imported_files(file, set(names)) if found != name} for name, file in names.items()}
+    try:
+        tuple(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        pytest.fail(" → ".join(reversed(error.args[1])))
+
+
+def imported_files(file: Path, names: set[str]) -> set[str]:
+    """The files that a file imports: `from a import b` is one of a/b.py where there is such a file, else of a."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            inside = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= inside & names or {node.module or ""}
+    return found & names
 
 
 def test_pages_are_short() -> None:

@@ -17,7 +17,7 @@ from core.experiments.ledger import LedgerLine, ledger_lines
 from core.experiments.ledger_words import detectable_text, line_record, result_text, summary_sentences, verdict_text
 from core.experiments.rubric_hypothesis import WorthRule
 from core.file_io import read_file
-from core.methods.base import split_names
+from core.options import split_names
 from core.store.hypotheses import Entry
 
 app = typer.Typer()

@@ -17,9 +17,9 @@ from core.methods.base import (
     packs_read,
     read_options,
     refuse_missing_sources,
-    split_names,
 )
 from core.methods.fusion_components import ComponentLoader
+from core.options import split_names
 from core.store import Store, predictions, rubrics, runs, spaces
 from core.store.runs import Run
 from core.types import TRAIN, Pair

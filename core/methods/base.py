@@ -255,11 +255,6 @@ def refuse_missing_sources(options: Sequence[Option], values: Mapping[str, Any])
             raise InputError(f"{option.name}: got none; expected {expected[option.kind]}")
 
 
-def split_names(names: object) -> list[str]:
-    """Returns the names in "a, b"."""
-    return [name.strip() for name in str(names).split(",") if name.strip()]
-
-
 @cache
 def methods() -> Mapping[str, Method]:
     """Returns the methods by name, sorted: a new file with a `METHOD` is in without being listed anywhere.

@@ -1,9 +1,10 @@
 """A self-contained report, and slides: figures, tables, methods, provenance and chosen debates, in one file without requests.
 
 captioned   a figure with its table, title, caption and sentence
+figure_kind a kind of figure, and what makes it
 figures     one file for each kind of figure
 selection   what a report is to show, as it is saved under a name
-material    all that a report is made from
+material    all that a report is made from; material_loader reads it
 build       the report and the slides as bytes
 markup      HTML in which all text is escaped
 document    what both files have in common: styles, scripts, policy

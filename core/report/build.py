@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from core.report.document import render
 from core.report.figures.registry import KINDS
-from core.report.material import FindAnswers, FindVectors, Material, Reproduce, answers_nothing, load_material
+from core.report.material import FindAnswers, FindVectors, Material, Reproduce
+from core.report.material_loader import answers_nothing, load_material
 from core.report.page import Sections, caption_of, make_page
 from core.report.selection import ReportSelection
 from core.report.slides import make_slides

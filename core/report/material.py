@@ -1,43 +1,35 @@
-"""All that a report is made from, read from the store at once; its numbers are computed when they are first asked for."""
+"""All that a report is made from; its numbers are computed when they are first asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import pandas as pd
 
-from core.audit.debate_audit import DebateAudit, audit_debate
+from core.audit.debate_audit import DebateAudit
 from core.audit.rubric import Rubric
-from core.audit.rules.registry import built_in_rubrics
-from core.errors import NotFound
 from core.experiments.published.reproduce import Reproduced
 from core.report.captioned import CaptionedFigure
-from core.scoring import rubric_worth, run_scores
-from core.scoring.argument_kinds import RunTexts, load_texts
+from core.scoring import run_scores
+from core.scoring.argument_kinds import RunTexts
 from core.scoring.compare_runs import RunComparison, compare_runs
 from core.scoring.controls import RunControls, control_run
 from core.scoring.other_scores import OtherScores, other_scores_of_run
 from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.standing import Standing, standing_of
 from core.stats.arrays import Floats
-from core.store import Cursor, datasets, evidence, findings, hypotheses, imports, pairs, predictions, rubrics, runs, traces
 from core.store.datasets import Dataset
 from core.store.hypotheses import Entry
 from core.store.imports import Import
 from core.store.rubrics import Sample, TextLabel
 from core.store.runs import Run
 
-if TYPE_CHECKING:
-    from core.report.selection import ReportSelection
-
 # What a kNN's run scores on some rows with permuted vectors, if that was computed before.
 FindVectors = Callable[[Run, Sequence[str]], Floats | None]
 # What answers a rubric about a run's texts, as of `core.store.rubrics.readings`, and its name; None if nothing does.
 FindAnswers = Callable[[Run, Rubric], tuple[pd.DataFrame, str] | None]
-ARGUMENT_KINDS = "argument_kinds"  # the figure that alone needs the texts of runs
-RUBRIC_FIGURES = frozenset({"rubric_rates", "rubric_worth"})  # those that need what was asked of them
 Reproduce = Callable[[], tuple[Reproduced, ...]]
 R = TypeVar("R")
 
@@ -148,81 +140,3 @@ class Material:
             self._known[key] = compute()
         found: R = self._known[key]
         return found
-
-
-def answers_nothing(_run: Run, _rubric: Rubric) -> None:
-    """No answer to any rubric."""
-
-
-def load_material(
-    db: Cursor,
-    selection: ReportSelection,
-    find_vectors: FindVectors,
-    reproduce: Reproduce = tuple,
-    find_answers: FindAnswers = answers_nothing,
-) -> Material:
-    """What a selection asks for. Raises NotFound for runs that were deleted since it was saved."""
-    chosen = tuple(runs.find(db, key) for key in selection.runs)
-    pairs_of_runs = tuple((runs.find(db, a), runs.find(db, b)) for a, b in selection.compare)
-    shown = {run.id: run for run in (*chosen, *(run for pair in pairs_of_runs for run in pair))}
-    ancestors = _ancestors_of(db, shown)
-    counts = datasets.counts(db)
-    rows = {key: run_scores.load_scored_rows(db, key) for key in shown}
-    shows_rubrics = not RUBRIC_FIGURES.isdisjoint(selection.figure_names)
-    return Material(
-        dataset=datasets.find(db, selection.dataset),
-        runs=chosen,
-        ancestors=ancestors,
-        comparisons=pairs_of_runs,
-        counts=counts[counts["dataset"] == selection.dataset].reset_index(drop=True),
-        dataset_rows=pairs.frame(db, selection.dataset),
-        rows=rows,
-        audits={run.id: (audit_debate(findings.debate_facts(db, run.id)), traces.brief_lengths(db, run.id)) for run in chosen},
-        chosen_rows={pair_id: tuple(_rows_of(db, selection, chosen, pair_id)) for pair_id in selection.rows},
-        files=imports.behind(db, selection.dataset, [*shown, *(run.id for run in ancestors)]),
-        ledger=hypotheses.list_all(db),
-        texts=_texts_of(db, chosen) if ARGUMENT_KINDS in selection.figure_names else {},
-        rubrics={run.id: _asked_of(db, run) for run in chosen} if shows_rubrics else {},
-        outcomes={run.id: rubric_worth.load_outcomes(db, rows[run.id]) for run in chosen} if shows_rubrics else {},
-        find_vectors=find_vectors,
-        find_answers=find_answers,
-        reproduce=reproduce,
-    )
-
-
-def _asked_of(db: Cursor, run: Run) -> list[AskedRubric]:
-    found = []
-    for rubric in (*rubrics.list_own(db), *built_in_rubrics()):
-        labels = rubrics.labels(db, rubric, run.id)
-        if labels or not rubric.rule:
-            texts = rubrics.texts(db, run.id, rubric)
-            found.append(AskedRubric(rubric, texts, labels, rubrics.samples(db, rubric, run.id)))
-    return [asked for asked in found if len(asked.texts)]
-
-
-def _texts_of(db: Cursor, chosen: Sequence[Run]) -> dict[str, RunTexts]:
-    return {run.id: load_texts(db, run.id) for run in chosen if traces.text_counts(db, run.id)}
-
-
-def _ancestors_of(db: Cursor, shown: Mapping[str, Run]) -> tuple[Run, ...]:
-    """The parents of some runs, their parents and so on, without these runs; one that was deleted is left out."""
-    found: dict[str, Run] = {}
-    waiting = [parent for run in shown.values() for parent in run.parents]
-    while waiting:
-        key = waiting.pop(0)
-        if key in shown or key in found:
-            continue
-        try:
-            found[key] = runs.find(db, key)
-        except NotFound:
-            continue
-        waiting += found[key].parents
-    return tuple(found.values())
-
-
-def _rows_of(db: Cursor, selection: ReportSelection, chosen: Sequence[Run], pair_id: str) -> Iterator[ChosenRow]:
-    having = set(predictions.runs_with(db, selection.dataset, pair_id))
-    for run in chosen:
-        if run.id in having:
-            events, dossier = traces.of_row(db, run.id, pair_id), evidence.of_row(db, run.id, pair_id)
-            yield ChosenRow(run, predictions.row(db, run.id, pair_id), events, dossier)

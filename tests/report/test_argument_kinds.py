@@ -11,7 +11,7 @@ import pytest
 from core.actions.workspace import Workspace
 from core.audit.argument_kinds import KindSettings
 from core.report.figures import argument_kinds
-from core.report.material import load_material
+from core.report.material_loader import load_material
 from core.report.selection import select
 from core.scoring.argument_kinds import RunTexts, find_kinds
 from core.store import runs

@@ -19,7 +19,8 @@ from core.report.build import build_report, make_sections
 from core.report.captioned import CaptionedFigure
 from core.report.figures.registry import KINDS, kind_named
 from core.report.markup import data, element
-from core.report.material import Material, load_material
+from core.report.material import Material
+from core.report.material_loader import load_material
 from core.report.selection import ReportSelection, select
 from core.report.tables import table
 from core.scoring.sentences import interval_text

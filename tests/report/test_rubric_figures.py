@@ -9,7 +9,7 @@ from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
 from core.report.build import build_report, make_sections
 from core.report.captioned import CaptionedFigure
-from core.report.material import load_material
+from core.report.material_loader import load_material
 from core.report.selection import select
 from core.scoring.rubric_rates import FEWEST_LABELS
 from core.store.rubrics import TextLabel

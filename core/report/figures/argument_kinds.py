@@ -8,8 +8,9 @@ import pandas as pd
 
 from core.audit.argument_kinds import KindSettings
 from core.plots import argument_kinds
-from core.report.captioned import CaptionedFigure, FigureKind
-from core.report.material import ARGUMENT_KINDS, Material
+from core.report.captioned import CaptionedFigure
+from core.report.figure_kind import FigureKind
+from core.report.material import Material
 from core.scoring.argument_kinds import Kind, RunKinds, describe_kinds, describe_masking, describe_stability, find_kinds
 from core.scoring.sentences import axes_text
 
@@ -60,7 +61,7 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
 
 
 FIGURE = FigureKind(
-    ARGUMENT_KINDS,
+    "argument_kinds",
     "What do the arguments say?",
     "Kinds of arguments, and how often their rows are hits.",
     105,

@@ -8,7 +8,8 @@ from typing import Literal
 import pandas as pd
 
 from core.plots import control_scores
-from core.report.captioned import CaptionedFigure, FigureKind
+from core.report.captioned import CaptionedFigure
+from core.report.figure_kind import FigureKind
 from core.report.material import Material
 from core.scoring.controls import RunControls
 from core.scoring.sentences import TWO_WAY, scored_text, verdict_sentence

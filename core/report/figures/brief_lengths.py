@@ -9,7 +9,8 @@ import pandas as pd
 from core.audit.brief_checks import BARE, SHORT
 from core.audit.debate_audit import DebateAudit
 from core.plots import brief_lengths
-from core.report.captioned import CaptionedFigure, FigureKind
+from core.report.captioned import CaptionedFigure
+from core.report.figure_kind import FigureKind
 from core.report.material import Material
 from core.store.runs import Run
 

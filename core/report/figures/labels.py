@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from core.plots import label_counts
-from core.report.captioned import CaptionedFigure, FigureKind
+from core.report.captioned import CaptionedFigure
+from core.report.figure_kind import FigureKind
 from core.report.material import Material
 
 

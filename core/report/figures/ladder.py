@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from core.plots import ladder
-from core.report.captioned import CaptionedFigure, FigureKind
+from core.report.captioned import CaptionedFigure
+from core.report.figure_kind import FigureKind
 from core.report.material import Material
 from core.scoring.public_noise import PublicNoise, public_noise
 from core.scoring.sentences import TWO_WAY, genes_text

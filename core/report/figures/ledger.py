@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from core.experiments.ledger import LedgerLine, ledger_lines, score_histories
 from core.experiments.ledger_words import family_text, summary_sentences
 from core.plots import score_history
-from core.report.captioned import CaptionedFigure, FigureKind
+from core.report.captioned import CaptionedFigure
+from core.report.figure_kind import FigureKind
 from core.report.material import Material
 
 TITLE = "Scores of what was tried"

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 
 from core.plots import paired_changes
-from core.report.captioned import CaptionedFigure, FigureKind
+from core.report.captioned import CaptionedFigure
+from core.report.figure_kind import FigureKind
 from core.report.material import Material
 from core.scoring.compare_runs import RunComparison, has_an_auroc
 from core.scoring.sentences import TWO_WAY, comparison_sentences, scored_text

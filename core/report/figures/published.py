@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from core.experiments.published.reproduce import Reproduced
 from core.experiments.published.shapes import as_table, summarize
 from core.plots import published_differences
-from core.report.captioned import CaptionedFigure, FigureKind
+from core.report.captioned import CaptionedFigure
+from core.report.figure_kind import FigureKind
 from core.report.material import Material
 
 TITLE = "Published numbers, recomputed"

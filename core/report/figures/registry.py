@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from core.errors import NotFound
 from core.report import figures
-from core.report.captioned import FigureKind
+from core.report.figure_kind import FigureKind
 
 
 def _load_kinds() -> Mapping[str, FigureKind]:

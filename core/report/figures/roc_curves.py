@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.plots import roc_curves
-from core.report.captioned import CaptionedFigure, FigureKind
+from core.report.captioned import CaptionedFigure
+from core.report.figure_kind import FigureKind
 from core.report.material import Material
 from core.scoring import run_scores
 from core.scoring.run_scores import RunRows, RunScore

@@ -6,7 +6,8 @@ import pandas as pd
 
 from core.audit.rubric import Rubric
 from core.plots import rubric_rates as plot
-from core.report.captioned import CaptionedFigure, FigureKind
+from core.report.captioned import CaptionedFigure
+from core.report.figure_kind import FigureKind
 from core.report.material import AskedRubric, Material
 from core.scoring.rubric_rates import RoleRates, RubricRates, join_answers, rubric_rates
 from core.scoring.rubric_words import missing_text

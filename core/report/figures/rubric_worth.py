@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from core.plots import rubric_worth as plot
-from core.report.captioned import CaptionedFigure, FigureKind
+from core.report.captioned import CaptionedFigure
+from core.report.figure_kind import FigureKind
 from core.report.figures.rubric_rates import nothing_asked
 from core.report.material import Material
 from core.scoring.rubric_words import conclusion

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from core.plots import score_histograms
-from core.report.captioned import CaptionedFigure, FigureKind
+from core.report.captioned import CaptionedFigure
+from core.report.figure_kind import FigureKind
 from core.report.material import Material
 from core.scoring.row_words import score_name
 from core.scoring.run_scores import RunRows

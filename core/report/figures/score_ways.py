@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from core.plots import drawing, score_ways
-from core.report.captioned import CaptionedFigure, FigureKind
+from core.report.captioned import CaptionedFigure
+from core.report.figure_kind import FigureKind
 from core.report.material import Material
 from core.scoring.other_scores import METRICS, OtherScores, ways_to_score
 from core.scoring.run_scores import RunRows

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from core.plots import drawing, slice_scores
-from core.report.captioned import CaptionedFigure, FigureKind
+from core.report.captioned import CaptionedFigure
+from core.report.figure_kind import FigureKind
 from core.report.material import Material
 from core.scoring import slices
 from core.scoring.run_scores import RunRows, RunScore
