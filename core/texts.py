@@ -6,6 +6,8 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Literal
 
 from core.errors import InputError
@@ -100,3 +102,17 @@ def is_encodable(text: str) -> bool:
 def printable(text: str) -> str:
     """Returns the text on one line: characters that cannot be printed are escaped as in Python."""
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def list_known(name: str, known: Sequence[str], most: int = 5) -> str:
+    """Return what to say of the names that exist where `name` does not: those like it, else the first few and how many more."""
+    wanted = name.casefold()
+    like = [each for each in known if wanted and wanted in each.casefold()] or get_close_matches(name, known, most)
+    if like:
+        return f"did you mean {_first(like, most)}?"
+    return f"which has {_first(known, most) or 'none'}"
+
+
+def _first(names: Sequence[str], most: int) -> str:
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")

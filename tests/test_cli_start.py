@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,10 @@ from typer.main import get_group
 from typer.testing import CliRunner
 
 from core.actions.workspace import Workspace
-from core.cli import lazy_group
 from core.cli.base import app
+from core.cli.commands import PANELS, Command, Group
+from core.cli.lazy_group import app_of
+from core.store import runs
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAVY = {"numpy", "pandas", "pyarrow", "scipy", "sklearn", "plotly", "streamlit", "openai", "dspy"}
@@ -35,6 +38,7 @@ def test_help_imports_neither_the_store_nor_a_command() -> None:
     light = (
         "cli",
         "cli.base",
+        "cli.commands",
         "cli.lazy_group",
         "config",
         "errors",
@@ -60,19 +64,51 @@ def test_no_command_loads_the_local_servers_of_tests(small_workspace: Workspace)
     assert not [name for name in loaded if name.startswith("core.") and name.endswith((".testing", ".scripted_server"))]
 
 
-@pytest.mark.parametrize("module", [*lazy_group.MODULES, *lazy_group.GROUPS])
-def test_the_list_agrees_with_what_the_modules_register(module: str) -> None:
-    listed = dict(lazy_group._commands_in(module))
-    registered = get_group(lazy_group._app_of(module)).commands
-    assert {name: command.help for name, command in registered.items()} == listed
+def test_every_command_of_every_module_is_listed_once() -> None:
+    entries = [(name, entry) for panel in PANELS.values() for name, entry in panel.items()]
+    assert len(entries) == len(dict(entries))
+    listed: dict[str, set[str]] = {}
+    for name, entry in entries:
+        if isinstance(entry, Command):
+            listed.setdefault(entry.module, set()).add(name)
+    groups = {name for name, entry in entries if isinstance(entry, Group)}
+    files = {file.stem for file in (ROOT / "core" / "cli").glob("*.py")} - {"__init__", "base", "commands", "lazy_group"}
+    assert files == {*listed, *groups}
+    assert listed == {module: set(get_group(app_of(module)).commands) for module in listed}
 
 
-def test_every_module_of_commands_is_listed() -> None:
-    files = {file.stem for file in (ROOT / "core" / "cli").glob("*.py")} - {"__init__", "base", "lazy_group"}
-    assert files == {*lazy_group.MODULES, *lazy_group.GROUPS}
+def test_help_lists_commands_under_headings_and_hides_what_is_not_for_people() -> None:
+    shown = CliRunner().invoke(app, ["--help"]).output
+    places = [shown.index(f"─ {panel} ") for panel in PANELS]
+    assert places == sorted(places)
+    assert not re.search(r"│ (worker|bench) ", shown)
+    assert CliRunner().invoke(app, ["worker", "--help"]).exit_code == 0
+
+
+def test_every_command_is_described_in_one_line() -> None:
+    assert max(len(entry.about) for panel in PANELS.values() for entry in panel.values()) <= 68
 
 
 def test_a_mistyped_command_is_named_with_the_one_it_resembles() -> None:
     done = CliRunner().invoke(app, ["rnus"])
     assert done.exit_code == 2
     assert "'runs'" in done.output
+
+
+def complete(line: str, place: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the shell offers for the word at a place of a line."""
+    for name, value in {"_PERTURBDESK_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(place)}.items():
+        monkeypatch.setenv(name, value)
+    return CliRunner().invoke(app, [], prog_name="perturbdesk").output.split("\n")[:-1]
+
+
+def test_the_shell_completes_commands_options_and_runs(small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert complete("perturbdesk ru", 1, monkeypatch) == ["runs", "run", "rubric"]
+    assert complete("perturbdesk cells de", 2, monkeypatch) == ["describe"]
+    assert "--bootstrap" in complete("perturbdesk score --", 2, monkeypatch)
+    with small_workspace.store.read() as db:
+        names = [run.name for run in runs.list_all(db)]
+    line = f"perturbdesk --workspace {small_workspace.settings.workspace} score "
+    assert complete(line, 4, monkeypatch) == names
+    assert complete(f"{line}{names[0]}", 4, monkeypatch) == [name for name in names if name.startswith(names[0])]
+    assert complete("perturbdesk --workspace /nowhere score ", 4, monkeypatch) in ([], [""])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.texts import check_name, estimate_text, number_text, printable, quantity_text, replace_surrogates
+from core.texts import check_name, estimate_text, list_known, number_text, printable, quantity_text, replace_surrogates
 
 
 def test_numbers_and_estimates() -> None:
@@ -90,3 +90,12 @@ def test_a_name_that_is_taken_is_printable_and_can_be_written(name: str) -> None
     assert name.encode().decode() == name
     assert "".join(name.splitlines()) == name
     assert printable(name).isprintable()
+
+
+def test_names_that_are_like_one_that_is_not_there() -> None:
+    known = ["track_b_sharp", "track_b_react", "fused", "kNN text", "a", "b", "c"]
+    assert list_known("track", known) == "did you mean track_b_sharp, track_b_react?"
+    assert list_known("Fusde", known) == "did you mean fused?"
+    assert list_known("zzzzzz", known) == "which has track_b_sharp, track_b_react, fused, kNN text, a and 2 more"
+    assert list_known("", ["a"]) == "which has a"
+    assert list_known("x", []) == "which has none"

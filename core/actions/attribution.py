@@ -29,6 +29,7 @@ from core.file_io import replace_file
 from core.methods.base import method_named
 from core.store import evidence, notes, predictions, runs
 from core.store.runs import Run
+from core.texts import list_known
 
 PAGE = "attribution"  # of the presets that attributions are saved as
 REPEATS = 3
@@ -220,5 +221,5 @@ def find_saved(workspace: Workspace, key: str) -> SavedAttribution:
     with workspace.store.read() as db:
         known = notes.presets_of_page(db, PAGE)
     if key not in known:
-        raise NotFound(f"attribution {key!r}: not in this workspace, which has {', '.join(known) or 'none'}")
+        raise NotFound(f"attribution {key!r}: not in this workspace, {list_known(key, list(known))}")
     return read_saved(known[key])

@@ -9,6 +9,7 @@ from core.actions import runs
 from core.actions.workspace import Workspace
 from core.errors import NotFound, StateError
 from core.store import notes
+from core.texts import list_known
 
 PAGE = "report"
 
@@ -44,5 +45,5 @@ def find_report(workspace: Workspace, name: str) -> dict[str, Any]:
     """The selection of a name. Raises NotFound, which lists the names."""
     known = saved_reports(workspace)
     if name not in known:
-        raise NotFound(f"report {name!r}: not in this workspace, which has {', '.join(known) or 'none'}")
+        raise NotFound(f"report {name!r}: not in this workspace, {list_known(name, list(known))}")
     return known[name]

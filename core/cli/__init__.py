@@ -4,7 +4,8 @@
 (one line on standard error); 2: wrong usage; 130: interrupted.
 
 base        the application, its workspace, how results are printed
-lazy_group  which module has which command; imports the one that is run
+commands    every command with its heading and its module
+lazy_group  imports the module of the command that is run
 files       demo, import, fetch, undo, export
 runs        runs, set, rename, note, delete
 search      search

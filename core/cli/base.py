@@ -20,7 +20,7 @@ from core.version import describe
 if TYPE_CHECKING:
     from core.store.runs import Run
 
-app = typer.Typer(cls=LazyGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
 
 # Commands that read runs: what a dead worker left is brought into the store before them.
 _READ_RUNS = (
@@ -47,7 +47,22 @@ RayAddress = Annotated[
     str,
     typer.Option(metavar="HOST:PORT|auto", help="Of the Ray cluster; auto: the one on this machine. By default one is started."),
 ]
-RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's name or id.")]
+
+
+def _complete_run(context: typer.Context, begun: str) -> list[str]:
+    """Return the names of runs that begin so, for the shell; none where the store cannot be read."""
+    from core.actions.workspace import open_workspace
+    from core.errors import DeskError
+    from core.store import runs
+
+    try:
+        with open_workspace(load_settings(context.find_root().params.get("folder"))).store.read() as db:
+            return [run.name for run in runs.list_all(db) if run.name.startswith(begun)]
+    except DeskError:
+        return []
+
+
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's name or id.", autocompletion=_complete_run)]
 
 
 def _print_version(wanted: bool) -> None:

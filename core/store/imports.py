@@ -11,6 +11,7 @@ from core.errors import NotFound
 from core.store import runs
 from core.store.connection import Cursor
 from core.store.queries import insert, one
+from core.texts import list_known
 from core.types import Rejected
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def find(cursor: Cursor, name: str) -> Import:
     )
     if row is None:
         known = [f"{file} ({key})" for file, key in cursor.execute("SELECT file, id FROM import ORDER BY imported_at").fetchall()]
-        raise NotFound(f"import {name!r}: not in this workspace, which has {', '.join(known) or 'none'}")
+        raise NotFound(f"import {name!r}: not in this workspace, {list_known(name, known)}")
     return Import(*row)
 
 

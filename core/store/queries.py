@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from core.errors import NotFound
 from core.row_schema import ARROW_TYPES, Column
 from core.store.connection import Cursor
+from core.texts import list_known
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,7 +44,7 @@ def find_named(known: Sequence[Named], name: str, what: str) -> Named:
     for record in known:
         if name in (record.id, record.name):
             return record
-    raise NotFound(f"{what} {name!r}: not in this workspace, which has {', '.join(r.name for r in known) or 'none'}")
+    raise NotFound(f"{what} {name!r}: not in this workspace, {list_known(name, [record.name for record in known])}")
 
 
 def records(cursor: Cursor, query: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:

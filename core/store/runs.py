@@ -12,7 +12,7 @@ from core.errors import InputError, NotFound, StateError
 from core.row_schema import ROW_TABLES
 from core.store.connection import Cursor
 from core.store.queries import one
-from core.texts import check_name
+from core.texts import check_name, list_known
 from core.types import FALLBACKS, TRAIN, Flag, RunRecord
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def find(cursor: Cursor, name: str) -> Run:
     rows = cursor.execute(f"{_SELECT} WHERE id = ? OR name = ? ORDER BY id = ? DESC", [name] * 3).fetchall()
     if not rows:
         known = [run.name for run in list_all(cursor)]
-        raise NotFound(f"run {name!r}: not in this workspace, which has {', '.join(known) or 'none'}")
+        raise NotFound(f"run {name!r}: not in this workspace, {list_known(name, known)}")
     found = [_record(row) for row in rows]
     if len(found) > 1 and found[0].id != name:
         raise StateError(f"run {name!r}: {len(found)} datasets have one; use an id: {', '.join(r.id for r in found)}")

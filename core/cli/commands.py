@@ -1,0 +1,97 @@
+"""Every command: under which heading `--help` lists it, which module has it, and what it does in a few words.
+
+A module's commands stand by themselves, or behind its name where the entry is a `Group`. Nothing is imported for `--help`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Command(NamedTuple):
+    """A command of a module of `core/cli`. hidden: it works, and `--help` leaves it out."""
+
+    module: str
+    about: str
+    hidden: bool = False
+
+
+class Group(NamedTuple):
+    """A module whose commands stand behind its name."""
+
+    about: str
+
+
+PANELS: Mapping[str, Mapping[str, Command | Group]] = {
+    "Data": {
+        "demo": Command("files", "Create the simulated demo: a dataset and three runs."),
+        "import": Command("files", "Import files or folders, recognised by content."),
+        "fetch": Command("files", "Download public files, pinned and checked."),
+        "undo": Command("files", "Undo an import: delete what it brought."),
+        "embed": Group("Gene spaces: build, load, list."),
+        "cells": Group("Single cells: labels from a screen, runs from predicted expression."),
+        "gene-sets": Command("gene_sets", "Have a model say what genes of a set share."),
+    },
+    "Look": {
+        "runs": Command("runs", "List the runs."),
+        "search": Command("search", "Find a word or phrase in traces and dossiers."),
+        "neighbours": Command("transfer", "List the labelled rows behind a row's priors."),
+        "notes": Command("runs", "List notes, newest first."),
+        "note": Command("runs", "Add a note to a run, or to one of its rows."),
+        "delete-note": Command("runs", "Delete a note that you wrote."),
+        "set": Command("runs", "Record a public score or a note on a run."),
+        "rename": Command("runs", "Give a run another name."),
+        "delete": Command("runs", "Delete a run with its traces and notes."),
+    },
+    "Predict": {
+        "run": Command("engine", "Predict with a method, here or detached."),
+        "knn": Command("transfer", "Predict from the labels of similar genes."),
+        "fuse": Command("transfer", "Fuse runs by rank percentiles."),
+        "decompose": Command("transfer", "Recover the other component of a fusion."),
+        "ask": Command("ask", "Ask about one pair and read the argument."),
+        "again": Command("again", "Ask about a row again with another dossier."),
+        "finetune": Command("finetune", "Fine-tune an open model (Track C, LoRA)."),
+        "targets": Group("Target ranking: which gene was perturbed."),
+    },
+    "Judge": {
+        "score": Command("numbers", "Score a run: AUROCs with intervals."),
+        "compare": Command("numbers", "Compare run B with run A, or several runs."),
+        "controls": Command("controls", "Score what knows no biology on a run's rows."),
+        "baselines": Command("baselines", "Score simple methods on a split."),
+        "audit": Group("Look for what a score does not show."),
+        "rubric": Group("Rubrics: questions asked of every text of a run."),
+        "label": Command("label", "Draw texts that people read for a rubric."),
+        "clusters": Command("clusters", "Sort a run's texts into kinds of arguments."),
+        "seeds": Command("again", "Say how sure a judge is."),
+        "attribute": Command("attribute", "Say which evidence moved a run."),
+        "ablation": Group("Ready ablations: one idea changed, added or taken away."),
+        "plan": Command("benchmark", "Say what a benchmark takes."),
+        "benchmark": Command("benchmark", "Run a blinded paired benchmark."),
+        "ledger": Group("The ledger of hypotheses: register, record, list."),
+        "reproduce": Command("reproduce", "Compute the published numbers anew."),
+    },
+    "Show": {
+        "report": Group("Reports: save what one shows, build it as a file."),
+        "site": Command("files", "Write a run as plain files for any browser."),
+        "export": Command("files", "Write a run's predictions or traces."),
+        "bundle": Command("submission", "Write a run with all that belongs to it."),
+        "check": Command("submission", "List every problem of a submission."),
+        "package": Command("submission", "Write a run as a submission."),
+    },
+    "Operate": {
+        "pause": Command("engine", "Finish the rows in flight, then wait."),
+        "resume": Command("engine", "Continue a run that stopped."),
+        "cancel": Command("engine", "Stop a run for good."),
+        "retry": Command("engine", "Predict failed rows again."),
+        "log": Command("engine", "Show the last lines of a run's log."),
+        "endpoint": Command("engine", "Check one or several model servers."),
+        "serve": Command("engine", "Start and supervise a model server."),
+        "serve-app": Command("serve_app", "Serve the app to others."),
+        "backup": Command("backup", "Write the whole workspace to one file."),
+        "restore": Command("backup", "Fill an empty workspace from a backup."),
+        "doctor": Command("doctor", "Show versions, the store, servers and last errors."),
+        "worker": Command("engine", "Work on a run until it ends; started by others.", hidden=True),
+        "bench": Command("numbers", "Time the code against a plain implementation.", hidden=True),
+    },
+}
