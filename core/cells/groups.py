@@ -10,6 +10,7 @@ import numpy as np
 from core.cells.anndata_file import CellFile, Columns
 from core.cells.columns import CONTROL_NAMES, targets_of, texts
 from core.errors import InputError
+from core.fields.record import setting
 from core.stats.arrays import Floats
 
 MIN_CELLS = 30  # of a perturbation, and of the controls
@@ -24,9 +25,17 @@ class GroupSettings:
     gene that is not among the genes is kept instead of refused; nobody can tell whether its guides work.
     """
 
-    min_cells: int = MIN_CELLS
-    leave_out_small: bool = False
-    keep_unknown: bool = False
+    min_cells: int = setting(
+        MIN_CELLS, "The fewest cells of a perturbation.", title="Fewest cells of a perturbation", least=2, key="min"
+    )
+    leave_out_small: bool = setting(
+        False, "Leave out perturbations with fewer cells.", title="Leave out perturbations with fewer"
+    )
+    keep_unknown: bool = setting(
+        False,
+        "Keep perturbations whose gene is not among the genes.",
+        title="Keep perturbed genes that were not measured",
+    )
 
     def __post_init__(self) -> None:
         if self.min_cells < 2:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from core.cells.differential_expression import GeneChanges, GuideExpression
 from core.errors import InputError
+from core.fields.record import setting
 
 UP, DOWN, NONE, LEFT_OUT = 1, -1, 0, 2  # codes of labels
 MOST_REMAINING = 0.7  # the share of a target's expression that a working guide may leave
@@ -24,10 +25,12 @@ class Thresholds:
     Source: the BioReasoning challenge, whose fold changes are shrunk; these are not.
     """
 
-    fdr: float = 0.05
-    log2_fc: float = math.log2(1.5)
-    none_fdr: float = 0.05
-    none_log2_fc: float = 0.25
+    fdr: float = setting(0.05, "Up or down: FDR below this.", title="Up or down: FDR below", least=0, most=1)
+    log2_fc: float = setting(
+        math.log2(1.5), "Up or down: |log2 fold change| of at least this.", title="… and |log2 fold change| from", least=0
+    )
+    none_fdr: float = setting(0.05, "None: FDR of at least this.", title="None: FDR from", least=0, most=1)
+    none_log2_fc: float = setting(0.25, "None: |log2 fold change| below this.", title="… and |log2 fold change| below", least=0)
 
     def __post_init__(self) -> None:
         for name, value in (("FDR of an effect", self.fdr), ("FDR of none", self.none_fdr)):

@@ -11,6 +11,7 @@ import pandas as pd
 
 from core.cells.labels import DOWN, NONE, UP
 from core.errors import InputError
+from core.fields.record import setting
 from core.stats.arrays import Floats
 
 SPLITS = ("train", "validation", "test")
@@ -25,12 +26,14 @@ class SamplingSettings:
     least_effects: perturbations that change fewer genes are left out. pert_shares, gene_shares: of train, validation and test.
     """
 
-    all_pairs: bool = False
-    most_effects: int = 9
-    least_effects: int = 9
-    pert_shares: tuple[float, float, float] = (0.8, 0.1, 0.1)
-    gene_shares: tuple[float, float, float] = (0.6, 0.2, 0.2)
-    seed: int = 0
+    all_pairs: bool = setting(False, "Every labelled pair of a split, not a sample.", title="All labelled pairs, not a sample")
+    most_effects: int = setting(9, "The most effects of a perturbation.", title="Most effects of a perturbation", key="most")
+    least_effects: int = setting(
+        9, "Perturbations that change fewer genes are left out.", title="Least effects of a perturbation", key="least"
+    )
+    pert_shares: tuple[float, float, float] = setting((0.8, 0.1, 0.1), "Shares of perturbations: train, validation, test.")
+    gene_shares: tuple[float, float, float] = setting((0.6, 0.2, 0.2), "Shares of genes: train, validation, test.")
+    seed: int = setting(0, "The seed of splits and sample.")
 
     def __post_init__(self) -> None:
         for name, value in (("most effects", self.most_effects), ("least effects", self.least_effects)):

@@ -25,6 +25,7 @@ from core.cells.differential_expression import (
 from core.cells.groups import CellGroups, GroupSettings, group_cells
 from core.cells.labels import DOWN, LEFT_OUT, MOST_REMAINING, NONE, UP, Thresholds, knockdown_table, label_pairs
 from core.cells.sampling import NAMES, SPLITS, Sample, SamplingSettings, sample_pairs
+from core.fields.record import setting
 
 NOT_SHRUNK = "Fold changes are not shrunk; those of the BioReasoning challenge are."
 _TEST = "Wilcoxon rank sum (pdex, normal approximation, corrected for ties) of each gene against the control cells"
@@ -39,15 +40,24 @@ class LabelSettings:
     most_remaining: the share of its target's expression that a working guide may leave. in_memory: read the file at once.
     """
 
-    perturbation: str | None = None
-    control: str | None = None
-    batch: str | None = None
-    guide: str | None = None
+    perturbation: str | None = setting(
+        None, "What was done to a cell; found by name.", title="Perturbation column", metavar="COLUMN"
+    )
+    control: str | None = setting(
+        None, "The column's value for control cells; found by name.", title="Value of controls", metavar="VALUE"
+    )
+    batch: str | None = setting(None, "A cell's batch; found by name.", title="Batch column", metavar="COLUMN")
+    guide: str | None = setting(None, "A cell's guide; found by name.", title="Guide column", metavar="COLUMN")
     groups: GroupSettings = field(default_factory=GroupSettings)
     thresholds: Thresholds = field(default_factory=Thresholds)
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
-    most_remaining: float = MOST_REMAINING
-    in_memory: bool = False
+    most_remaining: float = setting(
+        MOST_REMAINING,
+        "A guide failed if more than this share of its target's expression remains.",
+        title="Most of a target's expression that a working guide leaves",
+        least=0,
+    )
+    in_memory: bool = setting(False, "Read the whole file at once.", title="Read the whole file at once", changes_result=False)
 
     def identity(self) -> dict[str, Any]:
         """Returns what the labels depend on, as plain data; how the file is read does not change them."""

@@ -12,7 +12,7 @@ from core.actions.attribution import CONCURRENCY, REPEATS, AttributionRequest
 from core.cli.base import Json, RunName, say, show
 from core.experiments.attribution import report_attribution
 from core.experiments.attribution_words import attribution_json, attribution_lines, cost_sentence
-from core.options import split_names
+from core.fields.option import split_names
 
 app = typer.Typer()
 

@@ -13,77 +13,39 @@ from core.actions import cell_evaluation, cell_predictions
 from core.actions.cell_evaluation import EvaluationOptions
 from core.actions.cell_predictions import PredictionOptions
 from core.cells.cell_eval import CellEvaluation
-from core.cells.groups import MIN_CELLS, GroupSettings
-from core.cells.labels import MOST_REMAINING, Thresholds
 from core.cells.predicted_expression import CellOptions, ValueScale
-from core.cells.sampling import SamplingSettings
 from core.cells.screen import Description, LabelSettings, describe_cells
 from core.cells.words import description_lines, label_lines
 from core.cli.base import Json, RayAddress, say, show
 from core.cli.files import show_imports
+from core.cli.settings import takes
 from core.engine.spec import BackendName
 from core.errors import InputError
+from core.fields.record import make
 from core.texts import number_text
 
 app = typer.Typer()
-_THRESHOLDS, _SAMPLING = Thresholds(), SamplingSettings()
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="An AnnData file (.h5ad) with counts in X.")]
-Perturbation = Annotated[str | None, typer.Option(metavar="COLUMN", help="What was done to a cell; found by name.")]
-Control = Annotated[str | None, typer.Option(metavar="VALUE", help="The column's value for control cells; found by name.")]
-Batch = Annotated[str | None, typer.Option(metavar="COLUMN", help="A cell's batch; found by name.")]
-Guide = Annotated[str | None, typer.Option(metavar="COLUMN", help="A cell's guide; found by name.")]
+_COLUMNS = ("perturbation", "control", "batch", "guide")
 
 
 @app.command()
-def describe(
-    file: File,
-    perturbation: Perturbation = None,
-    control: Control = None,
-    batch: Batch = None,
-    guide: Guide = None,
-    as_json: Json = False,
-) -> None:
+@takes(LabelSettings, only=_COLUMNS)
+def describe(file: File, chosen: dict[str, Any], as_json: Json = False) -> None:
     """Show what a file holds and which columns would be chosen, before anything is computed."""
-    found = describe_cells(file, LabelSettings(perturbation, control, batch, guide))
+    found = describe_cells(file, make(LabelSettings, chosen))
     show(_description_record(found), as_json, "\n".join(description_lines(found)))
 
 
 @app.command()
+@takes(LabelSettings)
 def labels(
     context: typer.Context,
     file: File,
+    chosen: dict[str, Any],
     name: Annotated[str, typer.Option(help="The new dataset's name.")],
-    perturbation: Perturbation = None,
-    control: Control = None,
-    batch: Batch = None,
-    guide: Guide = None,
     cells_context: Annotated[str, typer.Option("--context", help="What cells these are, for prompts.")] = "",
-    fdr: Annotated[float, typer.Option(help="Up or down: FDR below this.")] = _THRESHOLDS.fdr,
-    log2_fc: Annotated[float, typer.Option(help="Up or down: |log2 fold change| of at least this.")] = _THRESHOLDS.log2_fc,
-    none_fdr: Annotated[float, typer.Option(help="None: FDR of at least this.")] = _THRESHOLDS.none_fdr,
-    none_log2_fc: Annotated[float, typer.Option(help="None: |log2 fold change| below this.")] = _THRESHOLDS.none_log2_fc,
-    min_cells: Annotated[int, typer.Option(help="The fewest cells of a perturbation.")] = MIN_CELLS,
-    leave_out_small: Annotated[bool, typer.Option("--leave-out-small", help="Leave out perturbations with fewer cells.")] = False,
-    keep_unknown: Annotated[
-        bool, typer.Option("--keep-unknown", help="Keep perturbations whose gene is not among the genes.")
-    ] = False,
-    most_remaining: Annotated[
-        float, typer.Option(help="A guide failed if more than this share of its target's expression remains.")
-    ] = MOST_REMAINING,
-    all_pairs: Annotated[bool, typer.Option("--all-pairs", help="Every labelled pair of a split, not a sample.")] = False,
-    most_effects: Annotated[int, typer.Option(help="The most effects of a perturbation.")] = _SAMPLING.most_effects,
-    least_effects: Annotated[
-        int, typer.Option(help="Perturbations that change fewer genes are left out.")
-    ] = _SAMPLING.least_effects,
-    pert_shares: Annotated[
-        tuple[float, float, float], typer.Option(help="Shares of perturbations: train, validation, test.")
-    ] = _SAMPLING.pert_shares,
-    gene_shares: Annotated[
-        tuple[float, float, float], typer.Option(help="Shares of genes: train, validation, test.")
-    ] = _SAMPLING.gene_shares,
-    seed: Annotated[int, typer.Option(help="The seed of splits and sample.")] = _SAMPLING.seed,
-    in_memory: Annotated[bool, typer.Option("--in-memory", help="Read the whole file at once.")] = False,
     backend: Annotated[
         str, typer.Option(help="Where perturbations are compared: local (in this process) or ray (on a Ray cluster).")
     ] = "local",
@@ -93,17 +55,7 @@ def labels(
     """Make a dataset of a screen: compare each perturbation with control cells, label pairs, and sample them."""
     from core.actions.cells import label_cells
 
-    settings = LabelSettings(
-        perturbation,
-        control,
-        batch,
-        guide,
-        GroupSettings(min_cells, leave_out_small, keep_unknown),
-        Thresholds(fdr, log2_fc, none_fdr, none_log2_fc),
-        SamplingSettings(all_pairs, most_effects, least_effects, pert_shares, gene_shares, seed),
-        most_remaining,
-        in_memory,
-    )
+    settings = make(LabelSettings, chosen)
     where = cast("BackendName", backend)  # which the action checks
     made = label_cells(context.obj, file, name, settings, say, cells_context, where, ray_address)
     if made.message:

@@ -7,18 +7,19 @@ import signal
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
 from core.actions import launch, model_servers, run_control
 from core.actions.changed_settings import change_settings
 from core.actions.workspace import Workspace
-from core.cli.base import Json, RayAddress, RunName, say, say_if_named_otherwise, show
+from core.cli.base import Json, RunName, say, say_if_named_otherwise, show
 from core.cli.runs import list_records
-from core.engine.request import RunRequest
-from core.engine.spec import BackendName, ExecutionSettings
-from core.llm.endpoint import MAX_ANSWER_MB
+from core.cli.settings import takes
+from core.engine.request import SERVERS_HELP, RunRequest
+from core.engine.spec import ExecutionSettings
+from core.fields.record import make
 from core.llm.health import Health
 from core.llm.serve import HOST, PORT, ServerOptions
 from core.llm.serve import serve as serve_model
@@ -27,21 +28,13 @@ from core.methods.base import method_named
 
 app = typer.Typer()
 
-_SERVERS = (
-    "A model server's address ending in /v1; several, joined by commas; or a file of them, one a line, which is read again "
-    "while the run goes on."
-)
-
-Address = Annotated[str | None, typer.Option("--endpoint", metavar="URL[,URL…]|FILE", help=_SERVERS)]
+Address = Annotated[str | None, typer.Option("--endpoint", metavar="URL[,URL…]|FILE", help=SERVERS_HELP)]
 Model = Annotated[str | None, typer.Option("--model", help="By default the first that the server lists.")]
 NewAddress = Annotated[
-    str | None, typer.Option("--endpoint", metavar="URL[,URL…]|FILE", help=f"Go on elsewhere; kept for the run. {_SERVERS}")
+    str | None, typer.Option("--endpoint", metavar="URL[,URL…]|FILE", help=f"Go on elsewhere; kept for the run. {SERVERS_HELP}")
 ]
 NewBudget = Annotated[int | None, typer.Option("--token-budget", help="Tokens that the run may spend in all; kept for the run.")]
 NewConcurrency = Annotated[int | None, typer.Option("--concurrency", help="Calls to wait for at once; kept for the run.")]
-Backend = Annotated[
-    str, typer.Option(help="Where rows are predicted: local (in the worker's process) or ray (on a Ray cluster).")
-]
 NewBackend = Annotated[str | None, typer.Option("--backend", help="Go on locally or on a Ray cluster; kept for the run.")]
 NewRayAddress = Annotated[
     str | None, typer.Option("--ray-address", metavar="HOST:PORT|auto", help="Of the Ray cluster; kept for the run.")
@@ -50,58 +43,23 @@ Detach = Annotated[bool, typer.Option("--detach", help="Return at once; a worker
 
 
 @app.command()
+@takes(RunRequest)
 def run(
     context: typer.Context,
     method: Annotated[str, typer.Argument(metavar="METHOD", help="Such as debate, prompt_only, evidence_rules.")],
-    dataset: Annotated[str | None, typer.Option(help="By default the only one that is not the demo.")] = None,
-    rows: Annotated[str, typer.Option(help='Such as "split=test", "sample=500,seed=0", "ids=FILE", joined by ";".')] = "",
-    name: Annotated[str | None, typer.Option(help="The run's name; by default made from the method and the rows.")] = None,
-    endpoint: Address = None,
-    model: Model = None,
+    chosen: dict[str, Any],
     values: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="An option of the method, such as shots=4 or prompts=FILE."),
     ] = None,
-    labels: Annotated[
-        str, typer.Option(help="Which labels a row may see: all, blinded, folds; auto: folds for labelled rows.")
-    ] = "auto",
-    seed: Annotated[int, typer.Option(help="The run's random seed.")] = 0,
-    repeat: Annotated[int, typer.Option(help="Tells apart runs that are the same in everything else.")] = 0,
-    concurrency: Annotated[int, typer.Option(help="How many calls to wait for at once.")] = 16,
-    timeout: Annotated[float, typer.Option(help="Seconds to wait for one answer.")] = 600.0,
-    max_answer_mb: Annotated[
-        float, typer.Option(help="Cut answers off beyond so many million bytes; log-probabilities of long answers get more.")
-    ] = MAX_ANSWER_MB,
-    token_budget: Annotated[int | None, typer.Option(help="Start no further row once so many tokens are spent.")] = None,
-    backend: Backend = "local",
-    ray_address: RayAddress = "",
     detach: Detach = False,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Ask the model again even if an answer is cached.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")] = False,
     as_json: Json = False,
 ) -> None:
     """Predict: start a run and, without --detach, work on it until it ends."""
-    request = RunRequest(
-        method=method,
-        dataset=dataset,
-        options=launch.read_options(method_named(method), values or ()),
-        rows=rows,
-        name=name,
-        endpoint=endpoint,
-        model=model,
-        labels=labels,
-        seed=seed,
-        repeat=repeat,
-        concurrency=concurrency,
-        timeout_s=timeout,
-        max_answer_mb=max_answer_mb,
-        token_budget=token_budget,
-        cached=not no_cache,
-        backend=cast("BackendName", backend),  # which the settings check
-        ray_address=ray_address,
-    )
+    request = make(RunRequest, chosen, method=method, options=launch.read_options(method_named(method), values or ()))
     spec = launch.resolve(context.obj, request)
-    expected = launch.estimate(context.obj, spec, concurrency)
+    expected = launch.estimate(context.obj, spec, request.concurrency)
     say(f"{launch.name_of(request)}: {len(spec.rows):,} rows, about {expected.calls:,} calls")
     started = launch.start(context.obj, request, spec=spec, replace=replace, detach=detach)
     say_if_named_otherwise(started, launch.name_of(request))

@@ -16,8 +16,8 @@ from core.experiments.decision import DecisionRule
 from core.experiments.ledger import LedgerLine, ledger_lines
 from core.experiments.ledger_words import detectable_text, line_record, result_text, summary_sentences, verdict_text
 from core.experiments.rubric_hypothesis import WorthRule
+from core.fields.option import split_names
 from core.file_io import read_file
-from core.options import split_names
 from core.store.hypotheses import Entry
 
 app = typer.Typer()

@@ -11,7 +11,7 @@ import typer
 from core.actions.workspace import Workspace
 from core.cli.base import Json, RunName, show
 from core.errors import InputError, MissingPackage
-from core.options import split_names
+from core.fields.option import split_names
 from core.scoring import json_shapes, run_scores, sentences
 from core.scoring.compare_runs import compare_runs
 from core.scoring.other_scores import other_scores_of_run

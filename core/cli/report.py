@@ -13,7 +13,7 @@ from core.actions import readings, reports
 from core.actions.knn_numbers import kept_vectors
 from core.actions.reproduction import reproduce_numbers
 from core.cli.base import Json, say, show
-from core.options import split_names
+from core.fields.option import split_names
 from core.report.build import build_report
 from core.report.figures.registry import KINDS
 from core.report.printing import as_pdf

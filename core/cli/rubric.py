@@ -188,7 +188,7 @@ def worth(
 ) -> None:
     """Compare a run's rows where an answer is given with those where it is not: hits, and what they add to DE and DIR."""
     from core.actions import readings
-    from core.options import split_names
+    from core.fields.option import split_names
     from core.scoring import rubric_words, run_scores
     from core.scoring.rubric_worth import load_outcomes, rubric_worth
 

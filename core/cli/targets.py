@@ -11,7 +11,7 @@ import typer
 from core.actions import launch, target_process, target_ranking
 from core.cli.base import Json, say, show
 from core.errors import InputError, NotFound
-from core.options import split_names
+from core.fields.option import split_names
 from core.target_ranking.candidates import read_candidates
 from core.target_ranking.ceilings import Ceilings, ceilings_of
 from core.target_ranking.evaluate import EvaluationSettings

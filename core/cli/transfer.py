@@ -15,8 +15,8 @@ from core.actions.workspace import Workspace
 from core.cli.base import Json, say, say_if_named_otherwise, show
 from core.engine.request import RunRequest
 from core.errors import InputError
+from core.fields.option import split_names
 from core.methods.fusion_settings import BySupport, FusionSettings, read_reference, read_weights
-from core.options import split_names
 from core.scoring import json_shapes, sentences
 from core.scoring.run_scores import MACRO_HEADLINE
 from core.store import predictions, runs

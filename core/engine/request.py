@@ -12,12 +12,19 @@ import numpy as np
 
 from core.engine.spec import BackendName, LabelViewSpec
 from core.errors import InputError, NotFound
+from core.fields.record import setting
 from core.file_io import read_file
 from core.llm.endpoint import MAX_ANSWER_MB
 from core.methods.base import Method
 from core.types import ASKED, Pair
 
 MAX_IDS_BYTES = 1 << 28
+MOST_CALLS = 4096  # at once
+SERVERS_HELP = (
+    "A model server's address ending in /v1; several, joined by commas; or a file of them, one a line, which is read again "
+    "while the run goes on."
+)
+RAY_ADDRESS_HELP = "Of the Ray cluster; auto: the one on this machine. By default one is started."
 _SYNTAX = "split=NAME; sample=N,seed=S; ids=FILE"
 
 
@@ -34,22 +41,51 @@ class RunRequest:
     """
 
     method: str
-    dataset: str | None = None
+    dataset: str | None = setting(None, "By default the only one that is not the demo.", not_on_form="the sidebar chooses it")
     options: Mapping[str, object] = field(default_factory=dict)
-    rows: str | tuple[str, ...] = ""
-    name: str | None = None
-    model: str | None = None
-    labels: str | LabelViewSpec = "auto"
-    seed: int = 0
-    repeat: int = 0
-    endpoint: str | None = None
-    concurrency: int = 16
-    timeout_s: float = 600.0
-    max_answer_mb: float = MAX_ANSWER_MB
-    token_budget: int | None = None
-    cached: bool = True
-    backend: BackendName = "local"
-    ray_address: str = ""
+    rows: str | tuple[str, ...] = setting(
+        "", 'Such as "split=test", "sample=500,seed=0", "ids=FILE", joined by ";".', kind="text", key="launch_split"
+    )
+    name: str | None = setting(
+        None, "The run's name; by default made from the method and the rows.", key="run_name", changes_result=False
+    )
+    model: str | None = setting(None, "By default the first that the server lists.")
+    labels: str | LabelViewSpec = setting(
+        "auto", "Which labels a row may see: all, blinded, folds; auto: folds for labelled rows.", kind="text"
+    )
+    seed: int = setting(0, "The run's random seed.", least=0, key="run_seed")
+    repeat: int = setting(0, "Tells apart runs that are the same in everything else.", least=0)
+    endpoint: str | None = setting(None, SERVERS_HELP, metavar="URL[,URL…]|FILE", title="Model server", changes_result=False)
+    concurrency: int = setting(
+        16, "How many calls to wait for at once.", title="Calls at once", least=1, most=MOST_CALLS, changes_result=False
+    )
+    timeout_s: float = setting(
+        600.0, "Seconds to wait for one answer.", flag="--timeout", title="Seconds to wait", least=0, changes_result=False
+    )
+    max_answer_mb: float = setting(
+        MAX_ANSWER_MB,
+        "Cut answers off beyond so many million bytes; log-probabilities of long answers get more.",
+        title="Longest answer, million bytes",
+        least=0,
+        changes_result=False,
+    )
+    token_budget: int | None = setting(
+        None, "Start no further row once so many tokens are spent.", least=1, key="budget", changes_result=False
+    )
+    cached: bool = setting(
+        True,
+        "Ask the model again even if an answer is cached.",
+        flag="--no-cache",
+        title="Reuse cached answers to identical requests",
+        changes_result=False,
+    )
+    backend: BackendName = setting(
+        "local",
+        "Where rows are predicted: local (in the worker's process) or ray (on a Ray cluster).",
+        title="Rows are predicted on",
+        changes_result=False,
+    )
+    ray_address: str = setting("", RAY_ADDRESS_HELP, metavar="HOST:PORT|auto", key="address-ray", changes_result=False)
 
 
 @dataclass(frozen=True, slots=True)

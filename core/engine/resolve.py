@@ -9,6 +9,7 @@ from core.engine.dependencies import load_pairs
 from core.engine.request import RunRequest, choose_rows
 from core.engine.spec import LabelViewSpec, RunSpec, ViewKind, dataset_sha256, sha256_of
 from core.errors import InputError, StateError
+from core.fields.option import split_names
 from core.methods.base import (
     AsksAgain,
     DerivedMethod,
@@ -19,7 +20,6 @@ from core.methods.base import (
     refuse_missing_sources,
 )
 from core.methods.fusion_components import ComponentLoader
-from core.options import split_names
 from core.store import Store, predictions, rubrics, runs, spaces
 from core.store.runs import Run
 from core.types import TRAIN, Pair

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from core.engine.spec import KEY_DIGITS, sha256_of
 from core.errors import InputError, StateError
+from core.fields.option import split_names
 from core.methods.prompts import SEED_STEP, read_seeds
-from core.options import split_names
 from core.store.runs import Run
 
 EVERY_TOOL = ""  # of an arm that leaves nothing out

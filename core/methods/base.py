@@ -14,9 +14,9 @@ import core.methods as room
 from core.errors import InputError, NotFound
 from core.evidence.label_view import LabelView
 from core.evidence.packs import PackName, Packs
-from core.options import Option as Option
-from core.options import is_sha256 as is_sha256
-from core.options import read_options as read_options
+from core.fields.option import Option as Option
+from core.fields.option import is_sha256 as is_sha256
+from core.fields.option import read_options as read_options
 from core.types import Call, Evidence, Pair, RowResult, TraceEvent
 
 if TYPE_CHECKING:

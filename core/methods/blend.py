@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from core.errors import InputError
+from core.fields.option import split_names
 from core.methods.base import BatchMethod, Context, DerivedMethod, Option
 from core.methods.cut_scores import evaluate_blend, raw_values
 from core.methods.fusion import BaseRow, base_rows_of, flags_of
 from core.methods.fusion_components import ComponentLoader, load_components, refuse_other_dataset
 from core.methods.fusion_settings import FusionSettings, fusion_options, read_fusion_settings
-from core.options import split_names
 from core.stats.arrays import Floats
 from core.transfer.fusion import Component, Weights, fuse
 from core.types import RANK_METHODS, Pair, Prediction, RowResult, TraceEvent

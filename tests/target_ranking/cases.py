@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.options import Option
+from core.fields.option import Option
 from core.target_ranking.controls import subtract_controls
 from core.target_ranking.expression import ExpressionSet
 from core.target_ranking.models import base

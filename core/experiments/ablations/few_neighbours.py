@@ -10,7 +10,7 @@ from core.experiments.ablations.arms import describe_changes, score_arms
 from core.experiments.ablations.base import Ablation, Outcome
 from core.experiments.ablations.material import Material
 from core.experiments.ablations.priors import CENTRE, SPACES, Neighbours, knn_arm, make_trial, predict
-from core.options import Option, split_names
+from core.fields.option import Option, split_names
 from core.transfer.knn import Weighting
 
 MOST = 8  # values of K

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.errors import NotFound, StateError
 from core.evidence.packs import Packs
-from core.options import split_names
+from core.fields.option import split_names
 from core.scoring.run_scores import RunRows, load_scored_rows
 from core.store import Store
 from core.store.datasets import Dataset

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import core.target_ranking.models as room
 from core.errors import InputError, NotFound
-from core.options import Option, read_options
+from core.fields.option import Option, read_options
 from core.target_ranking.controls import Control
 from core.target_ranking.expression import Expression, ExpressionSet
 from core.target_ranking.models.saved_model import read_manifest

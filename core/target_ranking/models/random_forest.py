@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.options import Option
+from core.fields.option import Option
 from core.target_ranking.controls import Control, subtract_controls
 from core.target_ranking.expression import Expression, ExpressionSet
 from core.target_ranking.models.base import FitSettings, RankingModel, Report, Scores, check_columns, options_of

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.options import Option
+from core.fields.option import Option
 from core.packages import require_package
 from core.target_ranking.controls import Control, subtract_controls
 from core.target_ranking.expression import Expression, ExpressionSet

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from core.actions import cell_jobs
@@ -12,14 +14,19 @@ from core.cells.sampling import SamplingSettings
 from core.cells.screen import LabelSettings
 from core.cells.words import description_lines
 from core.config import import_folders
+from core.fields.record import make, options_of
 from core.ui.shared import links, loaders, shell
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind
+from core.ui.shared.option_controls import show_settings
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text
 
 _WATCH_S = 2.0  # between two looks at what is under way
 _SHOWN_JOBS = 3
+_OWNER = "cells_"  # the begin of keys and query parameters
+_COLUMNS = ("perturbation", "control", "batch", "guide")
+_OF_FILES = ("most_remaining", "in_memory")
 
 
 def show(context: PageContext) -> None:
@@ -48,57 +55,15 @@ def show(context: PageContext) -> None:
 
 def _show_settings() -> LabelSettings:
     with st.expander("Columns, thresholds and sampling; the defaults are the challenge's"):
-        perturbation, control, batch, guide = _show_columns()
-        left, middle, right = st.columns(3, gap="medium")
-        with left:
-            thresholds = _show_thresholds()
-        with middle:
-            groups = _show_groups()
-        with right:
-            sampling = _show_sampling()
-    return LabelSettings(perturbation, control, batch, guide, groups, thresholds, sampling)
-
-
-def _show_columns() -> list[str | None]:
-    fields = {
-        "perturbation": "Perturbation column",
-        "control": "Value of controls",
-        "batch": "Batch column",
-        "guide": "Guide column",
-    }
-    places = st.columns(len(fields))
-    return [
-        place.text_input(title, placeholder="found by name", **bind(f"cells_{name}")).strip() or None
-        for place, (name, title) in zip(places, fields.items(), strict=True)
-    ]
-
-
-def _show_thresholds() -> Thresholds:
-    default = Thresholds()
-    return Thresholds(
-        st.number_input("Up or down: FDR below", 0.0001, 1.0, default.fdr, 0.01, format="%.4f", **bind("cells_fdr")),
-        st.number_input("… and |log2 fold change| from", 0.01, 10.0, default.log2_fc, 0.05, **bind("cells_log2_fc")),
-        st.number_input("None: FDR from", 0.0001, 1.0, default.none_fdr, 0.01, format="%.4f", **bind("cells_none_fdr")),
-        st.number_input("… and |log2 fold change| below", 0.01, 10.0, default.none_log2_fc, 0.05, **bind("cells_none_log2_fc")),
-    )
-
-
-def _show_groups() -> GroupSettings:
-    default = GroupSettings()
-    return GroupSettings(
-        st.number_input("Fewest cells of a perturbation", 2, 10_000, default.min_cells, **bind("cells_min")),
-        st.toggle("Leave out perturbations with fewer", **bind("cells_leave_out_small")),
-        st.toggle("Keep perturbed genes that were not measured", **bind("cells_keep_unknown")),
-    )
-
-
-def _show_sampling() -> SamplingSettings:
-    default = SamplingSettings()
-    all_pairs = st.toggle("All labelled pairs, not a sample", **bind("cells_all_pairs"))
-    most = st.number_input("Most effects of a perturbation", 1, 10_000, default.most_effects, **bind("cells_most"))
-    least = st.number_input("Least effects of a perturbation", 1, 10_000, default.least_effects, **bind("cells_least"))
-    seed = st.number_input("Seed", 0, 10_000, default.seed, **bind("cells_seed"))
-    return SamplingSettings(all_pairs, most, least, seed=seed)
+        chosen: dict[str, Any] = {}
+        for place, name in zip(st.columns(len(_COLUMNS)), _COLUMNS, strict=True):
+            with place:
+                chosen |= show_settings(LabelSettings, _OWNER, [name])
+        rest = [[option.name for option in options_of(part)] for part in (Thresholds, GroupSettings, SamplingSettings)]
+        for place, names in zip(st.columns(3, gap="medium"), (rest[0], [*rest[1], *_OF_FILES], rest[2]), strict=True):
+            with place:
+                chosen |= show_settings(LabelSettings, _OWNER, names)
+    return make(LabelSettings, chosen)
 
 
 def show_jobs(context: PageContext) -> None:

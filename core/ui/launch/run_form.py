@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
@@ -23,16 +24,14 @@ from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.method_words import method_text
-from core.ui.shared.option_controls import SOURCES, show_option
+from core.ui.shared.option_controls import SOURCES, show_option, show_settings
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text, describe_duration
 
-MOST_CALLS = 512  # at once
 ADDRESS_HELP = (
     "An address ending in /v1. Several, joined by commas, share the requests; so do those in a file of one address a line, "
     "which is read again while the run goes on."
 )
-_BUDGET_HELP = "The run stops when it has spent so many tokens; it can be resumed with more."
 LABELS = {
     "auto": "labels of other folds for labelled rows, all training labels for the others",
     "all": "all training labels",
@@ -125,15 +124,16 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
         if health.problem and len(found) == 1:
             st.caption(f":orange[{as_text(health.problem)}]")
     model = st.selectbox("Model", health.models, disabled=not health.models, placeholder="none answers", **bind("model"))
-    one, two, three = st.columns(3)
-    concurrency = one.number_input(
-        "Calls at once", 1, MOST_CALLS, 16, help="How many requests are open at a time, at most.", **bind("concurrency")
-    )
-    budget = two.number_input("Token budget", 1, None, None, placeholder="none", help=_BUDGET_HELP, **bind("budget"))
-    seed = three.number_input("Seed", 0, None, 0, **bind("run_seed"))
-    cached = st.toggle("Reuse cached answers to identical requests", True, **bind("cached"))
-    calls = {"concurrency": concurrency, "token_budget": budget, "seed": seed, "cached": cached}
-    return replace(wanted, endpoint=address, model=model, **calls, **choose_backend()), health
+    chosen: dict[str, Any] = {}
+    for place, name in zip(st.columns(3), ("concurrency", "token_budget", "seed"), strict=True):
+        with place:
+            chosen |= show_settings(RunRequest, "", [name])
+    with st.expander("More: time, length, repeats and cached answers"):
+        for place, name in zip(st.columns(3, vertical_alignment="bottom"), ("timeout_s", "max_answer_mb", "repeat"), strict=True):
+            with place:
+                chosen |= show_settings(RunRequest, "", [name])
+        chosen |= show_settings(RunRequest, "", ["cached"])
+    return replace(wanted, endpoint=address, model=model, **chosen, **choose_backend()), health
 
 
 @st.cache_data(ttl=20, show_spinner="Connecting to the model server …", max_entries=8)

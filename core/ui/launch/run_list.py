@@ -12,11 +12,12 @@ from core.actions import run_control
 from core.actions.changed_settings import change_settings
 from core.actions.workspace import Workspace
 from core.engine.journal import read_progress
+from core.engine.request import MOST_CALLS
 from core.engine.run_state import LIVE_STATES, Status
 from core.errors import DeskError
 from core.store.runs import Run
 from core.ui.launch.backend_choice import change_backend
-from core.ui.launch.run_form import ADDRESS_HELP, MOST_CALLS
+from core.ui.launch.run_form import ADDRESS_HELP
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import read_ids

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 
 from core.actions import prompt_files
-from core.methods.base import Option
+from core.fields.option import Option
+from core.fields.record import options_of
 from core.store.datasets import Dataset
 from core.ui.shared import loaders
 from core.ui.shared.linked import bind, choose_one, choose_several
@@ -19,8 +21,22 @@ SOURCES = ("spaces", "run", "runs")  # kinds of options that name what is in the
 def show_option(dataset: Dataset, owner: str, option: Option) -> Any:
     """Show the control of an option and return its value; owner: the begin of its key and query parameter."""
     key, title = f"{owner}-{option.name}", option_text(option.name)
-    if option.kind in SOURCES:
-        return _show_sources(dataset, key, title, option)
+    return _show_sources(dataset, key, title, option) if option.kind in SOURCES else _show_control(option, key, title)
+
+
+def show_settings(record: type, owner: str, names: Sequence[str] | None = None) -> dict[str, Any]:
+    """Show a control for each setting of a record, or for those named, in order; return the values by name.
+
+    owner: the begin of their keys and query parameters. What a form leaves out (`Option.not_on_form`) has no control.
+    """
+    known = {option.name: option for option in options_of(record) if not option.not_on_form}
+    chosen = known.values() if names is None else [known[name] for name in names]
+    return {
+        each.name: _show_control(each, f"{owner}{each.key or each.name}", each.title or option_text(each.name)) for each in chosen
+    }
+
+
+def _show_control(option: Option, key: str, title: str) -> Any:
     if option.kind == "prompts":
         file = st.file_uploader(title, ["csv", "jsonl"], help=option.help, key=f"upload-{key}")
         return option.default if file is None else prompt_files.of_upload(file.name, file.getvalue())
@@ -36,11 +52,18 @@ def show_option(dataset: Dataset, owner: str, option: Option) -> Any:
             help=option.help,
             **bind(key),
         )
+    if option.kind == "numbers":
+        return st.text_input(title, ", ".join(f"{each:g}" for each in option.default), help=option.help, **bind(key))
+    if option.kind == "text" and option.default is None:
+        return st.text_input(title, help=option.help, placeholder="the default", **bind(key)).strip() or None
     if option.kind == "text":
         return st.text_area(title, option.default, help=option.help, height=68, **bind(key))
-    least = None if option.least is None else type(option.default)(option.least)
-    most = None if option.most is None else type(option.default)(option.most)
-    return st.number_input(title, least, most, option.default, help=option.help, **bind(key))
+    number = int if option.kind == "int" else float
+    shape: dict[str, Any] = {} if option.kind == "int" else {"format": "%g"}
+    shape |= {f"{name}_value": number(each) for name, each in (("min", option.least), ("max", option.most)) if each is not None}
+    if option.default is None:
+        shape["placeholder"] = "none"
+    return st.number_input(title, value=option.default, help=option.help, **shape, **bind(key))
 
 
 def _show_sources(dataset: Dataset, key: str, title: str, option: Option) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.errors import InputError
-from core.options import Option, read_options
+from core.fields.option import Option, read_options
 
 OPTIONS = (
     Option("epochs", "int", 3, "How often each row is seen.", least=1, most=10),

@@ -1,0 +1,88 @@
+"""Records of settings: what is declared once is read, written and told apart everywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from core.errors import InputError
+from core.fields.record import arguments_of, identity_of, make, options_of, setting, values_of
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    share: float = setting(0.5, "A share.", least=0, most=1)
+    shares: tuple[float, float] = setting((0.8, 0.2), "Two shares.")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    method: str
+    seed: int = setting(0, "The seed.", least=0)
+    who: Literal["judge", "debate"] = setting("judge", "Who is asked.")
+    file: Path | None = setting(None, "A file.")
+    cached: bool = setting(True, "Ask again.", flag="--no-cache", changes_result=False)
+    inner: Inner = field(default_factory=Inner)
+
+
+def test_kinds_follow_from_types() -> None:
+    found = {option.name: option for option in options_of(Asked)}
+    kinds = {"seed": "int", "who": "choice", "file": "file", "cached": "flag", "share": "float", "shares": "numbers"}
+    assert {name: option.kind for name, option in found.items()} == kinds
+    assert found["who"].choices == ("judge", "debate")
+    assert (found["cached"].option, found["share"].option) == ("--no-cache", "--share")
+
+
+def test_a_record_of_texts_equals_one_of_values() -> None:
+    texts = {"seed": "3", "who": "debate", "file": "/x", "cached": "no", "share": "0.25", "shares": "0.5, 0.5"}
+    made = make(Asked, texts, method="m")
+    assert made == Asked("m", 3, "debate", Path("/x"), False, Inner(0.25, (0.5, 0.5)))
+    assert make(Asked, values_of(made), method="m") == made
+    assert make(Asked, {}, method="m") == Asked("m")
+
+
+def test_what_changes_nothing_is_no_part_of_the_identity() -> None:
+    assert identity_of(Asked("m", cached=False)) == identity_of(Asked("m"))
+    assert identity_of(Asked("m", inner=Inner(0.1))) != identity_of(Asked("m"))
+
+
+def test_the_command_line_of_a_record() -> None:
+    made = Asked("m", seed=3, cached=False, inner=Inner(shares=(0.5, 0.5)))
+    assert arguments_of(made) == ["--seed", "3", "--no-cache", "--shares", "0.5", "0.5"]
+    assert arguments_of(Asked("m")) == []
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ({"sede": 1}, "setting 'sede': not known, expected cached, file"),
+        ({"seed": -1}, "seed: got -1, expected 0 or more"),
+        ({"share": 2}, "share: got 2.0, expected 0 to 1"),
+        ({"who": "all"}, "who: got 'all', expected judge, debate"),
+        ({"shares": "0.5"}, "shares: got '0.5', expected 2 numbers"),
+        ({"shares": "nan,1"}, "expected 2 numbers"),
+    ],
+)
+def test_what_cannot_be_is_named(chosen: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make(Asked, chosen, method="m")
+
+
+def test_two_settings_of_one_name_and_unknown_types_are_mistakes_of_the_code() -> None:
+    @dataclass(frozen=True)
+    class Twice:
+        share: float = setting(0.1, "A share.")
+        inner: Inner = field(default_factory=Inner)
+
+    @dataclass(frozen=True)
+    class Odd:
+        when: complex = setting(0j, "A number.")
+
+    Twice.__annotations__.update(share=float, inner=Inner)
+    with pytest.raises(TypeError, match="two settings of one name"):
+        options_of(Twice)
+    with pytest.raises(TypeError, match="a setting cannot be"):
+        options_of(Odd)
