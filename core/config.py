@@ -268,7 +268,7 @@ def _read_toml(file: Path) -> Mapping[str, Any]:
         return tomllib.loads(file.read_text("utf-8"))
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{file}: cannot be read ({type(error).__name__}), expected TOML in UTF-8") from None
 
 

@@ -126,11 +126,16 @@ def read_toml(path: Path) -> TomlTable:
 
 def parse_toml(text: str, file: str) -> TomlTable:
     """The same of a text; file: what errors call it."""
+    return TomlTable(file, load_toml(text, file), _find_lines(text))
+
+
+def load_toml(text: str, file: str) -> dict[str, Any]:
+    """Return what a TOML text says. Raise InputError for anything else, and for values that are nested too deeply."""
     try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{file}: {error}, expected TOML") from error
-    return TomlTable(file, values, _find_lines(text))
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        problem = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise InputError(f"{file}: {problem}, expected TOML") from error
 
 
 def _find_lines(text: str) -> dict[Place, int]:

@@ -15,6 +15,11 @@ def import_anndata() -> Any:
     return _import("anndata")
 
 
+def import_hdf5() -> Any:
+    """Returns the module h5py, which anndata brings. Raises MissingPackage."""
+    return _import("h5py")
+
+
 def import_rank_sum() -> Any:
     """Returns the module of pdex that holds its rank sum. Raises MissingPackage."""
     return _import("pdex._parallel")

@@ -23,7 +23,7 @@ from core.datasets.submissions import SubmissionTable, check_packaged, is_unifor
 from core.datasets.tables import quote
 from core.errors import InputError
 from core.row_schema import FILE_SUM_TOLERANCE, MOST_EVENTS, MOST_TOKENS
-from core.texts import replace_surrogates
+from core.texts import parse_json, replace_surrogates
 from core.types import Flag, Prediction, Rejected, RowResult, TraceEvent
 
 HEADER = "header.json"
@@ -98,8 +98,8 @@ def _track(spec: Mapping[str, Any]) -> Any:
 
 def _parse(data: bytes, where: str) -> JsonObject:
     try:
-        value = json.loads(data)
-    except (ValueError, RecursionError) as error:
+        value = parse_json(data)
+    except ValueError as error:
         raise InputError(f"{where}: cannot be read as JSON ({error})") from error
     if not isinstance(value, dict):
         raise InputError(f"{where}: {type(value).__name__}, expected a JSON object")
@@ -158,8 +158,8 @@ class _Sample:
             yield _object(_object(score).get("metadata"))
         yield self.metadata
         try:
-            yield _object(json.loads(self._answer()))
-        except (ValueError, RecursionError):
+            yield _object(parse_json(self._answer()))
+        except ValueError:
             return
 
     def _answer(self) -> str:

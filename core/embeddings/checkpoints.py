@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 import re
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from core.embeddings.plain_pickle import read_plain_pickle
 from core.embeddings.space import Space, first_line, list_some, make_space
 from core.errors import InputError, UnsafeFile
 from core.file_io import read_file
+from core.texts import parse_json
 
 MAX_VOCABULARY_BYTES = 1 << 26
 VOCABULARY, CHECKPOINT, ARGUMENTS = "vocab.json", "best_model.pt", "args.json"
@@ -95,8 +95,8 @@ def _vocabulary(path: Path) -> list[tuple[str, int]]:
 
 def _json_object(path: Path, expected: str) -> dict[str, Any]:
     try:
-        found = json.loads(read_file(path, MAX_VOCABULARY_BYTES).decode())
-    except (ValueError, RecursionError) as error:
+        found = parse_json(read_file(path, MAX_VOCABULARY_BYTES).decode())
+    except ValueError as error:
         raise InputError(f"{path.name}: not JSON ({error})") from error
     if not isinstance(found, dict):
         raise InputError(f"{path.name}: expected an object of {expected}")
