@@ -72,6 +72,14 @@ class Settings:
         default=500,
         metadata=_about("STORE_MEMORY_MB", MEGABYTES, "What the store may hold in memory before it writes to disk."),
     )
+    upload_memory_mb: int = field(
+        default=2000,
+        metadata=_about("UPLOAD_MEMORY_MB", MEGABYTES, "What an upload to a shared server may take in memory while it is read."),
+    )
+    upload_time_s: float = field(
+        default=600.0,
+        metadata=_about("UPLOAD_TIME_S", SECONDS, "How long an upload to a shared server may take to be read."),
+    )
     mirror: str = field(
         default="", metadata=_about("MIRROR", ADDRESS, "Where to fetch public files from instead of GitHub.", "none")
     )

@@ -13,9 +13,14 @@ UNSUSPICIOUS_BYTES = 1 << 26
 _MEMORY = Path("/proc/meminfo")
 
 
-def refuse_bomb(where: str, packed: int, unpacked: int, most_bytes: int | None = None) -> None:
-    """Raise UnsafeFile for what unpacks to more than `most_bytes`, or to much more than it is."""
-    allowed = max(MAX_RATIO * packed, UNSUSPICIOUS_BYTES)
+def refuse_bomb(
+    where: str, packed: int, unpacked: int, most_bytes: int | None = None, unsuspicious: int = UNSUSPICIOUS_BYTES
+) -> None:
+    """Raise UnsafeFile for what unpacks to more than `most_bytes`, or to much more than it is.
+
+    unsuspicious: so many bytes are allowed whatever they are packed to.
+    """
+    allowed = max(MAX_RATIO * packed, unsuspicious)
     most = allowed if most_bytes is None else min(most_bytes, allowed)
     if unpacked > most:
         raise UnsafeFile(f"{where}: {packed:,} bytes that unpack to {unpacked:,}, expected at most {most:,}")

@@ -21,7 +21,7 @@ from core.datasets.archives import DAMAGE, is_zip, iterate_members
 from core.datasets.packaged_trace import KEY, PackagedTrace, read_trace
 from core.datasets.submissions import SubmissionTable, check_packaged, is_uniform, split_sum
 from core.datasets.tables import quote
-from core.errors import InputError
+from core.errors import InputError, UnsafeFile
 from core.row_schema import FILE_SUM_TOLERANCE, MOST_EVENTS, MOST_TOKENS
 from core.texts import parse_json, replace_surrogates
 from core.types import Flag, Prediction, Rejected, RowResult, TraceEvent
@@ -29,6 +29,7 @@ from core.types import Flag, Prediction, Rejected, RowResult, TraceEvent
 HEADER = "header.json"
 START = "_journal/start.json"  # of a log whose evaluation did not end: it has no header
 VERSION = 2  # of the format
+_MOST_JSON_BYTES = 1 << 26  # of a member: as values it takes twenty times as much
 SAMPLE = re.compile(r"samples/.+_epoch_\d+\.json", re.DOTALL)
 UNKNOWN_METHOD = "inspect"
 _CERTAIN = {"up": (1.0, 0.0), "down": (0.0, 1.0), "none": (0.0, 0.0)}
@@ -97,6 +98,8 @@ def _track(spec: Mapping[str, Any]) -> Any:
 
 
 def _parse(data: bytes, where: str) -> JsonObject:
+    if len(data) > _MOST_JSON_BYTES:
+        raise UnsafeFile(f"{where}: {len(data):,} bytes, expected at most {_MOST_JSON_BYTES:,}")
     try:
         value = parse_json(data)
     except ValueError as error:

@@ -27,10 +27,10 @@ from core.file_limits import refuse_bomb
 from core.parquet_walk import text_bytes, walk_parquet
 from core.texts import parse_json
 
-MAX_UNPACKED_BYTES = 1 << 32
 MAX_COLUMNS = 100_000
 FORMATS = "safetensors, npz, parquet, CSV, word2vec text, or a folder of scGPT or Geneformer"
 
+_MOST_BYTES = 1 << 32  # of a space
 _BYTES_A_NUMBER = 8
 _MOST_MEMBERS = 1_000  # of an npz
 _NUMPY_DAMAGE = (
@@ -179,7 +179,7 @@ def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
 
 def _refuse_bomb(path: Path, unpacked: int) -> None:
-    refuse_bomb(path.name, path.stat().st_size, unpacked, MAX_UNPACKED_BYTES)
+    refuse_bomb(path.name, path.stat().st_size, unpacked, _MOST_BYTES)
 
 
 def _load_parquet(path: Path, name: str) -> Space:
