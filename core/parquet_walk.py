@@ -59,7 +59,7 @@ def _chunks(metadata: parquet.FileMetaData, columns: Collection[str] | None) -> 
         group = metadata.row_group(number)
         for at in range(group.num_columns):
             chunk = group.column(at)
-            if columns is None or chunk.path_in_schema in columns:
+            if chunk.num_values and (columns is None or chunk.path_in_schema in columns):  # of none, Arrow reads no page
                 first = chunk.dictionary_page_offset if chunk.has_dictionary_page else None
                 start = min(first or chunk.data_page_offset, chunk.data_page_offset)
                 yield range(start, start + chunk.total_compressed_size)
@@ -116,7 +116,8 @@ class _Header:
         elif 4 <= kind <= 6:
             self._varint()
         elif kind == _BINARY:
-            self.at += self._varint()
+            length = self._varint()
+            self.at += length
         elif kind in (_LIST, _SET):
             head = self._byte()
             for _ in range(self._varint() if head >> 4 == 15 else head >> 4):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.texts import check_name, estimate_text, number_text, printable, quantity_text, replace_surrogates
+from core.texts import check_name, estimate_text, number_text, parse_json, printable, quantity_text, replace_surrogates
 
 
 def test_numbers_and_estimates() -> None:
@@ -90,3 +90,10 @@ def test_a_name_that_is_taken_is_printable_and_can_be_written(name: str) -> None
     assert name.encode().decode() == name
     assert "".join(name.splitlines()) == name
     assert printable(name).isprintable()
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000 + "1" + "}" * 100_000, "[" * 5_000 + "]" * 5_000, b"[", "nan"])
+def test_json_that_cannot_be_read_is_a_value_error(text: str | bytes) -> None:
+    with pytest.raises(ValueError, match=r"nested too deeply|Expecting|Unterminated"):
+        parse_json(text)
+    assert parse_json('{"a": [1, null]}') == {"a": [1, None]}

@@ -346,5 +346,21 @@ NO_CELLS: Mapping[str, tuple[Spoil, str]] = {
 }
 
 
+# Those that a command is tried on.
+COMMANDS = {
+    **{name: LEAVES_THE_FILE[name] for name in ("column-in-another-file", "values-in-another-file", "obs-of-another-file")},
+    **{name: TOO_LARGE[name] for name in ("codes-of-a-billion", "one-chunk-of-gigabytes", "texts-that-are-one-text")},
+    **{name: NO_CELLS[name] for name in ("complex", "unknown-encoding", "code-too-large", "indptr-beyond")},
+}
+
+
+def write_spoilt(folder: Path, spoil: Spoil) -> Path:
+    """Writes a file of cells with one thing wrong; returns the path."""
+    path = write_cells(folder / "cells.h5ad")
+    with h5py.File(path, "r+") as file:
+        spoil(file, folder)
+    return path
+
+
 def _order(file: h5py.File, names: list[str]) -> None:
     file["obs"].attrs.create("column-order", names, dtype=h5py.string_dtype())

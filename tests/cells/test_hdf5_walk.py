@@ -21,13 +21,6 @@ from core.errors import InputError, UnsafeFile
 from tests.cells import hostile_hdf5 as hostile
 
 
-def spoilt(folder: Path, spoil: hostile.Spoil) -> Path:
-    path = hostile.write_cells(folder / "cells.h5ad")
-    with h5py.File(path, "r+") as file:
-        spoil(file, folder)
-    return path
-
-
 def read_all(path: Path, backed: bool) -> list[float]:
     """Every value of a file, the names of its genes and columns aside."""
     with open_cells(path, backed) as file:
@@ -45,7 +38,7 @@ def test_the_file_that_they_are_made_of_can_be_read(tmp_path: Path, backed: bool
 @pytest.mark.parametrize("name", hostile.LEAVES_THE_FILE)
 def test_whoever_leaves_the_file_is_refused(tmp_path: Path, name: str) -> None:
     spoil, words = hostile.LEAVES_THE_FILE[name]
-    path = spoilt(tmp_path, spoil)
+    path = hostile.write_spoilt(tmp_path, spoil)
     with pytest.raises(UnsafeFile) as refused:
         read_all(path, backed=True)
     assert words in str(refused.value)
@@ -56,7 +49,7 @@ def test_whoever_leaves_the_file_is_refused(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", hostile.TOO_LARGE)
 def test_more_than_the_file_can_hold_is_refused(tmp_path: Path, name: str, backed: bool) -> None:
     spoil, words = hostile.TOO_LARGE[name]
-    path = spoilt(tmp_path, spoil)
+    path = hostile.write_spoilt(tmp_path, spoil)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(InputError) as refused:
         read_all(path, backed)
@@ -68,7 +61,7 @@ def test_more_than_the_file_can_hold_is_refused(tmp_path: Path, name: str, backe
 @pytest.mark.parametrize("name", hostile.NO_CELLS)
 def test_what_is_no_file_of_cells_is_refused(tmp_path: Path, name: str, backed: bool) -> None:
     spoil, words = hostile.NO_CELLS[name]
-    path = spoilt(tmp_path, spoil)
+    path = hostile.write_spoilt(tmp_path, spoil)
     if not backed:
         words = words.replace("cells 1 to 4 cannot", "X: cannot")
     with pytest.raises(InputError) as refused:
@@ -93,7 +86,7 @@ def test_an_object_with_several_names_is_visited_once(tmp_path: Path) -> None:
             group["other"] = inner
             group = inner
 
-    assert read_all(spoilt(tmp_path, spoil), backed=True) == [36.0, 42.0]
+    assert read_all(hostile.write_spoilt(tmp_path, spoil), backed=True) == [36.0, 42.0]
 
 
 def test_what_is_not_read_costs_nothing(tmp_path: Path) -> None:
@@ -104,7 +97,7 @@ def test_what_is_not_read_costs_nothing(tmp_path: Path) -> None:
         file.create_group("obsm")["list"] = np.zeros(4, dtype=[("a", "i4")])
         file["uns/note"] = h5py.SoftLink("/obs/gene")
 
-    path = spoilt(tmp_path, spoil)
+    path = hostile.write_spoilt(tmp_path, spoil)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert read_all(path, backed=True) == read_all(path, backed=False) == [36.0, 42.0]
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
