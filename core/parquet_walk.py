@@ -1,23 +1,36 @@
-"""Parquet is walked before it is read: how much its pages unpack to, page by page, since Arrow believes what each page says."""
+"""Parquet is walked before it is read: how much its pages unpack to, page by page, since Arrow believes what each page says.
+
+The list of pages is read here as well: Arrow ends the process at some that are damaged.
+"""
 
 from __future__ import annotations
 
 import mmap
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from core.errors import InputError
+from core.errors import InputError, UnsafeFile
 from core.file_limits import refuse_bomb
 
+CODECS = ("UNCOMPRESSED", "SNAPPY", "GZIP", "LZO", "BROTLI", "LZ4", "ZSTD", "LZ4_RAW")
+_MAGIC = b"PAR1"
 _MOST_PAGES = 1_000_000
-_MOST_LEVELS = 16  # of structures in a page's header
-_I32, _BINARY, _LIST, _SET, _STRUCT = 5, 8, 9, 10, 12  # of Thrift's compact protocol
-_FIXED_BYTES = {1: 0, 2: 0, 3: 1, 7: 8}  # truth values stand in the field's type; a byte; a double
-_UNPACKED, _PACKED = 2, 3  # fields of a page's header
+_MOST_LEVELS = 16  # of structures in each other
+Content = bytes | mmap.mmap
+Fields = dict[int, Any]  # a structure of Thrift: number of a field → its value
+
+
+class Chunk(NamedTuple):
+    """Where the pages of a column's chunk lie in the file. column: with a dot between levels. codec: one of CODECS."""
+
+    column: str
+    codec: str
+    pages: range
 
 
 def walk_parquet(path: Path, where: str, columns: Collection[str] | None = None) -> parquet.FileMetaData:
@@ -29,16 +42,42 @@ def walk_parquet(path: Path, where: str, columns: Collection[str] | None = None)
     metadata = parquet.read_metadata(path)
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         total, pages = 0, 0
-        try:
-            for chunk in _chunks(metadata, columns):
-                for unpacked in _pages(content, chunk):
-                    total, pages = total + unpacked, pages + 1
-                    refuse_bomb(where, len(content), total)
-                    if pages > _MOST_PAGES:
-                        raise InputError(f"{where}: more than {_MOST_PAGES:,} pages")
-        except (IndexError, ValueError) as error:
-            raise InputError(f"{where}: cannot be read as parquet (a damaged page: {error})") from error
+        for chunk in read_chunks(content, where):
+            if columns is not None and chunk.column not in columns:
+                continue
+            for unpacked in _pages(content, chunk.pages, where):
+                total, pages = total + unpacked, pages + 1
+                refuse_bomb(where, len(content), total)
+                if pages > _MOST_PAGES:
+                    raise InputError(f"{where}: more than {_MOST_PAGES:,} pages")
     return metadata
+
+
+def read_chunks(content: Content, where: str) -> list[Chunk]:
+    """Return every chunk that holds values. Raise InputError for a damaged list, UnsafeFile for chunks in other files."""
+    size = int.from_bytes(content[-8:-4], "little")
+    try:
+        if content[-4:] != _MAGIC or not 0 < size <= len(content) - 12:
+            raise ValueError("no list of its columns")
+        footer = _Thrift(content, len(content) - 8 - size).fields()
+        found = [_chunk_of(chunk, where) for group in footer[4] for chunk in group[1] if chunk[3][5]]
+    except (ValueError, LookupError, TypeError) as error:
+        raise InputError(f"{where}: cannot be read as parquet (a damaged list of columns: {error})") from error
+    outside = [chunk for chunk in found if not 0 <= chunk.pages.start <= chunk.pages.stop <= len(content)]
+    if outside:
+        raise InputError(f"{where}: column {outside[0].column!r} lies outside of the file, in which {len(content):,} bytes are")
+    return found
+
+
+def _chunk_of(chunk: Fields, where: str) -> Chunk:
+    """Return a chunk from its fields: 1 another file, 3 what it is (3 column, 4 codec, 7 size, 9 first page, 11 dictionary)."""
+    if chunk.get(1):
+        raise UnsafeFile(f"{where}: a column that lies in another file, expected all values in the file itself")
+    about = chunk[3]
+    start = min(about[9], about.get(11) or about[9])
+    column = ".".join(part.decode("utf-8", "replace") for part in about[3])
+    codec = CODECS[about[4]] if 0 <= about[4] < len(CODECS) else str(about[4])
+    return Chunk(column, codec, range(start, start + about[7]))
 
 
 def text_bytes(column: pa.ChunkedArray) -> int:
@@ -53,101 +92,82 @@ def text_bytes(column: pa.ChunkedArray) -> int:
     return total
 
 
-def _chunks(metadata: parquet.FileMetaData, columns: Collection[str] | None) -> Iterator[range]:
-    """Yield where the pages of each chunk lie in the file."""
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        for at in range(group.num_columns):
-            chunk = group.column(at)
-            if chunk.num_values and (columns is None or chunk.path_in_schema in columns):  # of none, Arrow reads no page
-                first = chunk.dictionary_page_offset if chunk.has_dictionary_page else None
-                start = min(first or chunk.data_page_offset, chunk.data_page_offset)
-                yield range(start, start + chunk.total_compressed_size)
-
-
-def _pages(content: mmap.mmap, chunk: range) -> Iterator[int]:
-    """Yield how many bytes each page of a chunk says to unpack to."""
+def _pages(content: Content, chunk: range, where: str) -> Iterator[int]:
+    """Yield how many bytes each page of a chunk says to unpack to. Raise InputError for a damaged header."""
     at = chunk.start
-    if not 0 <= chunk.start <= chunk.stop <= len(content):
-        raise ValueError(f"bytes {chunk.start:,} to {chunk.stop:,} of {len(content):,}")
-    while at < chunk.stop:
-        header = _Header(content, at)
-        sizes = header.read()
-        if min(sizes.get(_UNPACKED, -1), sizes.get(_PACKED, -1)) < 0:
-            raise ValueError("no size")
-        yield sizes[_UNPACKED]
-        at = header.at + sizes[_PACKED]
+    try:
+        while at < chunk.stop:
+            header = _Thrift(content, at)
+            fields = header.fields()
+            unpacked, packed = fields[2], fields[3]
+            if min(unpacked, packed) < 0:
+                raise ValueError("a size below 0")
+            yield unpacked
+            at = header.at + packed
+    except (ValueError, LookupError, TypeError) as error:
+        raise InputError(f"{where}: cannot be read as parquet (a damaged page: {error})") from error
 
 
-class _Header:
-    """The header of a page, in Thrift's compact protocol, of which only the whole numbers are wanted."""
+class _Thrift:
+    """Values in Thrift's compact protocol, from a place in a file on."""
 
-    def __init__(self, content: mmap.mmap, at: int) -> None:
+    def __init__(self, content: Content, at: int) -> None:
         self._content = content
         self.at = at
 
-    def read(self) -> dict[int, int]:
-        """Return number of field → value, of the fields that are whole numbers."""
-        found: dict[int, int] = {}
-        for number, kind in self._fields():
-            if kind == _I32:
-                value = self._varint()
-                found[number] = (value >> 1) ^ -(value & 1)
-            else:
-                self._skip(kind, 0)
-        return found
-
-    def _fields(self) -> Iterator[tuple[int, int]]:
-        """Yield the number and kind of each field of a structure; the caller reads or skips its value."""
-        number = 0
-        while (head := self._byte()) != 0:
-            if head >> 4:
-                number += head >> 4
-            else:
-                value = self._varint()
-                number = (value >> 1) ^ -(value & 1)
-            yield number, head & 15
-
-    def _skip(self, kind: int, level: int) -> None:
+    def fields(self, level: int = 0) -> Fields:
+        """Return a structure. Raise ValueError for damaged ones."""
         if level > _MOST_LEVELS:
             raise ValueError("nested too deeply")
-        if kind in _FIXED_BYTES:
-            self.at += _FIXED_BYTES[kind]
-        elif 4 <= kind <= 6:
-            self._varint()
-        elif kind == _BINARY:
-            length = self._varint()
-            self.at += length
-        elif kind in (_LIST, _SET):
-            head = self._byte()
-            for _ in range(self._varint() if head >> 4 == 15 else head >> 4):
-                self._skip_element(head & 15, level + 1)
-        elif kind == _STRUCT:
-            for _, inner in self._fields():
-                self._skip(inner, level + 1)
-        else:
-            raise ValueError(f"a field of kind {kind}")
+        found: Fields = {}
+        number = 0
+        while (head := self._byte()) != 0:
+            number = number + (head >> 4) if head >> 4 else self._whole()
+            found[number] = head & 15 == 1 if head & 15 in (1, 2) else self._value(head & 15, level)  # 1: true, 2: false
+        return found
 
-    def _skip_element(self, kind: int, level: int) -> None:
-        """Skip an element of a list, in which a truth value takes a byte."""
-        if kind in (1, 2):
-            self._byte()
-        else:
-            self._skip(kind, level)
+    def _value(self, kind: int, level: int) -> Any:
+        if kind == 3:
+            return self._byte()
+        if kind in (4, 5, 6):
+            return self._whole()
+        if kind == 7:
+            return self._bytes(8)
+        if kind == 8:
+            return self._bytes(self._varint())
+        if kind in (9, 10):
+            return self._list(level)
+        if kind == 12:
+            return self.fields(level + 1)
+        raise ValueError(f"a value of kind {kind}")
+
+    def _list(self, level: int) -> Sequence[Any]:
+        head = self._byte()
+        n = self._varint() if head >> 4 == 15 else head >> 4
+        if n > len(self._content) - self.at:
+            raise ValueError("it breaks off")
+        kind = 3 if head & 15 in (1, 2) else head & 15  # a truth value in a list takes a byte
+        return [self._value(kind, level + 1) for _ in range(n)]
+
+    def _whole(self) -> int:
+        value = self._varint()
+        return (value >> 1) ^ -(value & 1)
 
     def _varint(self) -> int:
         value, shift = 0, 0
-        while True:
+        while shift <= 63:
             byte = self._byte()
             value |= (byte & 127) << shift
-            shift += 7
             if byte < 128:
                 return value
-            if shift > 63:
-                raise ValueError("a number of more than 64 bits")
+            shift += 7
+        raise ValueError("a number of more than 64 bits")
 
     def _byte(self) -> int:
-        if self.at >= len(self._content):
+        return self._bytes(1)[0]
+
+    def _bytes(self, n: int) -> bytes:
+        if n > len(self._content) - self.at:
             raise ValueError("it breaks off")
-        self.at += 1
-        return self._content[self.at - 1]
+        self.at += n
+        return self._content[self.at - n : self.at]

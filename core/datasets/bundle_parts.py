@@ -17,7 +17,7 @@ from pyarrow import parquet
 
 from core.datasets.tables import quote
 from core.errors import InputError, UnsafeFile
-from core.parquet_walk import text_bytes
+from core.parquet_walk import read_chunks, text_bytes
 from core.row_schema import ARROW_TYPES, FILE_SUM_TOLERANCE, TABLES, Column, TableSchema
 from core.types import Flag
 
@@ -69,7 +69,7 @@ def decode(content: bytes, part: str, where: str) -> pa.Table:
         _refuse_other_columns(metadata.schema.to_arrow_schema(), SCHEMAS[part], where)
         rows = metadata.num_rows
         _refuse_larger(rows, len(content), where)
-        _refuse_compressed(metadata, where)
+        _refuse_compressed(content, where)
         # As dictionaries, a text that is repeated a million times takes no more room than in the file.
         table = parquet.ParquetFile(pa.BufferReader(content), read_dictionary=texts).read(use_threads=False)
         table.validate(full=True)
@@ -98,11 +98,10 @@ def _refuse_other_columns(actual: pa.Schema, expected: pa.Schema, where: str) ->
     )
 
 
-def _refuse_compressed(metadata: parquet.FileMetaData, where: str) -> None:
+def _refuse_compressed(content: bytes, where: str) -> None:
     """Raise UnsafeFile for compressed pages: each is unpacked at once, whatever size it claims to have."""
-    groups = (metadata.row_group(at) for at in range(metadata.num_row_groups))
-    kinds = {group.column(at).compression for group in groups for at in range(metadata.num_columns)}
-    if kinds - {"UNCOMPRESSED"}:
+    kinds = {chunk.codec for chunk in read_chunks(content, where)} - {"UNCOMPRESSED"}
+    if kinds:
         raise UnsafeFile(f"{where}: packed by {', '.join(sorted(kinds))}, expected plain pages")
 
 
