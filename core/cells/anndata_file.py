@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix
 
-from core.cells.anndata_parts import open_values, read_genes, read_obs
+from core.cells.anndata_frames import read_genes, read_obs
+from core.cells.anndata_values import open_values
 from core.cells.columns import Columns, choose_columns
 from core.cells.hdf5_walk import Hdf5File, damage_named, open_hdf5
 from core.errors import InputError, UnknownFormat
