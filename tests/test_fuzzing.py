@@ -10,7 +10,7 @@ import pytest
 from core.errors import DeskError
 from tests.fuzzing import KINDS, changed, write_sound
 
-N = 40
+N = 25
 
 
 @pytest.mark.filterwarnings("ignore")

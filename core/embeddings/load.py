@@ -151,8 +151,8 @@ def _load_npz(path: Path, name: str) -> Space:
 
 
 def _check_members(archive: zipfile.ZipFile, path: Path) -> None:
-    """Raises UnsafeFile for an archive that unpacks to too much, for arrays that say to be larger than their members, and for
-    pickled ones; what NumPy raises for damaged headers."""
+    """Raises UnsafeFile for an archive that unpacks to too much and for pickled arrays, InputError for those that say to be
+    larger than their members, and what NumPy raises for damaged headers."""
     members = archive.infolist()
     if len(members) > _MOST_MEMBERS or len({member.filename for member in members}) < len(members):
         raise UnsafeFile(f"{path.name}: {len(members):,} members, expected at most {_MOST_MEMBERS:,}, each once")
@@ -164,7 +164,7 @@ def _check_members(archive: zipfile.ZipFile, path: Path) -> None:
             if dtype.hasobject:
                 raise UnsafeFile(f"{path.name}: holds a pickled array of objects, expected arrays of numbers and text")
             if math.prod(shape) * dtype.itemsize > member.file_size:
-                raise UnsafeFile(
+                raise InputError(
                     f"{path.name}: {member.filename!r} says to hold {math.prod(shape) * dtype.itemsize:,} bytes, and has "
                     f"{member.file_size:,}"
                 )
