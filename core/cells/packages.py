@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 import warnings
+from functools import cache
 from typing import Any
 
 from core.errors import MissingPackage
@@ -15,6 +16,7 @@ def import_anndata() -> Any:
     return _import("anndata")
 
 
+@cache
 def import_hdf5() -> Any:
     """Returns the module h5py, which anndata brings. Raises MissingPackage."""
     return _import("h5py")
