@@ -72,6 +72,14 @@ class Settings:
         default=500,
         metadata=_about("STORE_MEMORY_MB", MEGABYTES, "What the store may hold in memory before it writes to disk."),
     )
+    upload_memory_mb: int = field(
+        default=2000,
+        metadata=_about("UPLOAD_MEMORY_MB", MEGABYTES, "What an upload to a shared server may take in memory while it is read."),
+    )
+    upload_time_s: float = field(
+        default=600.0,
+        metadata=_about("UPLOAD_TIME_S", SECONDS, "How long an upload to a shared server may take to be read."),
+    )
     mirror: str = field(
         default="", metadata=_about("MIRROR", ADDRESS, "Where to fetch public files from instead of GitHub.", "none")
     )
@@ -268,7 +276,7 @@ def _read_toml(file: Path) -> Mapping[str, Any]:
         return tomllib.loads(file.read_text("utf-8"))
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{file}: cannot be read ({type(error).__name__}), expected TOML in UTF-8") from None
 
 

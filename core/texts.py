@@ -3,12 +3,13 @@ apart, and text that can be encoded."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import unicodedata
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import Literal
+from typing import Any, Literal
 
 from core.errors import InputError
 
@@ -88,6 +89,14 @@ def check_name(what: str, name: str) -> None:
                 f"name of a {what}: character {i} of '{printable(name)[:80]}' is U+{ord(character):04X} ({known_as}), "
                 "expected characters that can be seen"
             )
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return the value of a JSON text. Raise ValueError for anything else, and for values that are nested too deeply."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
 
 def is_encodable(text: str) -> bool:

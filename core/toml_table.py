@@ -13,6 +13,7 @@ from core.errors import InputError
 from core.file_io import read_file
 
 MOST_BYTES = 1 << 20
+MOST_LEVELS = 100
 _HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]")
 _KEY = re.compile(r"""\s*["']?([\w-]+)["']?\s*=""")
 
@@ -126,11 +127,28 @@ def read_toml(path: Path) -> TomlTable:
 
 def parse_toml(text: str, file: str) -> TomlTable:
     """The same of a text; file: what errors call it."""
+    return TomlTable(file, load_toml(text, file), _find_lines(text))
+
+
+def load_toml(text: str, file: str) -> dict[str, Any]:
+    """Return what a TOML text says. Raise InputError for anything else, and for values that are nested too deeply."""
     try:
         values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{file}: {error}, expected TOML") from error
-    return TomlTable(file, values, _find_lines(text))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        problem = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise InputError(f"{file}: {problem}, expected TOML") from error
+    level: list[Any] = [values]
+    for _ in range(MOST_LEVELS):
+        level = [inner for outer in level for inner in _inner(outer)]
+    if level:  # dotted keys nest tables without end, and nothing could print them
+        raise InputError(f"{file}: nested too deeply, expected TOML of at most {MOST_LEVELS} levels")
+    return values
+
+
+def _inner(value: Any) -> list[Any]:
+    """Return the tables and lists in a value."""
+    found = value.values() if isinstance(value, dict) else value
+    return [each for each in found if isinstance(each, dict | list)]
 
 
 def _find_lines(text: str) -> dict[Place, int]:

@@ -19,6 +19,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from tests import cases
+from tests.cells import hostile_hdf5
 
 OTHER_TRAIN = cases.TRAIN.replace(b"up", b"down")
 BIDI, ZERO_WIDTH, ESCAPE = "\u202e", "\u200b", "\x1b[31m"
@@ -116,6 +117,12 @@ def _objects(path: Path) -> None:
 def _parquet_bomb(path: Path) -> None:
     many = pa.array(np.zeros(20_000_000))
     parquet.write_table(pa.table({"symbol": pa.array(["A"] * 20_000_000).dictionary_encode(), "x": many}), path)
+
+
+def _parquet_page(path: Path) -> None:
+    """One text of 70 MB, which zstd packs to nothing."""
+    table = pa.table({"symbol": ["x" * 70_000_000], "x": [1.0]})
+    parquet.write_table(table, path, compression="zstd", use_dictionary=False, write_statistics=False)
 
 
 class _Hostile:
@@ -329,6 +336,27 @@ def _table(name: str) -> Callable[[Path], list[str]]:
     return _import_of(name, _bytes(cases.DEBATES.replace(b"0.333", b"0.334")))
 
 
+def _predictions(spoil: hostile_hdf5.Spoil) -> Callable[[Path], list[str]]:
+    def make(folder: Path) -> list[str]:
+        return ["cells", "predictions", str(hostile_hdf5.write_spoilt(folder, spoil)), "--dataset", "bmdm"]
+
+    return make
+
+
+def _labels(spoil: hostile_hdf5.Spoil) -> Callable[[Path], list[str]]:
+    return lambda folder: ["cells", "labels", str(hostile_hdf5.write_spoilt(folder, spoil)), "--name", "x"]
+
+
+def _deep_toml(*command: str) -> Callable[[Path], list[str]]:
+    def make(folder: Path) -> list[str]:
+        (folder / "deep.toml").write_bytes(b"a = " + b"[" * 10_000 + b"]" * 10_000)
+        return [*command, str(folder / "deep.toml")]
+
+    return make
+
+
+DEEP_TOML = {"benchmark": ("benchmark",), "ledger": ("ledger", "import"), "plan": ("plan",)}
+
 ATTACKS = [
     *(Attack(f"special-{name}", _import_of("x.csv", make), words) for name, (make, words) in SPECIAL.items()),
     *(Attack(f"place-{name}", lambda _, place=place: ["import", place], words) for name, (place, words) in PLACES.items()),
@@ -348,6 +376,10 @@ ATTACKS = [
     Attack("import-dataset", lambda folder: [*_import_of("x.csv", _bytes(OTHER_TRAIN))(folder), "--dataset", f"x{ZERO_WIDTH}"]),
     Attack("run-name", lambda _: ["run", "evidence_rules", "--name", f"x{BIDI}"]),
     Attack("space-name", lambda folder: [*_space(folder), "--name", f"x{ZERO_WIDTH}"]),
+    *(Attack(f"cells-{name}", _predictions(spoil), words) for name, (spoil, words) in hostile_hdf5.COMMANDS.items()),
+    Attack("labels-virtual", _labels(hostile_hdf5.LEAVES_THE_FILE["virtual"][0]), "a virtual dataset"),
+    *(Attack(f"{name}-of-deep-toml", _deep_toml(*words), "nested too deeply") for name, words in DEEP_TOML.items()),
+    Attack("content-parquet-page", _import_of("x.parquet", _parquet_page), "that unpack to"),
     *(Attack(f"{command}-{place}", _writes(command, place)) for command in ("export", "bundle") for place in OUTS),
     Attack("check-fifo", _reads_fifo("check", "PIPE", "--track", "B"), "a named pipe"),
     Attack("check-zero", lambda _: ["check", "/dev/zero", "--track", "B"], "a device"),

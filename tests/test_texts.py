@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.texts import check_name, estimate_text, list_known, number_text, printable, quantity_text, replace_surrogates
+from core.texts import (
+    check_name,
+    estimate_text,
+    list_known,
+    number_text,
+    parse_json,
+    printable,
+    quantity_text,
+    replace_surrogates,
+)
 
 
 def test_numbers_and_estimates() -> None:
@@ -99,3 +108,10 @@ def test_names_that_are_like_one_that_is_not_there() -> None:
     assert list_known("zzzzzz", known) == "which has track_b_sharp, track_b_react, fused, kNN text, a and 2 more"
     assert list_known("", ["a"]) == "which has a"
     assert list_known("x", []) == "which has none"
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000 + "1" + "}" * 100_000, "[" * 5_000 + "]" * 5_000, b"[", "nan"])
+def test_json_that_cannot_be_read_is_a_value_error(text: str | bytes) -> None:
+    with pytest.raises(ValueError, match=r"nested too deeply|Expecting|Unterminated"):
+        parse_json(text)
+    assert parse_json('{"a": [1, null]}') == {"a": [1, None]}

@@ -11,6 +11,7 @@ cell_jobs      the same in a process of its own, for a page
 process_apart  a command in a process that outlives the one that started it
 cell_predictions  runs made from predicted expression
 cell_evaluation  cell-eval's table for a file of predicted cells, kept with its run
+uploads_apart  what is uploaded to a shared server, read by a process of its own: upload_process, which confinement confines
 page_imports   imports by path for a page, from the allowed folders alone
 import_target  the dataset that a file's rows belong to, and the record of its import
 undo           takes an import back

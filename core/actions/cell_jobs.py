@@ -18,7 +18,7 @@ from core.engine.spec import KEY_DIGITS, sha256_of
 from core.errors import StateError
 from core.file_io import replace_file
 from core.store import datasets
-from core.texts import check_name
+from core.texts import check_name, parse_json
 
 _FOLDER = "cells"  # in the workspace's cache
 _LOG_BYTES = 4_000
@@ -116,7 +116,7 @@ def list_jobs(workspace: Workspace) -> list[LabelJob]:
 
 def _read_job(file: Path, made: set[str]) -> LabelJob | None:
     try:
-        job = json.loads(file.read_bytes())
+        job = parse_json(file.read_bytes())
         name, pid = str(job["dataset"]), int(job["pid"])
         lives = job["born"] is not None and process_start(pid) == job["born"]
         lines = _tail(file.with_suffix(".log"))

@@ -6,7 +6,7 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from core.actions.import_target import (
     record_import,
     refuse_empty_import,
 )
+from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
 from core.cells.predicted_changes import PredictedChanges, WantedPairs
 from core.cells.predicted_expression import CellOptions, is_cell_file, read_predicted_cells
@@ -93,8 +94,13 @@ def import_predictions(workspace: Workspace, path: Path, options: PredictionOpti
 def import_uploaded(
     workspace: Workspace, file: tuple[str, bytes], real: tuple[str, bytes] | None, options: PredictionOptions
 ) -> Imported:
-    """As `import_predictions`, from (name, bytes) of the predictions and of the real cells."""
+    """As `import_predictions`, from (name, bytes) of the predictions and of the real cells; on a shared server in a process of
+    its own, whose errors it raises (see `core.actions.uploads_apart`)."""
     workspace.refuse_if_read_only("cells predictions", file[0])
+    if workspace.settings.is_shared:
+        files = [file, *(() if real is None else (real,))]
+        wanted = replace(options, cells=replace(options.cells, real=None))
+        return Imported.from_json(read_apart(workspace, "predictions", files, asdict(wanted)))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         paths = [folder / place / Path(each[0]).name for place, each in (("predicted", file), ("real", real)) if each is not None]
@@ -102,7 +108,10 @@ def import_uploaded(
             path.parent.mkdir()
             path.write_bytes(content)
         cells = replace(options.cells, real=paths[1] if real is not None else None)
-        return import_predictions(workspace, paths[0], replace(options, cells=cells))
+        try:
+            return import_predictions(workspace, paths[0], replace(options, cells=cells))
+        except InputError as error:  # a person knows the file's name, and no folder of ours
+            raise type(error)(str(error).replace(f"{folder}/predicted/", "").replace(f"{folder}/real/", "")) from error
 
 
 def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> PredictedChanges:

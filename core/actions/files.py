@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from core.datasets import PairTable, ScoreTable, SubmissionTable, read, read_path
-from core.datasets.archives import MAX_UNPACKED_BYTES
 from core.datasets.backup_archive import sha256_of
 from core.datasets.bundles import Bundle, is_bundle, read_bundle
 from core.datasets.knowledge_packs import Pack, read_knowledge, read_knowledge_path
 from core.embeddings import FORMATS, Space, is_checkpoint, load_space
 from core.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
 from core.file_io import read_file, read_head, refuse_special
+from core.file_limits import MAX_UNPACKED_BYTES
 from core.system_errors import explain
 from core.texts import is_encodable
 from core.types import Rejected

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from core import embeddings
@@ -18,6 +18,7 @@ from core.actions.import_target import (
     record_import,
 )
 from core.actions.runs import set_values
+from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
 from core.datasets import SOURCES, PairTable, SubmissionTable, fetch
 from core.datasets.fetch import GITHUB, Progress
@@ -104,10 +105,13 @@ def import_upload(workspace: Workspace, content: bytes, name: str, options: Impo
 def import_uploads(
     workspace: Workspace, files: Sequence[tuple[str, bytes]], options: ImportOptions = DEFAULT_OPTIONS
 ) -> list[Imported]:
-    """Imports files by their names and bytes, in their order."""
+    """Imports files by their names and bytes, in their order; on a shared server each in a process of its own."""
     outcomes: list[Imported] = []
     for name, content in files:
         workspace.refuse_if_read_only("import", name)
+        if workspace.settings.is_shared:
+            outcomes += _import_apart(workspace, (name, content), options)
+            continue
         try:
             table = recognise_upload(content, name)
         except DeskError as error:
@@ -115,6 +119,14 @@ def import_uploads(
             continue
         outcomes += _import_or_report(workspace, table, name, options)
     return outcomes
+
+
+def _import_apart(workspace: Workspace, file: tuple[str, bytes], options: ImportOptions) -> list[Imported]:
+    """Returns the outcomes of an upload; what its process could not read, or not in the memory and time it had, has failed."""
+    try:
+        return [Imported.from_json(each) for each in read_apart(workspace, "import", [file], asdict(options))]
+    except DeskError as error:
+        return [_failed_import(file[0], error)]
 
 
 def fetch_and_import(workspace: Workspace, group: str, progress: Progress | None = None) -> list[Imported]:

@@ -21,6 +21,7 @@ from core.stats.arrays import Floats
 from core.store import datasets, spaces
 from core.store.runs import Run
 from core.system_errors import explain
+from core.texts import parse_json
 from core.transfer.cuts import predict_cuts, score_cuts
 from core.transfer.knn_numbers import KnnNumbers
 from core.transfer.knn_settings import read_knn_settings
@@ -130,7 +131,7 @@ def kept_vectors(workspace: Workspace, run: Run, pair_ids: Sequence[str]) -> Flo
 def read_null(path: Path) -> PermutationNull | None:
     """Returns the null that a file holds; None if there is none, or if it cannot be read, so that it is computed again."""
     try:
-        values = json.loads(read_file(path, _MOST_BYTES))
+        values = parse_json(read_file(path, _MOST_BYTES))
         columns = [[math.nan if value is None else float(value) for value in values[name]] for name in ("de", "dir")]
         return PermutationNull(np.column_stack(columns), int(values["seed"]))
     except (InputError, ValueError, KeyError, TypeError):

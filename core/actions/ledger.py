@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
 from core.datasets.ledger_file import read_ledger_file
 from core.errors import InputError, NotFound, StateError
@@ -237,6 +238,13 @@ def import_file(workspace: Workspace, content: bytes, name: str) -> list[Entry]:
     InputError that names the line. ReadOnly.
     """
     workspace.refuse_if_read_only("import ledger", name)
+    if workspace.settings.is_shared:
+        added = set(read_apart(workspace, "ledger", [(name, content)], {}))
+        return [entry for entry in list_entries(workspace) if entry.id in added]
+    return _import_rows(workspace, content, name)
+
+
+def _import_rows(workspace: Workspace, content: bytes, name: str) -> list[Entry]:
     entries = [entry_of_row(row.place, row.values) for row in read_ledger_file(content, name)]
     known = list_entries(workspace)
     new = [entry for entry in entries if not any(one.same_content(entry) for one in known)]
@@ -245,7 +253,8 @@ def import_file(workspace: Workspace, content: bytes, name: str) -> list[Entry]:
 
 def import_published_ladder(workspace: Workspace) -> list[Entry]:
     """Imports the published ladder of the challenge, which comes with the project; returns the entries that were new."""
-    return import_file(workspace, LADDER.read_bytes(), LADDER.name)
+    workspace.refuse_if_read_only("import ledger", LADDER.name)
+    return _import_rows(workspace, LADDER.read_bytes(), LADDER.name)
 
 
 def add_once(workspace: Workspace, action: str, entry: Entry) -> Entry:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from core.actions.component_loader import default_dataset
+from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
 from core.datasets.prompt_files import MAX_BYTES, PromptFile, read_prompts
 from core.engine.dependencies import load_pairs
@@ -20,6 +21,8 @@ from core.methods.prompt_only import count_prompt, describe_count, lacks_answer
 from core.methods.prompts import A_PROMPT_TOKENS
 from core.submission.rules.registry import list_names
 from core.system_errors import explain
+
+_READ_APART: set[str] = set()  # SHA-256 of uploads that a process of its own could read: a form asks for them at every click
 
 
 def open_file(path: Path) -> PromptFile:
@@ -81,6 +84,9 @@ def _named_prompts(workspace: Workspace, spec: RunSpec, file: PromptFile | None)
     """Returns the name of a run's file of prompts for messages, and its prompts; of the one that is kept if `file` is None."""
     if file is None:
         return _kept_name(spec.prompt_file), read_kept(workspace, spec.prompt_file)
+    if workspace.settings.is_shared and file.sha256 not in _READ_APART:
+        read_apart(workspace, "prompts", [(file.name, file.content)], {})
+        _READ_APART.add(file.sha256)
     return file.name, read_prompts(file)
 
 

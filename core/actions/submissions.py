@@ -10,13 +10,14 @@ from pathlib import Path
 
 from core.actions.component_loader import default_dataset
 from core.actions.lineage import Prompts, lineage, prompts_of, provenance_of, tools_of
+from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
-from core.datasets.archives import MAX_UNPACKED_BYTES
 from core.engine.dependencies import load_pairs
 from core.engine.request import parse_row_selection, read_ids, select_rows
 from core.engine.spec import sha256_of
 from core.errors import InputError, NotFound
 from core.file_io import read_file
+from core.file_limits import MAX_UNPACKED_BYTES
 from core.store import Cursor, evidence, runs, traces
 from core.store.runs import Run
 from core.submission import package as packages
@@ -75,6 +76,9 @@ def check_file(
     rows: which ids it should have. prompt: a file with the prompt that was run. run: the run that it was made from, whose
     facts are then checked too. Raises InputError for a file that cannot be opened, and if there is no dataset.
     """
+    if workspace.settings.is_shared and isinstance(file, bytes) and prompt is None and run is None:
+        found = read_apart(workspace, "check", [(name, file)], {"track": track, "dataset": dataset, "rows": rows})
+        return [Problem(rule, severity, tuple(rows), message) for rule, severity, rows, message in found]
     content = file if isinstance(file, bytes) else read_file(file, MAX_UNPACKED_BYTES)
     facts = UNKNOWN_RUN
     with workspace.store.read() as db:

@@ -1,5 +1,9 @@
 """Single-cell files (AnnData): labels from a screen of one's own, predicted expression, and the simulator of such screens.
 
+hdf5_walk                an HDF5 file is opened only if nothing in it leads elsewhere
+hdf5_values              numbers and texts of it, no more than it can hold
+anndata_frames           obs, and the names in var
+anndata_values           X, in the file or in memory
 anndata_file             a file opened in memory or backed, read in blocks and checked
 columns                  which columns say what was done to a cell
 groups                   the cells of each perturbation, and of the controls

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_matrix, issparse
+from scipy.sparse import csr_matrix
 
+from core.cells.anndata_frames import read_genes, read_obs
+from core.cells.anndata_values import open_values
 from core.cells.columns import Columns, choose_columns
-from core.cells.packages import import_anndata
+from core.cells.hdf5_walk import Hdf5File, damage_named, open_hdf5
 from core.errors import InputError, UnknownFormat
 from core.file_io import read_head
 from core.stats.arrays import Floats
@@ -30,13 +31,14 @@ _HDF5 = b"\x89HDF\r\n\x1a\n"
 class CellFile:
     """An open .h5ad: its cells' columns (obs), its genes, and its values in blocks of cells. Close it, or use `with`."""
 
-    def __init__(self, path: Path, cells: Any, *, backed: bool) -> None:
-        self.path = path
+    def __init__(self, file: Hdf5File, *, backed: bool) -> None:
+        self.path = file.path
         self.backed = backed
-        self._cells = cells
-        self.genes: tuple[str, ...] = tuple(str(gene) for gene in cells.var_names)
-        self.obs: pd.DataFrame = cells.obs
-        self.n_cells: int = int(cells.n_obs)
+        self.obs: pd.DataFrame = read_obs(file)
+        self.genes: tuple[str, ...] = tuple(read_genes(file))
+        self.n_cells: int = len(self.obs)
+        self._file = file
+        self._values = open_values(file, (self.n_cells, self.n_genes), in_memory=not backed)
 
     @property
     def n_genes(self) -> int:
@@ -55,29 +57,14 @@ class CellFile:
         for start in range(0, self.n_cells, step):
             rows = slice(start, min(start + step, self.n_cells))
             try:
-                block = self._read(rows)
+                block = self._values[rows]
             except (OSError, KeyError, ValueError, RuntimeError) as error:
                 raise InputError(f"{self.path}: cells {rows.start + 1:,} to {rows.stop:,} cannot be read ({error})") from error
             yield rows, block
 
-    def _read(self, rows: slice) -> Values:
-        values = self._cells.X
-        if self.backed and hasattr(values, "group"):  # anndata 0.12's own slices of a sparse file fail with SciPy 1.17
-            group = values.group
-            ends = group["indptr"][rows.start : rows.stop + 1]
-            stored = slice(int(ends[0]), int(ends[-1]))
-            block = csr_matrix(
-                (group["data"][stored], group["indices"][stored], ends - ends[0]), shape=(rows.stop - rows.start, self.n_genes)
-            )
-            block.check_format(full_check=True)  # a damaged file may name genes that are not there
-            return block
-        block = values[rows]
-        return csr_matrix(block) if issparse(block) else np.asarray(block)
-
     def close(self) -> None:
         """Closes the file; the values can no longer be read if it is backed."""
-        if self.backed:
-            self._cells.file.close()
+        self._file.close()
 
     def __enter__(self) -> Self:
         return self
@@ -87,26 +74,22 @@ class CellFile:
 
 
 def open_cells(path: Path, backed: bool = True) -> CellFile:
-    """Opens a file of cells; backed leaves the values on disk.
+    """Opens a file of cells; backed leaves the values on disk. Nothing but X, obs and the names in var is read.
 
-    Raises UnknownFormat for another kind of file; InputError for one that is missing or damaged, without cells, genes or values,
-    with duplicated genes, or compressed by column and backed, which cannot be read by cells; MissingPackage without anndata.
+    Raises UnknownFormat for another kind of file; UnsafeFile as `open_hdf5`, and for one that says to hold more than it can;
+    InputError for one that is missing or damaged, without cells, genes or values, with duplicated genes, or compressed by column
+    and backed, which cannot be read by cells; MissingPackage without h5py.
     """
     _refuse_others(path)
-    anndata = import_anndata()
+    file = open_hdf5(path)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what counts is checked below
-            cells = anndata.read_h5ad(path, backed="r" if backed else None)
-    except Exception as error:  # anndata raises whatever its readers and HDF5 do
-        raise InputError(f"{path}: cannot be read as AnnData ({_first_line(error)}), expected an .h5ad file") from error
-    try:
-        _check_shape(path, cells, backed=backed)
-    except InputError:
-        if backed:
-            cells.file.close()
+        with damage_named(str(path)):
+            cells = CellFile(file, backed=backed)
+            _check_shape(cells)
+    except BaseException:
+        file.close()
         raise
-    return CellFile(path, cells, backed=backed)
+    return cells
 
 
 def _refuse_others(path: Path) -> None:
@@ -118,29 +101,17 @@ def _refuse_others(path: Path) -> None:
         raise UnknownFormat(f"{path}: no HDF5 file, expected cells as .h5ad (AnnData)")
 
 
-def _check_shape(path: Path, cells: Any, *, backed: bool) -> None:
-    if cells.X is None:
-        raise InputError(f"{path}: has no values (X is empty), expected counts of cells × genes")
-    if not cells.n_obs or not cells.n_vars:
-        raise InputError(f"{path}: {cells.n_obs:,} cells × {cells.n_vars:,} genes, expected at least one of each")
-    names = pd.Index([str(gene) for gene in cells.var_names])
+def _check_shape(cells: CellFile) -> None:
+    if not cells.n_cells or not cells.n_genes:
+        raise InputError(f"{cells.path}: {cells.n_cells:,} cells × {cells.n_genes:,} genes, expected at least one of each")
+    names = pd.Index(cells.genes)
     repeated = list(dict.fromkeys(names[names.duplicated()]))
     if repeated:
         more = f" and {len(repeated) - 5:,} more" if len(repeated) > 5 else ""
         raise InputError(
-            f"{path}: gene symbols that stand there more than once: {', '.join(repeated[:5])}{more}; expected each once, so "
-            "make them unique (by identifier, say) or add up their counts"
+            f"{cells.path}: gene symbols that stand there more than once: {', '.join(repeated[:5])}{more}; expected each once, "
+            "so make them unique (by identifier, say) or add up their counts"
         )
-    if backed and getattr(cells.X, "format", "csr") != "csr":
-        raise InputError(
-            f"{path}: values compressed by gene (CSC) cannot be read by cells from the disk; write them as CSR, or read the "
-            "whole file into memory (--in-memory)"
-        )
-
-
-def _first_line(error: BaseException) -> str:
-    text = str(error).strip()
-    return text.splitlines()[0][:200] if text else type(error).__name__
 
 
 @dataclass(frozen=True, slots=True, eq=False)

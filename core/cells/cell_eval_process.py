@@ -19,9 +19,9 @@ from core.cells.cell_eval import REQUEST, RESULT, CellEvaluation, Metric, choice
 from core.cells.evaluation_cells import CONTROL, PERTURBATION, CellChoice, CellPair, load_cell_pair
 from core.errors import DeskError
 from core.file_io import replace_file
+from core.file_limits import free_memory
 
 LEAST_CELLS = 3  # of each group, for a rank sum; below, only metrics of mean expression are computed
-_MEMORY = Path("/proc/meminfo")
 
 
 def main(folder: Path) -> None:
@@ -54,16 +54,6 @@ def evaluate_here(choice: CellChoice, folder: Path) -> CellEvaluation:
         metrics=tuple(_metrics_of(results.columns[1:], rows)),
         per_perturbation=[{name: _finite(value) for name, value in row.items()} for row in rows],
     )
-
-
-def free_memory() -> int | None:
-    """Returns how many bytes of memory are free for programs; None where the system does not say."""
-    try:
-        lines = _MEMORY.read_text().splitlines()
-    except OSError:
-        return None
-    found = next((line.split()[1] for line in lines if line.startswith("MemAvailable:")), None)
-    return None if found is None else 1024 * int(found)
 
 
 class _Problems(logging.Handler):

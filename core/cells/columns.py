@@ -14,6 +14,7 @@ PERTURBATION_NAMES = ("gene", "perturbation", "target_gene", "guide_identity", "
 CONTROL_NAMES = ("non-targeting", "control", "nt", "ctrl", "non_targeting", "nontargeting", "negctrl")
 BATCH_NAMES = ("batch", "gem_group", "lane", "library", "sample", "donor")
 GUIDE_NAMES = ("guide", "guide_id", "guide_identity", "sgrna", "sgrna_id", "feature_call")
+MOST_CHARACTERS = 1_000  # of a name
 _SHOWN = 8
 
 
@@ -96,9 +97,16 @@ def _describe_no_controls(obs: pd.DataFrame, candidates: Sequence[str], control:
 
 
 def texts(column: pd.Series) -> np.ndarray:
-    """Returns a column's values as str, of shape (n_cells,), dtype object; "" where a value is missing."""
+    """Returns a column's values as str, of shape (n_cells,), dtype object; "" where a value is missing.
+
+    Raises InputError for a value that is too long to be a name: arrays of names are as wide as the longest.
+    """
     values = column.astype(object)
-    return np.array([str(value).strip() for value in values.where(column.notna(), "")], dtype=object)
+    found = np.array([str(value).strip() for value in values.where(column.notna(), "")], dtype=object)
+    longest = max(map(len, found), default=0)
+    if longest > MOST_CHARACTERS:
+        raise InputError(f"column {column.name!r}: a value of {longest:,} characters, expected at most {MOST_CHARACTERS:,}")
+    return found
 
 
 def targets_of(value: str, control: str) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from core.cells.anndata_file import CellFile, Columns
 from core.cells.columns import CONTROL_NAMES, targets_of, texts
@@ -80,7 +81,7 @@ def group_cells(file: CellFile, columns: Columns, totals: Floats | None, setting
     (unless the settings say otherwise), and if no perturbation of a single gene is left.
     """
     values = texts(file.obs[columns.perturbation])
-    distinct, code = np.unique(values.astype(str), return_inverse=True)
+    code, distinct = pd.factorize(values, sort=True)
     named = [targets_of(value, columns.control) if value else () for value in distinct.tolist()]
     is_control = np.array([value == columns.control or value.lower() in CONTROL_NAMES for value in distinct.tolist()])
     empty = np.zeros(file.n_cells, dtype=bool) if totals is None else totals == 0
@@ -141,7 +142,7 @@ def _renumber(of_cell: np.ndarray, targets: Sequence[str], chosen: Sequence[str]
 
 
 def _without_controls(batches: np.ndarray, of_cell: np.ndarray, targets: Sequence[str]) -> tuple[str, ...]:
-    names, batch = np.unique(batches.astype(str), return_inverse=True)
+    batch, names = pd.factorize(batches, sort=True)
     has_control = np.bincount(batch[of_cell == -1], minlength=len(names)) > 0
     return tuple(targets[i] for i in np.unique(of_cell[(of_cell >= 0) & ~has_control[batch]]).tolist())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 import warnings
+from functools import cache
 from typing import Any
 
 from core.errors import MissingPackage
@@ -13,6 +14,12 @@ from core.errors import MissingPackage
 def import_anndata() -> Any:
     """Returns the module anndata. Raises MissingPackage."""
     return _import("anndata")
+
+
+@cache
+def import_hdf5() -> Any:
+    """Returns the module h5py, which anndata brings. Raises MissingPackage."""
+    return _import("h5py")
 
 
 def import_rank_sum() -> Any:

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from core.cells.columns import MOST_CHARACTERS
 from core.cells.predicted_changes import PredictedChanges, WantedPairs
 from core.errors import InputError, UnknownFormat
+from core.file_limits import refuse_bomb
+from core.parquet_walk import walk_parquet
 from core.stats.arrays import Floats
 from core.types import Rejected
 
@@ -30,6 +33,7 @@ COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
     "p": ("p", "p_value", "pvalue", "pval"),
 }
 _KEYS = ("pert", "gene")
+_BYTES_A_CELL = 8
 _SMALLEST_P = float(np.finfo(np.float64).tiny)  # stands for a p-value of 0, which has no logarithm
 
 
@@ -97,7 +101,7 @@ def _header(path: Path) -> tuple[str, ...]:
             return tuple(pq.read_schema(path).names)
         with path.open(encoding="utf-8-sig", newline="") as file:
             header = tuple(next(csv.reader(file, delimiter=_delimiter(path)), ()))
-    except (OSError, pa.ArrowInvalid, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, pa.ArrowException, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path.name}: cannot be read ({str(error).splitlines()[0]})") from error
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
@@ -113,19 +117,68 @@ def _parts(path: Path, columns: list[str]) -> Iterator[pd.DataFrame]:
     """Yields the rows in parts; cells of text files are texts."""
     import pyarrow as pa
     import pyarrow.csv as pacsv
-    import pyarrow.parquet as pq
 
     try:
         batches: Iterator[pa.RecordBatch]
         if path.suffix.lower() == ".parquet":
-            batches = pq.ParquetFile(path).iter_batches(columns=columns)
+            walk_parquet(path, path.name, columns)
+            batches = _parquet_batches(path, columns)
         else:
             as_text = pacsv.ConvertOptions(include_columns=columns, column_types=dict.fromkeys(columns, pa.string()))
             batches = iter(pacsv.open_csv(path, parse_options=_parse_options(path), convert_options=as_text))
         for batch in batches:
             yield batch.to_pandas()
-    except (OSError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+    except (OSError, pa.ArrowException, OverflowError) as error:
         raise InputError(f"{path.name}: cannot be read ({str(error).splitlines()[0]})") from error
+
+
+def _parquet_batches(path: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    """Yields the rows of a Parquet file in parts. Texts are read as dictionaries and written out once none is too long: one long
+    text may stand in every row.
+
+    Raises InputError for columns that are neither numbers nor texts, for texts that are no names or numbers, and UnsafeFile for
+    more rows than the file can hold.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pq.read_schema(path)
+    texts = [name for name in columns if _is_text(schema.field(name).type)]
+    other = [name for name in columns if name not in texts and not _is_number(schema.field(name).type)]
+    if other:
+        raise InputError(f"{path.name}: column {other[0]} of type {schema.field(other[0]).type}, expected numbers or texts")
+    file = pq.ParquetFile(path, read_dictionary=texts)
+    refuse_bomb(path.name, path.stat().st_size, file.metadata.num_rows * len(columns) * _BYTES_A_CELL)
+    for batch in file.iter_batches(columns=columns):
+        for at, name in enumerate(batch.schema.names):
+            column = batch.column(at)
+            if pa.types.is_dictionary(column.type):
+                _refuse_long(path, name, column.dictionary)
+                batch = batch.set_column(at, name, column.dictionary_decode())
+        yield batch
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(inner) or pa.types.is_large_string(inner))
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_null)
+    return any(is_kind(kind) for is_kind in tests)
+
+
+def _refuse_long(path: Path, name: str, texts: pa.Array) -> None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    longest = pc.max(pc.binary_length(texts.cast(pa.large_string()))).as_py() or 0
+    if longest > MOST_CHARACTERS:
+        raise InputError(f"{path.name}: column {name}: a text of {longest:,} bytes, expected at most {MOST_CHARACTERS:,}")
 
 
 def _parse_options(path: Path) -> Any:

@@ -8,6 +8,7 @@ import stat
 import struct
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import IO
@@ -16,9 +17,8 @@ import pyarrow as pa
 
 from core.datasets.tables import quote
 from core.errors import InputError, UnsafeFile
+from core.file_limits import MAX_RATIO, MAX_UNPACKED_BYTES, refuse_bomb
 
-MAX_UNPACKED_BYTES = 1 << 30
-MAX_RATIO = 200
 MAX_MEMBERS = 10_000
 
 _MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
@@ -53,8 +53,7 @@ def open_csv(content: bytes, name: str, max_bytes: int = MAX_UNPACKED_BYTES) -> 
         stream = _open_member(archive, member, content)
     except DAMAGE as error:
         raise InputError(f"{name}: damaged zip ({error})") from error
-    most = min(max_bytes, MAX_RATIO * member.compress_size)
-    return _Bounded(stream, f"{name}/{member.filename}", most), member.filename
+    return _Bounded(stream, f"{name}/{member.filename}", _most_bytes(member, len(content), max_bytes)), member.filename
 
 
 def unpack(
@@ -84,11 +83,16 @@ def iterate_members(
         for member in archive.infolist():
             if not member.filename.endswith("/") and wanted(member.filename):
                 _refuse_unreadable(member, name)
-                most = min(max_bytes, MAX_RATIO * member.compress_size)
+                most = _most_bytes(member, len(content), max_bytes)
                 with _Bounded(_open_member(archive, member, content), f"{name}/{member.filename}", most) as stream:
                     yield member.filename, stream.readall() or b""
     except DAMAGE as error:
         raise InputError(f"{name}: damaged zip ({error})") from error
+
+
+def _most_bytes(member: zipfile.ZipInfo, packed: int, max_bytes: int) -> int:
+    """How much a member may unpack to, whatever its header says of its packed size: no more than the header says itself."""
+    return min(max_bytes, MAX_RATIO * min(member.compress_size, packed), member.file_size)
 
 
 def _open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, content: bytes) -> IO[bytes]:
@@ -137,7 +141,7 @@ class _Bounded(io.RawIOBase):
             raise InputError(f"{self._name}: damaged zip ({error})") from error
         self._count += len(data)
         if self._count > self._most:
-            limits = f"at most {MAX_RATIO} times its packed size and {MAX_UNPACKED_BYTES:,} bytes"
+            limits = f"at most {MAX_RATIO} times its packed size, {MAX_UNPACKED_BYTES:,} bytes, and what its header says"
             raise UnsafeFile(f"{self._name}: unpacks to more than {self._most:,} bytes, expected {limits}")
         buffer[: len(data)] = data
         return len(data)
@@ -148,10 +152,11 @@ def _refuse_unsafe(members: list[zipfile.ZipInfo], name: str, packed: int, max_b
         raise UnsafeFile(f"{name}: {len(members):,} members, expected at most {MAX_MEMBERS:,}")
     for member in members:
         refuse_unsafe_member(member, name)
-    unpacked = sum(member.file_size for member in members)
-    most = min(max_bytes, MAX_RATIO * packed)
-    if unpacked > most:
-        raise UnsafeFile(f"{name}: {packed:,} bytes that unpack to {unpacked:,}, expected at most {most:,}")
+    names = Counter(member.filename for member in members)
+    repeated = [path for path, n in names.items() if n > 1]
+    if repeated:
+        raise UnsafeFile(f"{name}: member {quote(repeated[0])} is there {names[repeated[0]]} times, expected each once")
+    refuse_bomb(name, packed, sum(member.file_size for member in members), max_bytes, unsuspicious=0)
 
 
 def refuse_unsafe_member(member: zipfile.ZipInfo, name: str) -> None:

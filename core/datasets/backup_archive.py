@@ -21,6 +21,7 @@ from core.datasets.archives import DAMAGE, refuse_unsafe_member
 from core.datasets.tables import quote
 from core.errors import InputError, UnknownFormat, UnsafeFile
 from core.file_io import refuse_special, sync_folder
+from core.texts import parse_json
 
 FORMAT, VERSION = "perturbdesk-backup", 1
 MANIFEST = "manifest.json"
@@ -104,7 +105,7 @@ def _read_manifest(opened: zipfile.ZipFile, archive: Path) -> dict[str, dict[str
     members = opened.infolist()
     if not members or members[-1].filename != MANIFEST or members[-1].file_size > _MOST_MANIFEST_BYTES:
         raise UnknownFormat(f"{archive}: no backup of a workspace, expected a zip that ends with {MANIFEST}")
-    manifest = json.loads(opened.read(members[-1]))
+    manifest = parse_json(opened.read(members[-1]))
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise UnknownFormat(f"{archive}: no backup of a workspace, expected the format {FORMAT}")
     if manifest.get("version") != VERSION:

@@ -17,6 +17,7 @@ from pyarrow import parquet
 
 from core.datasets.tables import quote
 from core.errors import InputError, UnsafeFile
+from core.parquet_walk import read_chunks, text_bytes
 from core.row_schema import ARROW_TYPES, FILE_SUM_TOLERANCE, TABLES, Column, TableSchema
 from core.types import Flag
 
@@ -68,11 +69,11 @@ def decode(content: bytes, part: str, where: str) -> pa.Table:
         _refuse_other_columns(metadata.schema.to_arrow_schema(), SCHEMAS[part], where)
         rows = metadata.num_rows
         _refuse_larger(rows, len(content), where)
-        _refuse_compressed(metadata, where)
+        _refuse_compressed(content, where)
         # As dictionaries, a text that is repeated a million times takes no more room than in the file.
         table = parquet.ParquetFile(pa.BufferReader(content), read_dictionary=texts).read(use_threads=False)
         table.validate(full=True)
-        _refuse_larger(sum(_text_bytes(table[name]) for name in texts), len(content), where)
+        _refuse_larger(sum(text_bytes(table[name]) for name in texts), len(content), where)
         table = table.cast(SCHEMAS[part])
         table.validate(full=True)
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
@@ -97,23 +98,16 @@ def _refuse_other_columns(actual: pa.Schema, expected: pa.Schema, where: str) ->
     )
 
 
-def _refuse_compressed(metadata: parquet.FileMetaData, where: str) -> None:
+def _refuse_compressed(content: bytes, where: str) -> None:
     """Raise UnsafeFile for compressed pages: each is unpacked at once, whatever size it claims to have."""
-    groups = (metadata.row_group(at) for at in range(metadata.num_row_groups))
-    kinds = {group.column(at).compression for group in groups for at in range(metadata.num_columns)}
-    if kinds - {"UNCOMPRESSED"}:
+    kinds = {chunk.codec for chunk in read_chunks(content, where)} - {"UNCOMPRESSED"}
+    if kinds:
         raise UnsafeFile(f"{where}: packed by {', '.join(sorted(kinds))}, expected plain pages")
 
 
 def _refuse_larger(claimed: int, size: int, where: str) -> None:
     if claimed > size:
         raise UnsafeFile(f"{where}: {size:,} bytes that claim to hold {claimed:,}, expected at most what they are")
-
-
-def _text_bytes(column: pa.ChunkedArray) -> int:
-    """Total bytes of the texts in a dictionary-encoded column, with repeats."""
-    lengths = [pc.sum(pc.binary_length(chunk.dictionary).take(chunk.indices)).as_py() for chunk in column.chunks]
-    return sum(length or 0 for length in lengths)
 
 
 def check(parts: Parts, where: str) -> None:

@@ -21,7 +21,7 @@ from typing import Any, get_args
 
 from core import __version__
 from core.clock import local_of, utc_of
-from core.datasets.archives import MAX_UNPACKED_BYTES, is_zip, pack, unpack
+from core.datasets.archives import is_zip, pack, unpack
 from core.datasets.bundle_parts import (
     SCHEMAS,
     Parts,
@@ -35,6 +35,7 @@ from core.datasets.bundle_parts import (
 )
 from core.datasets.tables import quote
 from core.errors import InputError
+from core.file_limits import MAX_UNPACKED_BYTES
 from core.row_schema import VERSION, field_names, is_finite_number
 from core.types import FALLBACKS, DatasetKind, RunRecord, Track
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from core.errors import InputError, Unreachable, WrongContent
 from core.file_io import replace_file
 from core.net.download import Download, download, open_download_client
+from core.texts import parse_json
 
 if TYPE_CHECKING:
     from httpx2 import Client
@@ -172,7 +173,7 @@ def _read_record(folder: Path) -> dict[str, str]:
     if not path.exists():
         return {}
     try:
-        record = json.loads(path.read_text("utf-8"))
+        record = parse_json(path.read_text("utf-8"))
     except ValueError as error:
         raise InputError(f"{path}: not JSON ({error}); delete it and fetch again") from error
     if not isinstance(record, dict):

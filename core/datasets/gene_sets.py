@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from core.errors import InputError
 from core.file_io import read_file
+from core.texts import parse_json
 
 MAX_BYTES = 1 << 24
 _EXPECTED = 'a list of {"genes": [symbols], "label": text or null}'
@@ -25,8 +25,8 @@ class GeneSet:
 def read_gene_sets(path: Path) -> tuple[GeneSet, ...]:
     """Returns the gene sets of a file of at most 16 MiB. Raises InputError that names the entry that is wrong."""
     try:
-        found = json.loads(read_file(path, MAX_BYTES))
-    except (ValueError, RecursionError) as error:
+        found = parse_json(read_file(path, MAX_BYTES))
+    except ValueError as error:
         raise InputError(f"{path.name}: not JSON ({error}), expected {_EXPECTED}") from error
     if not isinstance(found, list) or not found:
         raise InputError(f"{path.name}: {str(found)[:60]}, expected {_EXPECTED}")

@@ -21,14 +21,15 @@ from core.datasets.archives import DAMAGE, is_zip, iterate_members
 from core.datasets.packaged_trace import KEY, PackagedTrace, read_trace
 from core.datasets.submissions import SubmissionTable, check_packaged, is_uniform, split_sum
 from core.datasets.tables import quote
-from core.errors import InputError
+from core.errors import InputError, UnsafeFile
 from core.row_schema import FILE_SUM_TOLERANCE, MOST_EVENTS, MOST_TOKENS
-from core.texts import replace_surrogates
+from core.texts import parse_json, replace_surrogates
 from core.types import Flag, Prediction, Rejected, RowResult, TraceEvent
 
 HEADER = "header.json"
 START = "_journal/start.json"  # of a log whose evaluation did not end: it has no header
 VERSION = 2  # of the format
+_MOST_JSON_BYTES = 1 << 26  # of a member: as values it takes twenty times as much
 SAMPLE = re.compile(r"samples/.+_epoch_\d+\.json", re.DOTALL)
 UNKNOWN_METHOD = "inspect"
 _CERTAIN = {"up": (1.0, 0.0), "down": (0.0, 1.0), "none": (0.0, 0.0)}
@@ -97,9 +98,11 @@ def _track(spec: Mapping[str, Any]) -> Any:
 
 
 def _parse(data: bytes, where: str) -> JsonObject:
+    if len(data) > _MOST_JSON_BYTES:
+        raise UnsafeFile(f"{where}: {len(data):,} bytes, expected at most {_MOST_JSON_BYTES:,}")
     try:
-        value = json.loads(data)
-    except (ValueError, RecursionError) as error:
+        value = parse_json(data)
+    except ValueError as error:
         raise InputError(f"{where}: cannot be read as JSON ({error})") from error
     if not isinstance(value, dict):
         raise InputError(f"{where}: {type(value).__name__}, expected a JSON object")
@@ -158,8 +161,8 @@ class _Sample:
             yield _object(_object(score).get("metadata"))
         yield self.metadata
         try:
-            yield _object(json.loads(self._answer()))
-        except (ValueError, RecursionError):
+            yield _object(parse_json(self._answer()))
+        except ValueError:
             return
 
     def _answer(self) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import math
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from core.datasets.tables import Table, quote
 from core.errors import InputError, UnknownFormat
+from core.toml_table import load_toml
 
 TEXTS = ("name", "hypothesis", "prediction", "dataset", "metric", "level", "unit", "name_a", "name_b", "measured_on", "note")
 NUMBERS = ("smallest_effect", "score_a", "score_b", "score_se", "z", "estimate", "se", "detectable_low", "detectable")
@@ -49,9 +49,10 @@ def _from_csv(content: bytes, name: str) -> Iterator[tuple[str, dict[str, Any]]]
 
 def _from_toml(content: bytes, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
-        found = tomllib.loads(content.decode("utf-8-sig"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{name}: not TOML: {error}") from None
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: {error}, expected TOML in UTF-8") from None
+    found = load_toml(text, name)
     tables = found.get("hypothesis")
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise UnknownFormat(f"{name}: got {', '.join(found) or 'nothing'}, expected [[hypothesis]] tables")

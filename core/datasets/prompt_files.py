@@ -14,7 +14,7 @@ from typing import Any
 
 from core.datasets.tables import Table, quote
 from core.errors import InputError
-from core.texts import is_encodable
+from core.texts import is_encodable, parse_json
 
 MAX_BYTES = 1 << 28
 _IDS, _PROMPT = ("id", "pair_id"), "prompt"
@@ -87,8 +87,8 @@ def _json_rows(file: PromptFile) -> Iterator[tuple[int, str, str]]:
             continue
         where = f"{file.name}: line {line:,}"
         try:
-            values = json.loads(text.decode())
-        except (ValueError, RecursionError) as error:
+            values = parse_json(text.decode())
+        except ValueError as error:
             raise InputError(f"{where}: no JSON in UTF-8 ({error}); {_EXPECTED}") from error
         ids = [name for name in _IDS if isinstance(values, dict) and name in values]
         if len(ids) != 1 or _PROMPT not in values:
@@ -116,8 +116,8 @@ def split_prompts(text: str) -> list[str]:
     rest: list[str] = []
     for line in text.split("\n"):
         try:
-            values = json.loads(line) if line.startswith("{") else None
-        except (ValueError, RecursionError):
+            values = parse_json(line) if line.startswith("{") else None
+        except ValueError:
             values = None
         if isinstance(values, dict) and values.keys() == {"id", _PROMPT} and isinstance(values[_PROMPT], str):
             prompts.append(values[_PROMPT])

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.datasets.archives import MAX_UNPACKED_BYTES, is_zip, open_csv
+from core.datasets.archives import is_zip, open_csv
 from core.datasets.external_scores import ScoreTable, is_external_score, read_external_scores
 from core.datasets.inspect_logs import is_log, read_log
 from core.datasets.pairs import PairTable, is_challenge, is_perturbqa, read_challenge, read_perturbqa
@@ -17,6 +17,7 @@ from core.datasets.submissions import SubmissionTable, is_submission, read_submi
 from core.datasets.tables import Table, quote
 from core.errors import UnknownFormat
 from core.file_io import read_file
+from core.file_limits import MAX_UNPACKED_BYTES
 
 _READERS = (
     (is_submission, read_submission),

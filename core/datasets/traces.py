@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from core.datasets.packaged_trace import PackagedTrace, read_trace
 from core.row_schema import is_finite_number
-from core.texts import replace_surrogates
+from core.texts import parse_json, replace_surrogates
 from core.types import Flag, TraceEvent
 
 Format = Literal["none", "debate", "react", "coordinator", "packaged", "text"]
@@ -74,10 +74,10 @@ def _json_object(text: str) -> JsonObject:
     if not text.lstrip().startswith("{"):
         return {}
     try:
-        value = json.loads(text)
+        value = parse_json(text)
         if "\\u" in text and _SURROGATE_ESCAPE.search(text):
             value = json.loads(replace_surrogates(json.dumps(value, ensure_ascii=False)))
-    except ValueError:
+    except (ValueError, RecursionError):  # RecursionError: of writing it again
         return {}
     return value if isinstance(value, dict) else {}
 

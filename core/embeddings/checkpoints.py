@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 import re
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +19,18 @@ from core.embeddings.plain_pickle import read_plain_pickle
 from core.embeddings.space import Space, first_line, list_some, make_space
 from core.errors import InputError, UnsafeFile
 from core.file_io import read_file
+from core.file_limits import refuse_bomb
+from core.texts import parse_json
 
 MAX_VOCABULARY_BYTES = 1 << 26
 VOCABULARY, CHECKPOINT, ARGUMENTS = "vocab.json", "best_model.pt", "args.json"
 SCGPT_KEY = "encoder.embedding.weight"
 GENEFORMER_KEY = "bert.embeddings.word_embeddings.weight"
 
+_DAMAGED = (
+    *(RuntimeError, EOFError, ValueError, TypeError, AttributeError, LookupError, MemoryError, OverflowError),
+    *(NotImplementedError, zipfile.BadZipFile),
+)
 _REFUSED_GLOBAL = re.compile(r"GLOBAL ([\w.]+)")
 
 
@@ -95,8 +101,8 @@ def _vocabulary(path: Path) -> list[tuple[str, int]]:
 
 def _json_object(path: Path, expected: str) -> dict[str, Any]:
     try:
-        found = json.loads(read_file(path, MAX_VOCABULARY_BYTES).decode())
-    except (ValueError, RecursionError) as error:
+        found = parse_json(read_file(path, MAX_VOCABULARY_BYTES).decode())
+    except ValueError as error:
         raise InputError(f"{path.name}: not JSON ({error})") from error
     if not isinstance(found, dict):
         raise InputError(f"{path.name}: expected an object of {expected}")
@@ -111,19 +117,32 @@ def _tensors(path: Path) -> dict[str, NDArray[Any]]:
     """The tensors of a scGPT checkpoint by name, SCGPT_KEY among them; those of whole numbers as they are, others as float32."""
     torch = require_package("torch", "reading a scGPT checkpoint")
     try:
+        _refuse_packed(path)
         state = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         asked = _REFUSED_GLOBAL.search(str(error))
         if asked is None:
             raise InputError(f"{path.name}: a damaged checkpoint ({first_line(error)})") from error
         raise UnsafeFile(f"{path.name}: a checkpoint that asks for {asked[1]}, expected only tensors") from error
-    except (RuntimeError, EOFError, ValueError, TypeError, AttributeError, LookupError) as error:
+    except _DAMAGED as error:
         raise InputError(f"{path.name}: a damaged checkpoint ({first_line(error)})") from error
     if not isinstance(state, Mapping) or not isinstance(state.get(SCGPT_KEY), torch.Tensor):
         keys = list_some(sorted(map(str, state))) if isinstance(state, Mapping) else type(state).__name__
         raise InputError(f"{path.name}: holds {keys}, expected the tensor {SCGPT_KEY}")
     tensors = {str(key): value.detach() for key, value in state.items() if isinstance(value, torch.Tensor)}
-    return {key: (value.float() if value.is_floating_point() else value).numpy() for key, value in tensors.items()}
+    # A tensor may say to have any size over a storage of one number.
+    refuse_bomb(path.name, path.stat().st_size, sum(4 * value.numel() for value in tensors.values()))
+    try:
+        return {key: (value.float() if value.is_floating_point() else value).numpy() for key, value in tensors.items()}
+    except _DAMAGED as error:  # sparse and quantised ones
+        raise InputError(f"{path.name}: tensors that are no plain arrays ({first_line(error)})") from error
+
+
+def _refuse_packed(path: Path) -> None:
+    """Raises UnsafeFile for a checkpoint that unpacks to much more than it is; PyTorch packs none."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            refuse_bomb(path.name, path.stat().st_size, sum(member.file_size for member in archive.infolist()))
 
 
 def _dictionaries(folder: Path) -> tuple[dict[str, int], dict[str, str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from core.net.addresses import scrub
 from core.net.retry import RetryPolicy
 from core.net.transport import HttpResponse, exchange, fault_of_status, open_http_client, send_request
 from core.packages import require_package as require_package
+from core.texts import parse_json
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
@@ -127,7 +127,7 @@ async def _request(client: AsyncClient, endpoint: Endpoint, texts: list[str]) ->
 def _read_vectors(endpoint: Endpoint, content: bytes, n: int) -> NDArray[np.float64]:
     """One vector for each of `n` texts, of shape (n, columns), in the order of the server's indices."""
     try:
-        given = sorted((item["index"], item["embedding"]) for item in json.loads(content)["data"])
+        given = sorted((item["index"], item["embedding"]) for item in parse_json(content)["data"])
         lengths = sorted({len(vector) for _, vector in given})
         if [index for index, _ in given] != list(range(n)) or len(lengths) != 1:
             raise InputError(

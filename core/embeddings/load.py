@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
-import json
+import math
+import struct
 import zipfile
 import zlib
 from collections import Counter
 from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,14 +23,20 @@ from core.embeddings.plain_pickle import read_plain_pickle
 from core.embeddings.space import Space, first_line, list_some, make_space
 from core.errors import InputError, UnknownFormat, UnsafeFile
 from core.file_io import refuse_special
+from core.file_limits import refuse_bomb
+from core.parquet_walk import text_bytes, walk_parquet
+from core.texts import parse_json
 
-MAX_UNPACKED_BYTES = 1 << 32
-MAX_RATIO = 200  # of unpacked to packed bytes, for files that unpack to more than UNSUSPICIOUS_BYTES
-UNSUSPICIOUS_BYTES = 1 << 26
 MAX_COLUMNS = 100_000
 FORMATS = "safetensors, npz, parquet, CSV, word2vec text, or a folder of scGPT or Geneformer"
 
+_MOST_BYTES = 1 << 32  # of a space
 _BYTES_A_NUMBER = 8
+_MOST_MEMBERS = 1_000  # of an npz
+_NUMPY_DAMAGE = (
+    *(ValueError, EOFError, LookupError, MemoryError, NotImplementedError, zipfile.BadZipFile, zlib.error),
+    *(TypeError, OverflowError, RecursionError, SyntaxError, struct.error),
+)
 _MAX_LINE_BYTES = 1 << 24
 _SYMBOL_NAMES = {"symbol", "symbols", "gene", "genes", "gene_symbol", "gene_name"}
 _INDEX_NAMES = {"", "Unnamed: 0", "__index_level_0__"}  # what pandas calls the index that it writes along
@@ -111,7 +119,7 @@ def _load_safetensors(path: Path, name: str) -> Space:
             "its genes, one per line, under 'symbols' (a Geneformer checkpoint is loaded as a folder with its dictionaries)"
         )
     try:
-        notes = [str(note) for note in json.loads(metadata.get("notes", "[]"))]
+        notes = [str(note) for note in parse_json(metadata.get("notes", "[]"))]
     except (ValueError, TypeError, RecursionError) as error:
         raise InputError(f"{path.name}: the metadata's notes are not a JSON list ({error})") from error
     return make_space(
@@ -128,13 +136,10 @@ def _load_npz(path: Path, name: str) -> Space:
     """One list of texts and one matrix, under any names."""
     try:
         with zipfile.ZipFile(path) as archive:
-            unpacked = sum(member.file_size for member in archive.infolist())
-        _refuse_bomb(path, unpacked)
+            _check_members(archive, path)
         with np.load(path, allow_pickle=False) as file:
             arrays = {key: value for key in file.files if isinstance(value := file[key], np.ndarray)}
-    except (ValueError, EOFError, LookupError, MemoryError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
-        if "allow_pickle" in str(error):
-            raise UnsafeFile(f"{path.name}: holds a pickled array of objects, expected arrays of numbers and text") from error
+    except _NUMPY_DAMAGE as error:
         raise InputError(f"{path.name}: cannot be read as npz ({first_line(error)})") from error
     texts = [array for array in arrays.values() if array.ndim == 1 and array.dtype.kind in "US"]
     matrices = [array for array in arrays.values() if array.ndim == 2 and array.dtype.kind in "fiu"]
@@ -145,23 +150,53 @@ def _load_npz(path: Path, name: str) -> Space:
     return make_space(name, symbols.tolist(), matrices[0], path.name)
 
 
+def _check_members(archive: zipfile.ZipFile, path: Path) -> None:
+    """Raises UnsafeFile for an archive that unpacks to too much and for pickled arrays, InputError for those that say to be
+    larger than their members, and what NumPy raises for damaged headers."""
+    members = archive.infolist()
+    if len(members) > _MOST_MEMBERS or len({member.filename for member in members}) < len(members):
+        raise UnsafeFile(f"{path.name}: {len(members):,} members, expected at most {_MOST_MEMBERS:,}, each once")
+    _refuse_bomb(path, sum(member.file_size for member in members))
+    for member in members:
+        if member.filename.endswith(".npy"):
+            with archive.open(member) as file:
+                shape, dtype = _read_header(file)
+            if dtype.hasobject:
+                raise UnsafeFile(f"{path.name}: holds a pickled array of objects, expected arrays of numbers and text")
+            if math.prod(shape) * dtype.itemsize > member.file_size:
+                raise InputError(
+                    f"{path.name}: {member.filename!r} says to hold {math.prod(shape) * dtype.itemsize:,} bytes, and has "
+                    f"{member.file_size:,}"
+                )
+
+
+def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Returns shape and type of a .npy; NumPy's limit on a header's length keeps it from being evaluated for long."""
+    version = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(file)
+    return shape, dtype
+
+
 def _refuse_bomb(path: Path, unpacked: int) -> None:
-    """Raises UnsafeFile for a file that unpacks to too much, or to much more than it has."""
-    packed = path.stat().st_size
-    most = min(MAX_UNPACKED_BYTES, max(MAX_RATIO * packed, UNSUSPICIOUS_BYTES))
-    if unpacked > most:
-        raise UnsafeFile(f"{path.name}: {packed:,} bytes that unpack to {unpacked:,}, expected at most {most:,}")
+    refuse_bomb(path.name, path.stat().st_size, unpacked, _MOST_BYTES)
 
 
 def _load_parquet(path: Path, name: str) -> Space:
+    """Only the columns of a space are read, texts as dictionaries: one that is repeated a million times is not written out."""
     try:
-        found = parquet.read_metadata(path)
-        _refuse_bomb(path, found.num_rows * found.num_columns * _BYTES_A_NUMBER)
-        table = parquet.read_table(path)
-    except pa.ArrowException as error:
+        found = walk_parquet(path, path.name)
+        schema = found.schema.to_arrow_schema()
+        texts = [field.name for field in schema if _is_text(field.type)]
+        symbol = _symbol_column(schema.names, texts, path.name)
+        columns = _number_columns(schema, symbol, path.name)
+        _refuse_bomb(path, found.num_rows * len(columns) * _BYTES_A_NUMBER)
+        left_out = [name for name in schema.names if name not in columns and name != symbol]
+        table = parquet.ParquetFile(path, read_dictionary=[symbol]).read(columns=[symbol, *columns])
+        _refuse_bomb(path, text_bytes(table[symbol]))
+    except (pa.ArrowException, OverflowError) as error:
         raise InputError(f"{path.name}: cannot be read as parquet ({first_line(error)})") from error
-    texts = [field.name for field in table.schema if _is_text(field.type)]
-    return _space_from_table(table, _symbol_column(table.column_names, texts, path.name), path.name, name)
+    return _space_from_table(table, symbol, left_out, path.name, name)
 
 
 def _load_csv(path: Path, name: str, header: str, named: bool) -> Space:
@@ -176,16 +211,18 @@ def _load_csv(path: Path, name: str, header: str, named: bool) -> Space:
     # Types are given, not guessed, and no text is a missing value: NA and None are gene symbols.
     types = {column: pa.string() if column == symbol else pa.float64() for column in columns}
     try:
-        table = arrow_csv.read_csv(
-            path,
-            parse_options=arrow_csv.ParseOptions(delimiter=delimiter),
-            convert_options=arrow_csv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False),
-        )
+        with path.open("rb") as file:  # of a path, Arrow would unpack what its name says is packed
+            table = arrow_csv.read_csv(
+                file,
+                parse_options=arrow_csv.ParseOptions(delimiter=delimiter),
+                convert_options=arrow_csv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False),
+            )
     except pa.ArrowException as error:
         raise InputError(f"{path.name}: cannot be read as symbols and numbers ({first_line(error)})") from error
     if table.column_names != columns:
         raise InputError(f"{path.name}, line 1: column names over several lines, expected one line")
-    return _space_from_table(table, symbol, path.name, name)
+    left_out = [column for column in columns if column in _INDEX_NAMES and column != symbol]
+    return _space_from_table(table, symbol, left_out, path.name, name)
 
 
 def _symbol_column(columns: list[str], texts: list[str], source: str) -> str:
@@ -204,12 +241,17 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(inner) or pa.types.is_large_string(inner) or pa.types.is_string_view(inner))
 
 
-def _space_from_table(table: pa.Table, symbol: str, source: str, name: str) -> Space:
-    columns = [column for column in table.column_names if column != symbol and column not in _INDEX_NAMES]
-    left_out = [column for column in table.column_names if column != symbol and column in _INDEX_NAMES]
-    other = [c for c in columns if not (pa.types.is_integer(t := table.schema.field(c).type) or pa.types.is_floating(t))]
+def _number_columns(schema: pa.Schema, symbol: str, source: str) -> list[str]:
+    """The columns beside the symbols, without those of row numbers. Raises InputError unless each is of numbers."""
+    columns = [column for column in schema.names if column != symbol and column not in _INDEX_NAMES]
+    other = [c for c in columns if not (pa.types.is_integer(t := schema.field(c).type) or pa.types.is_floating(t))]
     if other or not columns:
         raise InputError(f"{source}: {list_some(other) or 'no column'} beside {symbol!r}, expected columns of numbers")
+    return columns
+
+
+def _space_from_table(table: pa.Table, symbol: str, left_out: list[str], source: str, name: str) -> Space:
+    columns = _number_columns(table.schema, symbol, source)
     if not _is_text(table.schema.field(symbol).type) or table[symbol].null_count:
         raise InputError(f"{source}: column {symbol!r} has missing symbols or is not text")
     vectors = np.column_stack([table[column].to_numpy() for column in columns])

@@ -24,6 +24,7 @@ from core.engine.run_folder import RunFolder
 from core.errors import InputError
 from core.file_io import sync_folder
 from core.llm.messages import Outcome, Usage
+from core.texts import parse_json
 from core.types import Failed, RowResult
 
 _LONGEST_LINE = 64  # bytes, of the spending log
@@ -233,7 +234,7 @@ def _read_last_line(file: Path) -> tuple[Spending, int]:
     while (stop := tail.rfind(b"\n")) >= 0:
         begin = tail.rfind(b"\n", 0, stop) + 1
         try:
-            answers, tokens, *rest = json.loads(tail[begin:stop])
+            answers, tokens, *rest = parse_json(tail[begin:stop])
             return Spending(int(answers), int(tokens), *map(int, rest)), start + stop + 1
         except (ValueError, TypeError):
             tail = tail[:begin]

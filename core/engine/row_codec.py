@@ -20,6 +20,7 @@ from core.row_schema import (
     record_from_json,
     record_values,
 )
+from core.texts import parse_json
 from core.types import Call, Evidence, Failed, Prediction, RowResult, TraceEvent
 
 _NUMBERS = [column for column in TABLES["prediction"].columns_of(Prediction) if column.kind in ("share", "count")]
@@ -80,7 +81,7 @@ def _parse(line: bytes) -> Any:
     try:
         return jiter.from_json(line, cache_mode="keys")
     except ValueError:
-        return json.loads(line)
+        return parse_json(line)
 
 
 def _check(row: RowResult | Failed) -> None:

@@ -23,6 +23,7 @@ from core.engine.run_folder import RunFolder
 from core.file_io import replace_file
 from core.methods.row_feed import Event, RowFeed
 from core.row_schema import record_as_json
+from core.texts import parse_json
 from core.types import Evidence, Failed, Pair, RowResult
 
 ANY = "any"
@@ -227,6 +228,6 @@ class Watcher:
 def _read_event(line: bytes) -> Mapping[str, Any] | None:
     """Returns the event of a line, None for one that a full disk cut short."""
     with contextlib.suppress(ValueError):
-        event = json.loads(line)
+        event = parse_json(line)
         return event if isinstance(event, dict) else None
     return None

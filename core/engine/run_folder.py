@@ -26,6 +26,7 @@ from typing import Any, Literal
 from core.engine.spec import VERSION, ExecutionSettings, RunSpec
 from core.errors import InputError, NotFound, StateError
 from core.file_io import replace_file
+from core.texts import parse_json
 
 Command = Literal["run", "pause", "cancel"]
 RESERVE_BYTES = 1 << 16
@@ -161,7 +162,7 @@ def write_json(file: Path, values: Mapping[str, Any], *, durable: bool = True) -
 def read_json(file: Path) -> dict[str, Any] | None:
     """Returns the JSON object in a file; None without the file. Raises InputError for another content."""
     try:
-        values = json.loads(file.read_bytes())
+        values = parse_json(file.read_bytes())
     except FileNotFoundError:
         return None
     except ValueError as error:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from core.llm.messages import TokenLogprob, Usage
-from core.texts import replace_surrogates
+from core.texts import parse_json, replace_surrogates
 
 _MOST_TOKENS = 10**9
 _LONGEST_NAME = 200
@@ -37,10 +36,7 @@ class Answer:
 
 def read_json(text: str) -> Any:
     """A JSON value; NaN and Infinity are allowed. Raises ValueError for anything else."""
-    try:
-        return json.loads(text)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+    return parse_json(text)
 
 
 def read_answer(text: str) -> Answer | str:

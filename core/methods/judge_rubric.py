@@ -31,6 +31,7 @@ from core.methods.conversation import (
     gather_all,
 )
 from core.methods.prompts import EFFORTS, fill, prompt_text
+from core.texts import parse_json
 from core.types import Flag, Pair, RowResult, TraceEvent, row_of_reading
 
 _PROMPTS = ("rubric", "rubric_task", "rubric_dossier", "rubric_example", "reask_letter")
@@ -74,7 +75,7 @@ class JudgeRubric(ConversationMethod):
         """Returns the rubric that is answered. Raises InputError if the options hold none."""
         text = str(options["rubric"])
         try:
-            values = json.loads(text)
+            values = parse_json(text)
         except ValueError as error:
             raise InputError(f"rubric: got {text[:60]!r}, expected the JSON of a rubric") from error
         return Rubric.from_json(values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from math import comb
 from pathlib import Path
@@ -15,6 +14,7 @@ from core.errors import InputError
 from core.file_io import read_file
 from core.target_ranking.conditions import parse_condition, targets_in
 from core.target_ranking.metrics import KS, MRR, Floats, Metric, RankingScores
+from core.texts import parse_json
 
 MOST_BYTES: Final = 100_000_000
 _SHOWN = 5
@@ -42,7 +42,7 @@ def _parse(content: bytes, path: Path) -> list[Any] | dict[str, Any]:
     try:
         text = content.decode()
         is_json = text.lstrip().startswith(("[", "{"))
-        values = json.loads(text) if is_json else [line.strip() for line in text.splitlines() if line.strip()]
+        values = parse_json(text) if is_json else [line.strip() for line in text.splitlines() if line.strip()]
     except ValueError as error:
         raise InputError(f"{path.name}: cannot be read ({error}), expected JSON or one gene a line") from error
     if not isinstance(values, list | dict) or not values:

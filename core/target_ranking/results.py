@@ -29,6 +29,7 @@ from core.target_ranking.models.base import FittedModel, load_model
 from core.target_ranking.models.saved_model import MANIFEST as MODEL_MANIFEST
 from core.target_ranking.request import TrainingRequest
 from core.target_ranking.splits import Split
+from core.texts import parse_json
 
 MANIFEST: Final = "manifest.json"
 MOST_BYTES: Final = 1 << 30
@@ -176,7 +177,7 @@ def _read(file: Path) -> dict[str, Any]:
     if not file.is_file():
         raise NotFound(f"{file.parent}: has no {file.name}")
     try:
-        values = json.loads(read_file(file, MOST_BYTES))
+        values = parse_json(read_file(file, MOST_BYTES))
     except ValueError as error:
         raise InputError(f"{file}: cannot be read ({error}), expected JSON") from error
     if not isinstance(values, dict):

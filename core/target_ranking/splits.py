@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,6 +13,7 @@ import numpy as np
 from core.errors import InputError
 from core.file_io import read_file
 from core.target_ranking.conditions import CONTROL, parse_condition, targets_in
+from core.texts import parse_json
 
 Kind = Literal["compositional", "hard", "file"]
 PARTS: Final = ("train", "validation", "test")
@@ -68,7 +68,7 @@ def read_split(path: Path) -> Split:
     """
     where = path.name
     try:
-        values = json.loads(read_file(path, MOST_BYTES))
+        values = parse_json(read_file(path, MOST_BYTES))
     except ValueError as error:
         raise InputError(f"{where}: cannot be read ({error}), expected JSON with {', '.join(_KEYS.values())}") from error
     if not isinstance(values, dict):

@@ -16,6 +16,7 @@ from safetensors.numpy import save
 
 from core.errors import InputError
 from core.file_io import replace_file
+from core.texts import parse_json
 
 CHECKPOINT: Final = "training.safetensors"
 COLUMNS: Final = ("epoch", "train_loss", "validation_mrr")
@@ -111,7 +112,7 @@ def _resume(learner: Learner, plan: TrainingPlan, rng: np.random.Generator, fold
     path = folder / CHECKPOINT
     try:
         with safe_open(path, framework="np") as file:
-            facts = json.loads(file.metadata()["facts"])
+            facts = parse_json(file.metadata()["facts"])
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (safe_open returns no mapping)
     except (SafetensorError, ValueError, TypeError, LookupError) as error:
         raise InputError(f"{path}: a damaged checkpoint ({error}); remove it to train from the start") from error

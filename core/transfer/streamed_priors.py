@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from core.errors import InputError
+from core.parquet_walk import walk_parquet
 from core.stats.arrays import Bools, Codes
 from core.transfer.knn import Priors, Similarities, Weighting, knn_priors
 from core.transfer.labelled_rows import Axis, Rows
@@ -138,6 +139,7 @@ def _batches(source: Path, names: Sequence[str], batch_rows: int = BATCH_ROWS) -
     """Yields a file's rows as dictionaries of texts. Raises InputError unless all of them have the columns pert and gene."""
     try:
         _check_columns(parquet.read_schema(source), source)
+        walk_parquet(source, str(source), names)
         with parquet.ParquetFile(source, read_dictionary=list(PAIR)) as file:
             rows = 0
             for batch in file.iter_batches(batch_rows, columns=list(names)):

@@ -12,10 +12,10 @@ import pytest
 
 from core.cells import cell_eval
 from core.cells.cell_eval import CellEvaluation, evaluate_cells
-from core.cells.cell_eval_process import free_memory
 from core.cells.evaluation_cells import CellChoice
 from core.cells.predicted_expression import CellOptions
 from core.errors import InputError, MissingPackage, StateError
+from core.file_limits import free_memory
 
 WriteCells = Callable[..., Path]
 GENES = [f"G{i}" for i in range(12)]

@@ -8,6 +8,7 @@ import struct
 import zipfile
 from collections.abc import Callable
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -204,3 +205,46 @@ def test_packing_gives_the_same_bytes_and_what_unpacking_takes() -> None:
     # a million zeros deflate to a thousandth, which nobody would unpack
     assert max(info.file_size / max(info.compress_size, 1) for info in found) <= MAX_RATIO / 2
     assert unpack_members(content, "z.zip", lambda _: True) == (tuple(members), members)
+
+
+def with_size(content: bytes, at: int, value: int) -> bytes:
+    """A zip of one member, with a size in its list changed."""
+    found = bytearray(content)
+    entry = found.index(b"PK\x01\x02")
+    found[entry + at : entry + at + 4] = struct.pack("<I", value)
+    return bytes(found)
+
+
+UNPACKED_SIZE = 24  # where it stands in an entry of the list
+
+
+def test_a_member_that_is_there_twice_is_refused() -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("submission.csv", CSV)
+        with pytest.warns(UserWarning, match="Duplicate"):
+            archive.writestr("submission.csv", b"other")
+    with pytest.raises(UnsafeFile, match=r"'submission\.csv' is there 2 times"):
+        unpack(out.getvalue())
+    with pytest.raises(UnsafeFile, match="is there 2 times"):
+        unpack_members(out.getvalue(), "z.zip", lambda _: True)
+
+
+def test_a_member_is_no_longer_than_its_header_says(make_zip: ZipMaker) -> None:
+    sound = make_zip({"submission.csv": CSV * 100})
+    with pytest.raises(InputError, match=r"damaged zip|unpacks to more than"):
+        unpack(with_size(sound, UNPACKED_SIZE, 50))
+
+
+def test_a_member_by_zstandard_is_no_longer_than_its_header_says() -> None:
+    """Arrow unpacks it, and knows nothing of the zip's headers."""
+    plain = bytes(10_000_000)
+    packed = pa.compress(plain, "zstd", asbytes=True)
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("submission.csv", packed)
+    content = bytearray(with_size(out.getvalue(), UNPACKED_SIZE, 50_000))
+    entry = content.index(b"PK\x01\x02")
+    content[8:10] = content[entry + 10 : entry + 12] = struct.pack("<H", 93)
+    with pytest.raises(UnsafeFile, match="unpacks to more than"):
+        unpack(bytes(content))

@@ -38,7 +38,7 @@ def test_a_real_minus_sign_is_a_minus_sign() -> None:
         (b"name,hypothesis,dataset,z\nx,h,d,inf\n", "l.csv", "z: got 'inf'"),
         (b"name,hypothesis,dataset,n\nx,h,d,1.5\n", "l.csv", "n: got '1.5', expected a whole number"),
         (b"name,hypothesis,dataset\nx,h\n", "l.csv", "line 2: wrong number of columns"),
-        (b"[[hypothesis]\n", "l.toml", "l.toml: not TOML"),
+        (b"[[hypothesis]\n", "l.toml", "l.toml: Expected .*, expected TOML"),
         (b"[[hypothesis]]\nname='x'\nhypothesis='h'\ndataset='d'\nz=true\n", "l.toml", "hypothesis 1: z: got 'True'"),
         (b"[[hypothesis]]\nname='x'\nrun='y'\n", "l.toml", "hypothesis 1: got 'run'"),
     ],

@@ -14,6 +14,7 @@ from core.submission.rules.registry import list_names, rule
 from core.submission.tracks import CSV, MODEL, PROMPT, TOOLS
 
 OPENING = ("zip_damaged", "zip_unsafe", "no_submission", "encoding", "not_csv", "ragged")  # found when a file is opened
+_MOST_TOOL_BYTES = 1 << 20
 
 
 def _register_opening() -> None:
@@ -106,6 +107,9 @@ def too_many_tools(file: File) -> Iterator[Finding]:
 def tool_syntax(file: File) -> Iterator[Finding]:
     """Tools that Python cannot parse."""
     for path, content in file.tools.items():
+        if len(content) > _MOST_TOOL_BYTES:  # parsed, it takes fifty times as much
+            yield Finding((), f"{path}: {len(content):,} bytes, expected at most {_MOST_TOOL_BYTES:,}")
+            continue
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # an unknown escape in a string is not an error

@@ -21,6 +21,7 @@ from safetensors.numpy import load, save
 
 from core.errors import InputError, NotFound
 from core.file_io import read_file, replace_file
+from core.texts import parse_json
 from core.version import describe
 
 ARRAYS: Final = "model.safetensors"
@@ -86,7 +87,7 @@ def read_manifest(folder: Path) -> Manifest:
     if not path.is_file():
         raise NotFound(f"{folder}: has no {MANIFEST}, so it is no complete ranking model")
     try:
-        values = json.loads(read_file(path, MOST_MANIFEST_BYTES))
+        values = parse_json(read_file(path, MOST_MANIFEST_BYTES))
         if (values["format"], values["version"]) != (FORMAT, VERSION):
             raise InputError(
                 f"{path}: {values['format']!r} of version {values['version']!r}, expected {FORMAT} of version {VERSION}"

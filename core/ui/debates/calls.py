@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core.store.runs import Run
-from core.texts import number_text
+from core.texts import number_text, parse_json
 from core.types import Call
 from core.ui.debates.trace import Event
 from core.ui.shared import tables
@@ -115,6 +115,6 @@ def _show_table(run: Run, table: pd.DataFrame) -> None:
 def _pretty(text: str) -> str:
     """JSON on several lines; text that is not JSON unchanged."""
     try:
-        return json.dumps(json.loads(text), indent=1, ensure_ascii=False)
-    except ValueError:
+        return json.dumps(parse_json(text), indent=1, ensure_ascii=False)
+    except (ValueError, RecursionError):  # RecursionError: of writing it again
         return text

@@ -1,0 +1,192 @@
+"""The frames of an AnnData file that are read: obs, and the names in var; nothing of uns, obsm, raw and the rest.
+
+Frames and encodings are those of anndata 0.7 and later (dataframe 0.1.0 and 0.2.0), and the tables of before.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from core.cells.hdf5_values import native, read_attribute, read_values
+from core.cells.hdf5_walk import Hdf5File, damage_named
+from core.cells.packages import import_hdf5
+from core.errors import InputError
+from core.file_limits import refuse_bomb
+
+_FRAMES: Final = {("dataframe", "0.1.0"), ("dataframe", "0.2.0")}
+ARRAYS: Final = {("", ""), ("array", "0.2.0"), ("string-array", "0.2.0")}
+_NULLABLE: Final = {
+    "nullable-integer": pd.arrays.IntegerArray,
+    "nullable-boolean": pd.arrays.BooleanArray,
+    "nullable-string-array": None,
+}
+Encoding = tuple[str, str]
+
+
+def read_obs(file: Hdf5File) -> pd.DataFrame:
+    """Return the columns of the cells. Raise InputError for what is no frame of columns of one length, or is encoded in an
+    unknown way."""
+    return _read_frame(file, find_part(file, "obs"))
+
+
+def read_genes(file: Hdf5File) -> list[str]:
+    """Return the names of the genes. Raise InputError as `read_obs`."""
+    node = find_part(file, "var")
+    if _is_table(node):
+        return [str(name) for name in _read_table(file, node).index]
+    return [str(name) for name in _read_index(file, node)[1]]
+
+
+def find_part(file: Hdf5File, name: str) -> Any:
+    """Return obs, var or X. Raise InputError if there is none."""
+    with damage_named(f"{file.path}: {name}"):
+        if name not in file.root:
+            raise InputError(f"{file.path}: no {name}, expected cells as AnnData with obs, var and X")
+        return file.root[name]
+
+
+def _read_frame(file: Hdf5File, node: Any) -> pd.DataFrame:
+    if _is_table(node):
+        return _read_table(file, node)
+    key, index = _read_index(file, node)
+    names = [str(name) for name in np.atleast_1d(_attribute(file, node, "column-order"))]
+    if len(set(names)) != len(names):
+        raise InputError(f"{file.path}: {node.name}: a column stands there twice, expected each once")
+    columns = {name: _read_column(file, find_child(file, node, name)) for name in names}
+    for name, values in columns.items():
+        if len(values) != len(index):
+            raise InputError(f"{file.path}: {node.name}/{name}: {len(values):,} values, expected {len(index):,}")
+    frame = pd.DataFrame(columns, index=index, columns=names or None)
+    frame.index.name = None if key == "_index" else key
+    return frame
+
+
+def _read_index(file: Hdf5File, node: Any) -> tuple[str, pd.Index]:
+    """Return the name of a frame's index, and the names in it."""
+    encoding = encoding_of(file, node)
+    if encoding not in _FRAMES:
+        raise unknown_encoding(file, node, encoding, "a dataframe")
+    key = _attribute(file, node, "_index")
+    if not isinstance(key, str):
+        raise InputError(f"{file.path}: {node.name}: its attribute _index is no text")
+    index = pd.Index(_read_column(file, find_child(file, node, key)))
+    return key, index if pd.api.types.is_string_dtype(index) else index.astype(str)
+
+
+def _attribute(file: Hdf5File, node: Any, name: str) -> Any:
+    found = read_attribute(file, node, name)
+    if found is None:
+        raise InputError(f"{file.path}: {node.name}: no attribute {name}, expected one of a dataframe")
+    return found
+
+
+def find_child(file: Hdf5File, node: Any, name: str) -> Any:
+    """Return what lies in a group under a name; names that lead out of the group are refused."""
+    inside = not name.startswith("/") and not {"", ".", ".."} & set(name.split("/"))
+    with damage_named(f"{file.path}: {node.name}: {name!r}"):
+        if not inside or name not in node:
+            raise InputError(f"{file.path}: {node.name}: no {name!r} in it")
+        return node[name]
+
+
+def encoding_of(file: Hdf5File, node: Any) -> Encoding:
+    """Return the type and version of an object's encoding, "" for what it does not say."""
+    kind, version = (read_attribute(file, node, f"encoding-{name}") for name in ("type", "version"))
+    return "" if kind is None else str(kind)[:60], "" if version is None else str(version)[:60]
+
+
+def unknown_encoding(file: Hdf5File, node: Any, encoding: Encoding, expected: str) -> InputError:
+    """Return the error for an object that is encoded in another way than expected."""
+    got = f"encoding {encoding[0]!r} {encoding[1]!r}" if any(encoding) else "no encoding"
+    return InputError(f"{file.path}: {node.name}: {got}, expected {expected}")
+
+
+def _read_column(file: Hdf5File, node: Any) -> Any:
+    """Return the values of a column: an array, categories, or an array with missing values."""
+    encoding = encoding_of(file, node)
+    if not is_group(node):
+        if encoding not in ARRAYS:
+            raise unknown_encoding(file, node, encoding, "an array or a string-array")
+        values = read_values(file, node)
+        reference = read_attribute(file, node, "categories")
+        return values if reference is None else _read_old_categories(file, node, values, reference)
+    if encoding == ("categorical", "0.2.0"):
+        codes, categories = (read_values(file, find_child(file, node, name)) for name in ("codes", "categories"))
+        return _categorical(file, node, codes, categories, ordered=read_attribute(file, node, "ordered"))
+    if encoding[0] in _NULLABLE and encoding[1] == "0.1.0":
+        return _read_nullable(file, node, encoding[0])
+    raise unknown_encoding(file, node, encoding, "a categorical, a nullable array, an array or a string-array")
+
+
+def _categorical(file: Hdf5File, node: Any, codes: Any, categories: Any, *, ordered: Any) -> pd.Categorical:
+    """Return categories of their codes. Raise InputError for codes that name none of them."""
+    where = f"{file.path}: {node.name}"
+    if codes.dtype.kind not in "iu":
+        raise InputError(f"{where}: codes of type {codes.dtype}, expected whole numbers")
+    if len(codes) and not -1 <= int(codes.min()) <= int(codes.max()) < len(categories):
+        raise InputError(
+            f"{where}: codes from {int(codes.min()):,} to {int(codes.max()):,}, expected -1 to {len(categories) - 1:,}, "
+            f"since it has {len(categories):,} categories"
+        )
+    with damage_named(where):
+        return pd.Categorical.from_codes(codes, categories, ordered=bool(ordered))
+
+
+def _read_old_categories(file: Hdf5File, node: Any, codes: np.ndarray, reference: Any) -> pd.Categorical:
+    """Return the categories of a column of a dataframe 0.1.0, which refers to them; no reference leads out of that frame."""
+    with damage_named(f"{file.path}: {node.name}"):
+        kept = find_child(file, node.parent, "__categories")
+        target = file.root[reference]
+        if target.name is None or target.name.rpartition("/")[0] != kept.name:
+            raise InputError(f"{file.path}: {node.name}: refers to {target.name}, expected categories in {kept.name}")
+    ordered = read_attribute(file, target, "ordered")
+    return _categorical(file, node, codes, read_values(file, target), ordered=ordered)
+
+
+def _read_nullable(file: Hdf5File, node: Any, kind: str) -> Any:
+    values, mask = (read_values(file, find_child(file, node, name)) for name in ("values", "mask"))
+    with damage_named(f"{file.path}: {node.name}"):
+        build = _NULLABLE[kind]
+        if build is not None:
+            return build(values, mask)
+        texts = pd.array(values, dtype=pd.StringDtype())
+        texts[mask] = pd.NA
+        return texts
+
+
+def is_group(node: Any) -> bool:
+    """Whether an object holds others."""
+    return isinstance(node, import_hdf5().Group)
+
+
+def _is_table(node: Any) -> bool:
+    """Whether a part is one table of compound rows, as anndata wrote frames before 0.7."""
+    return not is_group(node) and bool(getattr(node.dtype, "names", None))
+
+
+def _read_table(file: Hdf5File, node: Any) -> pd.DataFrame:
+    """Return a table of compound rows, whose first column is the index and whose categories stand in uns."""
+    where = f"{file.path}: {node.name}"
+    columns: dict[str, Any] = {}
+    for name in node.dtype.names:
+        kind = node.dtype[name]
+        if len(node.shape) != 1 or not (kind.kind in "biufS" and kind.subdtype is None):
+            raise InputError(f"{where}: column {name!r} of type {str(kind)[:80]}, expected numbers or texts")
+    refuse_bomb(where, file.size, node.size * node.dtype.itemsize)
+    file.take_memory(node.name, 4 * node.size * node.dtype.itemsize)
+    with damage_named(where):
+        table = node[()]
+        for name in node.dtype.names:
+            values = table[name]
+            columns[name] = np.char.decode(values, "utf-8").astype(object) if values.dtype.kind == "S" else native(values)
+    for name in node.dtype.names[1:]:
+        kept = f"uns/{name}_categories"
+        if columns[name].dtype.kind in "iu" and kept in file.root:
+            columns[name] = _categorical(file, node, columns[name], read_values(file, file.root[kept]), ordered=False)
+    frame = pd.DataFrame(columns)
+    frame = frame.set_index(frame.columns[0])
+    frame.index = frame.index.astype(str)
+    return frame

@@ -1,0 +1,200 @@
+"""HDF5 is walked before it is read: a file is opened only if all that it holds lies in it, in filters that come with h5py.
+
+A link, a dataset in external storage and a virtual one make HDF5 open other files; a filter of its own makes it load a
+library; links in a circle never end. Each is refused by the name of its object before any value is read.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from core.cells.packages import import_hdf5
+from core.errors import InputError, UnsafeFile
+from core.file_limits import refuse_beyond_memory
+
+MOST_OBJECTS = 100_000
+MOST_DEPTH = 64
+MOST_ATTRIBUTES = 1_000  # of an object
+SCANNED_BYTES = 1 << 30  # a larger file is not searched for its longest text
+_UNSCANNED_TEXT = 1 << 16
+_FILTERS = {1, 2, 3, 4, 5, 6, 32000}  # deflate, shuffle, fletcher32, szip, nbit, scaleoffset, lzf
+_HEAP = b"GCOL\x01\0\0\0"  # begins a collection of texts, and is followed by its size
+# What h5py raises for bytes that are no HDF5, of what is not there, and for types that NumPy lacks.
+_DAMAGE = (
+    *(OSError, RuntimeError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, AssertionError),
+    *(MemoryError, BufferError, SystemError, struct.error),
+)
+
+
+class Hdf5File:
+    """An HDF5 file that was walked, open for reading. size: of the file in bytes. root: of h5py. Close it, or use `with`."""
+
+    def __init__(self, path: Path, root: Any) -> None:
+        self.path = path
+        self.size = path.stat().st_size
+        self.root = root
+        self._taken = 0
+
+    def take_memory(self, what: str, n_bytes: int) -> None:
+        """Count bytes that will be held in memory. Raise InputError if that is more than one file may take."""
+        self._taken += n_bytes
+        refuse_beyond_memory(f"{self.path}: {what}", self._taken)
+
+    @cached_property
+    def longest_text(self) -> int:
+        """At least as many bytes as the longest text of varying length has; many texts may point to the same bytes."""
+        if self.size > SCANNED_BYTES:
+            return _UNSCANNED_TEXT
+        longest = 0
+        with self.path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            at = content.find(_HEAP)
+            while at >= 0:
+                longest = max(longest, int.from_bytes(content[at + 8 : at + 16], "little"))
+                at = content.find(_HEAP, at + 8)
+        return min(longest, self.size)
+
+    def close(self) -> None:
+        self.root.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _k: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
+        self.close()
+
+
+def open_hdf5(path: Path) -> Hdf5File:
+    """Open a file and walk it.
+
+    Raise UnsafeFile, with the name of the object, for links that leave the file, lead nowhere or in a circle, external storage,
+    virtual datasets, other filters, and more objects, attributes or levels than a file of data has; InputError for a damaged
+    file; MissingPackage without h5py.
+    """
+    h5py = import_hdf5()
+    with damage_named(str(path)):
+        root = h5py.File(path, "r")
+        try:
+            _Walk(h5py, path).walk(root.id)
+            return Hdf5File(path, root)
+        except BaseException:
+            root.close()
+            raise
+
+
+@contextmanager
+def damage_named(where: str) -> Iterator[None]:
+    """Raise InputError that says where, for whatever h5py raises inside of the block."""
+    try:
+        yield
+    except _DAMAGE as error:
+        text = next(iter(str(error).strip().splitlines()), "")[:200] or type(error).__name__
+        raise InputError(f"{where}: cannot be read as AnnData ({text}), expected an .h5ad file") from error
+
+
+class _Link(NamedTuple):
+    """A link of a group. kind: of h5py.h5l. address: of the object, if it is a hard link."""
+
+    name: bytes
+    kind: int
+    address: int
+
+
+class _Group(NamedTuple):
+    """A group that is to be looked at. above: addresses of the groups that it lies in, and its own."""
+
+    id: Any
+    path: str
+    above: frozenset[int]
+
+
+class _Walk:
+    """One walk through a file, which visits each object once."""
+
+    def __init__(self, h5py: Any, path: Path) -> None:
+        self._h5py = h5py
+        self._path = path
+        self._links = 0
+        self._visited: set[int] = set()
+        self._soft: list[tuple[Any, bytes, str]] = []
+
+    def walk(self, root: Any) -> None:
+        address = self._h5py.h5o.get_info(root).addr
+        self._visited.add(address)
+        groups = [_Group(self._h5py.h5g.open(root, b"/"), "", frozenset({address}))]
+        while groups:
+            group = groups.pop()
+            for link in self._links_of(group):
+                inner = self._visit(group, link)
+                if inner is not None:
+                    groups.append(inner)
+        for group_id, name, where in self._soft:
+            self._check_soft(group_id, name, where)
+
+    def _links_of(self, group: _Group) -> list[_Link]:
+        if len(group.above) > MOST_DEPTH:
+            raise UnsafeFile(f"{self._path}: {group.path[:200]}… lies {MOST_DEPTH} groups deep, expected fewer")
+        found: list[_Link] = []
+
+        def note(name: bytes, info: Any) -> bool | None:
+            found.append(_Link(name, info.type, info.u))
+            return True if self._links + len(found) > MOST_OBJECTS else None  # True ends it; h5py loses what is raised here
+
+        group.id.links.iterate(note, info=True)
+        self._links += len(found)
+        if self._links > MOST_OBJECTS:
+            raise UnsafeFile(f"{self._path}: more than {MOST_OBJECTS:,} objects, the last in {group.path or '/'}")
+        return found
+
+    def _visit(self, group: _Group, link: _Link) -> _Group | None:
+        """Check what a link leads to; return it if it is a group that was not seen yet."""
+        h5l = self._h5py.h5l
+        where = f"{group.path}/{link.name.decode('utf-8', 'backslashreplace')}"
+        if link.kind == h5l.TYPE_SOFT:
+            self._soft.append((group.id, link.name, where))
+            return None
+        if link.kind != h5l.TYPE_HARD:
+            what = "a link to another file" if link.kind == h5l.TYPE_EXTERNAL else f"a link of the kind {link.kind}"
+            raise self._refusal(where, what, "all objects in the file itself")
+        if link.address in group.above:
+            raise self._refusal(where, "a link to a group that it lies in", "groups without circles")
+        if link.address in self._visited:
+            return None
+        self._visited.add(link.address)
+        opened = self._h5py.h5o.open(group.id, link.name)
+        n_attributes = self._h5py.h5o.get_info(opened).num_attrs
+        if n_attributes > MOST_ATTRIBUTES:
+            raise self._refusal(where, f"{n_attributes:,} attributes", f"at most {MOST_ATTRIBUTES:,}")
+        if isinstance(opened, self._h5py.h5d.DatasetID):
+            self._check_dataset(opened, where)
+        if not isinstance(opened, self._h5py.h5g.GroupID):
+            return None
+        return _Group(opened, where, group.above | {link.address})
+
+    def _check_dataset(self, dataset: Any, where: str) -> None:
+        made = dataset.get_create_plist()
+        if made.get_external_count():
+            raise self._refusal(where, "values in another file (external storage)", "all values in the file itself")
+        if made.get_layout() == self._h5py.h5d.VIRTUAL:
+            raise self._refusal(where, "a virtual dataset, whose values lie elsewhere", "all values in the dataset itself")
+        others = {made.get_filter(i)[0] for i in range(made.get_nfilters())} - _FILTERS
+        if others:
+            raise self._refusal(where, f"packed by filter {min(others)}, which is no part of HDF5", "deflate (gzip) or lzf")
+
+    def _check_soft(self, group: Any, name: bytes, where: str) -> None:
+        """Refuse a soft link unless it leads to an object of the file; no link to another file is left by now."""
+        try:
+            opened = self._h5py.h5o.open(group, name)
+        except (KeyError, RuntimeError, OSError, ValueError) as error:
+            raise self._refusal(where, "a link that leads nowhere or in a circle", "links to objects of the file") from error
+        if self._h5py.h5o.get_info(opened).addr not in self._visited:
+            raise self._refusal(where, "a link that leaves the file", "links to objects of the file")
+
+    def _refusal(self, where: str, got: str, expected: str) -> UnsafeFile:
+        return UnsafeFile(f"{self._path}: {where[:200]}: {got}; expected {expected}")
