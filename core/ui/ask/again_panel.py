@@ -38,7 +38,7 @@ def can_ask_again(run: Run) -> bool:
     return run.method == DebateAgain.asks_again and "options" in run.spec
 
 
-def show_again(workspace: Workspace, run: Run, pair_id: str, *, hides_label: bool = False) -> None:
+def show_again(run: Run, pair_id: str, *, workspace: Workspace, hides_label: bool = False) -> None:
     """Show what was asked again about a row of a run, and the form that asks. hides_label: as in `further.show_again`."""
     if not can_ask_again(run):
         st.markdown("Only a debate that was made here can be asked again: of others the settings are not known.")
