@@ -29,7 +29,7 @@ MOST_SIGNED_OUT = 10_000  # cookies that are remembered
 FOR_EVERYBODY = frozenset({"rerun_script", "stop_script", "app_heartbeat"})
 FOR_PEOPLE = FOR_EVERYBODY | {"file_urls_request", "backend_operation_request"}
 OPERATIONS = frozenset({"deferred_file", "dataframe_chunk"})
-_SIGN_IN_ENDED = 4001  # a code of our own: the browser connects anew, with the cookie that it has then
+SIGN_IN_ENDED = 4001  # a code of our own: the browser connects anew, with the cookie that it has then
 
 
 class PageMessages:
@@ -75,8 +75,8 @@ class PageMessages:
                 if message["type"] != "websocket.receive":
                     return message
                 if was_signed_in and not self._is_signed_in(cookies):
-                    await send({"type": "websocket.close", "code": _SIGN_IN_ENDED})
-                    return {"type": "websocket.disconnect", "code": _SIGN_IN_ENDED}
+                    await send({"type": "websocket.close", "code": SIGN_IN_ENDED})
+                    return {"type": "websocket.disconnect", "code": SIGN_IN_ENDED}
                 if (checked := self._check(message, cookies)) is not None:
                     return checked
 

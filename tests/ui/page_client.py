@@ -71,7 +71,7 @@ class Widget:
 
 @dataclass(frozen=True)
 class Drawn:
-    """What came of one run of a script. text: all bytes of its messages that are text."""
+    """What came of one run of a script."""
 
     messages: Sequence[ForwardMsg]
 
@@ -82,6 +82,7 @@ class Drawn:
 
     @property
     def text(self) -> str:
+        """All that its messages say."""
         return "\n".join(map(str, self.messages))
 
     @property
@@ -198,13 +199,22 @@ class PageClient:
         return self.read_run()
 
     def read_run(self) -> Drawn:
-        """Return what the script draws until it ends, whatever run of it that is."""
+        """Return what the next run of the script draws until it ends, with what it draws when it begins again by itself."""
         messages: list[ForwardMsg] = []
         while True:
-            messages.append(self.receive())
-            kind = messages[-1].WhichOneof("type")
-            if kind == "script_finished" and messages[-1].script_finished != _ENDS_AGAIN:
+            message = self.receive()
+            kind = message.WhichOneof("type")
+            if messages or kind == "new_session":  # else the end of an earlier run
+                messages.append(message)
+            if messages and kind == "script_finished" and message.script_finished != _ENDS_AGAIN:
                 return Drawn(messages)
+
+    def file_request(self, file: str) -> BackMsg:
+        """The message that asks for a file to be made, by the id that the page gave its button."""
+        message = BackMsg()
+        message.backend_operation_request.deferred_file.file_id = file
+        message.backend_operation_request.session_id = self.session
+        return message
 
     def ask(self, message: BackMsg, kind: str, timeout_s: float = WAIT_S) -> ForwardMsg:
         """Send a message and return the answer of this kind, whatever else comes before it."""
@@ -212,6 +222,13 @@ class PageClient:
         while (answer := self.receive(timeout_s)).WhichOneof("type") != kind:
             pass
         return answer
+
+    def is_ignored(self, message: BackMsg) -> bool:
+        """Whether a message has no answer: what is sent after it is answered first."""
+        self.ask(BackMsg(app_heartbeat=True), "heartbeat_ack")  # after what a run sends when it has ended
+        self.send(message)
+        self.send(BackMsg(app_heartbeat=True))
+        return self.receive().WhichOneof("type") == "heartbeat_ack"
 
     def wait_until_closed(self) -> int:
         """Return the code with which the server ends the session. Raise TimeoutError if it does not."""
