@@ -355,9 +355,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     ),
     "launch.price_of": lambda s: launch.price_of(s.plain),
     "launch.rate_of": lambda s: launch.rate_of(s.plain, "debate", "m"),
-    "launch.resolve": lambda s: launch.resolve(
-        s.plain, RunRequest("debate", "bmdm")
-    ),  # it would ask for the model
+    "launch.resolve": lambda s: launch.resolve(s.plain, RunRequest("debate", "bmdm")),  # it would ask for the model
     "ledger.list_entries": lambda s: ledger.list_entries(s.plain),
     "lineage.prompts_of": lambda s: with_cursor(s.crashed, lambda db: lineage.prompts_of(s.crashed, db, [run_of(s)])),
     "packs.list_with_organisms": lambda s: packs.list_with_organisms(s.plain),
