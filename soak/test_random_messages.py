@@ -31,6 +31,7 @@ from tests.ui.shared_server import ADA, EVE, SharedServer, sharing
 from tests.ui.widget_walk import DOES_SOMETHING, PAGES, Step, walk
 
 COUNT = int(os.environ.get("PERTURBDESK_SOAK_COUNT", "5000"))  # of messages, and of requests, for each of the three
+STUCK_S = 20.0  # a session whose script met a widget that cannot be is answered no more; only its browser notices
 SESSION = 50  # messages before the browser opens another session
 MOST_MB = 1024
 SEED = 0
@@ -40,6 +41,9 @@ PATHS = ("/", "/debates", "/_stcore/health", "/_stcore/host-config", "/_stcore/m
 PATHS += ("/_stcore/stream", "/_stcore/upload_file/{}/{}", "/_stcore/agent/interact", "/_stcore/agent/openapi.json")
 PATHS += ("/_stcore/bidi-components/{}/{}", "/media/{}", "/media/{}.csv", "/component/{}/index.html", "/app/static/{}")
 PATHS += ("/auth/login?provider={}", "/oauth2callback?state={}&code={}", "/static/{}", "/.streamlit/secrets.toml", "/{}")
+VALUES = ("trigger_value", "bool_value", "double_value", "int_value", "string_value", "json_value", "json_trigger")
+OTHERS = ("clear_cache", "load_git_info", "set_run_on_save", "stop_script", "app_heartbeat", "install", "urls")
+FORGED = ("null", "bytes=0-", EVE)  # values of headers
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND")
 
 
@@ -90,10 +94,10 @@ class Sender:
         """A value for a widget: one that its browser could send, or one of another type, or anything."""
         if self.draw.random() < 0.5:
             return state_of(step.widget, self.text())
-        state = WidgetState(id=self.draw.choice((step.widget.id, step.widget.id[:-3], self.text().replace("\0", ""), "_context")))
-        kind = self.draw.choice(
-            ("trigger_value", "bool_value", "double_value", "int_value", "string_value", "json_value", "json_trigger")
+        state = WidgetState(
+            id=self.draw.choices((step.widget.id, step.widget.id[:-3], "_context", self.text()), (60, 38, 1, 1))[0]
         )
+        kind = self.draw.choice(VALUES)
         if kind in ("trigger_value", "bool_value"):
             setattr(state, kind, True)
         elif kind == "double_value":
@@ -103,9 +107,8 @@ class Sender:
         elif kind == "json_trigger":
             state.json_trigger_value = json.dumps([{"event": self.text(), "value": self.text()}])
         elif kind == "json_value":
-            state.json_value = self.draw.choice(
-                (self.text(), json.dumps({"items": [{"n": 1, "key": self.text(), "act": "answer"}]}))
-            )
+            answer = {"n": 1, "key": self.text(), "act": "answer"}
+            state.json_value = self.draw.choice((self.text(), json.dumps({"items": [answer]})))
         else:
             state.string_value = self.text()
         return state
@@ -147,9 +150,7 @@ class Sender:
 
     def _other(self, client: PageClient) -> tuple[str, bytes]:
         message = BackMsg()
-        kind = self.draw.choice(
-            ("clear_cache", "load_git_info", "set_run_on_save", "stop_script", "app_heartbeat", "install", "urls")
-        )
+        kind = self.draw.choice(OTHERS)
         if kind == "install":
             message.backend_operation_request.install_skills.SetInParent()
             message.backend_operation_request.session_id = client.session
@@ -173,7 +174,7 @@ class Sender:
 
 def drain(client: PageClient) -> None:
     """Read what was sent so far: until the server answers a heartbeat."""
-    client.ask(BackMsg(app_heartbeat=True), "heartbeat_ack", 3 * WAIT_S)
+    client.ask(BackMsg(app_heartbeat=True), "heartbeat_ack", STUCK_S)
 
 
 def send_messages(shared: SharedServer, cookie: str, sender: Sender, count: int) -> Sent:
@@ -189,7 +190,7 @@ def send_messages(shared: SharedServer, cookie: str, sender: Sender, count: int)
                     drain(client)
                     if sender.draw.random() < 0.3:
                         time.sleep(0.05)  # so that the script gets on before the next message ends it
-            except ConnectionClosed:  # it was no message at all
+            except (ConnectionClosed, TimeoutError):  # it was no message at all, or left the session stuck
                 sent.ended += 1
             sent.look_at(client.received, "websocket")
     return sent
@@ -200,16 +201,12 @@ def send_requests(shared: SharedServer, cookie: str, sender: Sender, count: int)
     with browsing(shared.address, cookie) as client:
         client.run()
         for _ in range(count):
-            names = [draw.choice((client.session, *sender.files[-5:], "x", "..%2f..%2fsecrets.toml", "%00")) for _ in range(2)]
+            known = (client.session, *sender.files[-5:], "x", "..%2f..%2fsecrets.toml", "%00")
+            names = draw.choices(known, k=2)
             path = draw.choice(PATHS).format(*names)
-            headers = {
-                "Cookie": client.cookies,
-                "X-Xsrftoken": client.xsrf,
-                "Accept": draw.choice(("*/*", "text/html", "a" * 2000)),
-            }
-            headers |= {
-                draw.choice(("Origin", "X-Forwarded-Host", "Range", "X-Streamlit-User")): draw.choice(("null", "bytes=0-", EVE))
-            }
+            accepted = draw.choice(("*/*", "text/html", "a" * 2000))
+            headers = {"Cookie": client.cookies, "X-Xsrftoken": client.xsrf, "Accept": accepted}
+            headers |= {draw.choice(("Origin", "X-Forwarded-Host", "Range", "X-Streamlit-User")): draw.choice(FORGED)}
             connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=WAIT_S)
             try:
                 connection.request(draw.choice(METHODS), path, draw.randbytes(draw.choice((0, 10, 10_000))), headers)
