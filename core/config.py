@@ -29,6 +29,7 @@ from core.setting_types import (
     TEXT,
     YES_OR_NO,
     SettingType,
+    toml_text,
 )
 
 MYGENE = "https://mygene.info/v3"
@@ -181,11 +182,11 @@ def settings_table() -> list[SettingRow]:
 def load_settings(workspace: Path | None = None) -> Settings:
     """Returns settings from PERTURBDESK_* variables; an explicit `workspace` wins over the variable.
 
-    Secrets that are not in the environment are looked up in .streamlit/secrets.toml. Raises InputError for a value that
+    Secrets and roles that are not in the environment are looked up in .streamlit/secrets.toml. Raises InputError for a value that
     cannot be read; its text names the variable and never shows a secret.
     """
     file = _secrets_file()
-    texts = {**_secrets_in(file), **os.environ}
+    texts = {**_texts_in(file), **os.environ}
     values: dict[str, Any] = {"author": _user(), "sign_in": has_sign_in(file), "secrets_file": file}
     if workspace is not None:
         texts.pop("PERTURBDESK_WORKSPACE", None)
@@ -280,14 +281,15 @@ def _read_toml(file: Path) -> Mapping[str, Any]:
         raise InputError(f"{file}: cannot be read ({type(error).__name__}), expected TOML in UTF-8") from None
 
 
-def _secrets_in(file: Path) -> Mapping[str, str]:
-    """Returns the secrets in a file by variable."""
+def _texts_in(file: Path) -> Mapping[str, str]:
+    """Return what a file of secrets says of the settings that may stand in it, by variable: secrets, and who has which role."""
     content = _read_toml(file)
-    found = {row.variable: content[row.variable] for row in settings_table() if row.secret and row.variable in content}
-    for variable, value in found.items():
-        if not isinstance(value, str):
-            raise InputError(f"{file}: {variable} is a {type(value).__name__}, expected text in quotes")
-    return found
+    kinds = {each.metadata["variable"]: each.metadata["type"] for each in fields(Settings)}
+    return {
+        variable: toml_text(f"{file}: {variable}", content[variable], kind)
+        for variable, kind in kinds.items()
+        if kind in (KEY, E_MAILS) and variable in content
+    }
 
 
 def _user() -> str:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from core.errors import InputError
+
 ENDPOINT = "http://127.0.0.1:8000/v1"  # where vLLM listens unless it is told otherwise
 EVERYONE = "*"  # among the readers: whoever signs in
 _SWITCH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
@@ -80,3 +82,13 @@ E_MAIL = SettingType("e-mail address", "an e-mail address in ASCII", _ascii)
 E_MAILS = SettingType("e-mail addresses", "e-mail addresses separated by commas", _e_mails)
 FILE = SettingType("file", "a file", lambda text: Path(text).expanduser().resolve())
 KEY = SettingType("key", "printable ASCII", _ascii)
+
+
+def toml_text(name: str, value: object, kind: SettingType) -> str:
+    """Return a value of a TOML file as it would stand in the environment; e-mail addresses may be a list. Raise InputError for
+    what is no text."""
+    if kind is E_MAILS and isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return ",".join(value)
+    if not isinstance(value, str):
+        raise InputError(f"{name} is a {type(value).__name__}, expected text in quotes{' or a list' if kind is E_MAILS else ''}")
+    return value

@@ -164,3 +164,21 @@ def test_nothing_is_imported_by_path_where_others_reach_the_app(tmp_path: Path) 
     for shared in (replace(alone, base_url="https://desk.example"), replace(alone, sign_in=True)):
         assert config.import_folders(shared, "127.0.0.1") == ()
     assert config.import_folders(alone, "0.0.0.0") == ()
+
+
+@pytest.mark.parametrize("value", ['["Ada@lab.org", "bob@lab.org"]', '"ada@lab.org, BOB@lab.org"'])
+def test_roles_may_stand_in_the_file_of_secrets(
+    secrets_file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str
+) -> None:
+    secrets_file.write_text(f'PERTURBDESK_EDITORS = {value}\nPERTURBDESK_READERS = "*"\n', "utf-8")
+    found = load_settings(tmp_path)
+    assert (found.editors, found.readers) == (("ada@lab.org", "bob@lab.org"), ("*",))
+    monkeypatch.setenv("PERTURBDESK_EDITORS", "eve@lab.org")
+    assert load_settings(tmp_path).editors == ("eve@lab.org",)
+
+
+@pytest.mark.parametrize("value", ["1", '["ada@lab.org", 2]', '["ada"]', '[["ada@lab.org"]]'])
+def test_a_role_that_is_no_address_is_named(secrets_file: Path, tmp_path: Path, value: str) -> None:
+    secrets_file.write_text(f"PERTURBDESK_EDITORS = {value}\n", "utf-8")
+    with pytest.raises(InputError, match=r"PERTURBDESK_EDITORS.*expected"):
+        load_settings(tmp_path)

@@ -21,6 +21,7 @@ def write_file(
 
     Raises InputError as `refuse_empty_import` does.
     """
+    workspace.refuse_if_read_only("import", path)
     before = combine_files(file_rows.of_dataset(db, target.id))
     source = record_import(db, workspace, table, path, ImportedRows(len(table.pairs), table.rejected, target.id))
     file_rows.add(db, source, table.pairs, table.lines)

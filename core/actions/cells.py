@@ -153,6 +153,7 @@ def screen_folder(workspace: Workspace, dataset: Dataset) -> ScreenFolder:
 
 def remove_tables(workspace: Workspace, dataset: str) -> None:
     """Deletes the tables of a dataset (id) that was undone."""
+    workspace.refuse_if_read_only("remove tables", dataset)
     shutil.rmtree(workspace.settings.data / FOLDER / dataset, ignore_errors=True)
 
 

@@ -43,6 +43,7 @@ def check_change(workspace: Workspace, folder: RunFolder, status: Status, settin
     budget is spent already, if a new server does not serve its model, or if new ones differ; Unreachable if a new server does not
     answer, or none of several; and what `check_ray` raises.
     """
+    workspace.refuse_if_read_only("change settings", folder.run)
     present = folder.execution_settings()
     if settings == present:
         return

@@ -200,6 +200,7 @@ def delete_replaced_run(db: Cursor, workspace: Workspace, run: Run) -> dict[str,
 
     `RunFolder.remove` deletes its journal afterwards. Raises StateError while a worker is on it.
     """
+    workspace.refuse_if_read_only("delete run", run.name)
     refuse_live(workspace.run_folder(run.id))
     detail: dict[str, object] = {"replaced": run.id, "replaced_notes": notes.of_run(db, run.id).to_dict("records")}
     imports.delete_with_run(db, run.id)
@@ -219,6 +220,7 @@ class ImportedRows:
 
 def record_import(db: Cursor, workspace: Workspace, file: ImportedContent, path: str, rows: ImportedRows) -> str:
     """Records that a file was imported; returns the import's id."""
+    workspace.refuse_if_read_only("import", path)
     entry = Import(
         id=file.sha256[:12],
         sha256=file.sha256,

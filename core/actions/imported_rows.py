@@ -29,6 +29,7 @@ from core.types import Rejected
 
 def write_pairs(db: Cursor, workspace: Workspace, table: PairTable, path: str, options: ImportOptions) -> Imported:
     """Adds the pairs that are new to their dataset; a label that contradicts the known one is rejected."""
+    workspace.refuse_if_read_only("import", path)
     target = dataset_of_pairs(db, table, path, options)
     if table.cell_line is not None:
         return cell_lines.write_file(db, workspace, table, path, target, options)
@@ -55,6 +56,7 @@ def write_pairs(db: Cursor, workspace: Workspace, table: PairTable, path: str, o
 
 def write_sample(db: Cursor, workspace: Workspace, table: SubmissionTable, path: str, options: ImportOptions) -> Imported:
     """Records a sample submission, a form to fill in: its ids are checked, no run is made."""
+    workspace.refuse_if_read_only("import", path)
     target, keep, rejected = rows_of_submission(db, table, path, options)
     record_import(db, workspace, table, path, ImportedRows(sum(keep), rejected, target.id))
     return Imported(
@@ -71,6 +73,7 @@ def write_run(
     db: Cursor, workspace: Workspace, table: SubmissionTable, batch: run_writer.AuditedRows, path: str, options: ImportOptions
 ) -> tuple[Imported, dict[str, object]]:
     """Returns the outcome for a submission, and what the audit log records of a run that it replaced."""
+    workspace.refuse_if_read_only("import", path)
     target, keep, rejected = rows_of_submission(db, table, path, options)
     if not all(keep):
         batch = run_writer.audit_rows([row for row, is_known in zip(batch.rows, keep, strict=True) if is_known])

@@ -168,6 +168,7 @@ def estimate(workspace: Workspace, spec: RunSpec, concurrency: int, method: Find
 async def health(workspace: Workspace, base_url: str | None = None, model: str | None = None) -> Health:
     """Returns what a model server can do, or several together; by default those of the settings."""
     address = base_url or workspace.settings.endpoint
+    workspace.refuse_if_read_only("endpoint", address)
     if asks_several(address):
         return model_servers.combine(await model_servers.check_each(workspace, address, model))
     return await llm_health.check_health(Endpoint(address, workspace.settings.api_key), model)

@@ -19,6 +19,7 @@ async def check_each(workspace: Workspace, servers: str, model: str | None = Non
     servers: one address, several joined by commas, or a file of them. model: by default the first of the first server that
     answers. timeout_s: for each request. Raises InputError if there is no usable address.
     """
+    workspace.refuse_if_read_only("endpoint", servers)
     if not asks_several(servers):
         return {servers: await check_health(Endpoint(servers, workspace.settings.api_key), model, timeout_s)}
     found, differences = await _compare(workspace, servers, model, timeout_s)
@@ -62,6 +63,7 @@ def refuse_unfit(workspace: Workspace, servers: str, model: str, timeout_s: floa
 
     Raises InputError, by its name, if one answers and differs from the first, and Unreachable if none can be used.
     """
+    workspace.refuse_if_read_only("endpoint", servers)
     found, differences = asyncio.run(_compare(workspace, servers, model, timeout_s))
     fit = _first_fit(found)
     if fit is None:

@@ -42,6 +42,7 @@ def add_pack(workspace: Workspace, db: Cursor, file: PackFile, name: str, source
     A pack of that name is replaced, but kept for the runs that were planned with it. A pack of descriptions also describes
     the genes of the workspace.
     """
+    workspace.refuse_if_read_only("import", name)
     pack = file.pack
     source_of_data = pack.source if isinstance(pack, Regulation | LpsResponses) else f"{name}.json"
     record = PackRecord(name, pack.kind, pack.sha256, len(pack), source_of_data, source, organism=organism_of(pack))
@@ -60,6 +61,7 @@ def describe_genes(workspace: Workspace, db: Cursor) -> None:
 
     What an earlier version took for descriptions and is none describes nothing.
     """
+    workspace.refuse_if_read_only("describe genes", "packs")
     for record in spaces.list_packs(db):
         if record.kind == Descriptions.kind:
             with suppress(UnknownFormat):
@@ -72,6 +74,7 @@ def keep_for_runs(workspace: Workspace, db: Cursor, record: PackRecord) -> None:
 
     Kept packs that no run needs any more are forgotten.
     """
+    workspace.refuse_if_read_only("keep pack", record.name)
     needed = _needed_by_runs(db)
     for kept in spaces.list_kept_packs(db):
         if kept.sha256 not in needed:
@@ -176,6 +179,7 @@ def _read_or_note(workspace: Workspace, kind: str, organism: str, effect: str, n
 
 def restore(workspace: Workspace, name: str, content: bytes, sha256: str) -> bool:
     """Writes a pack's file again if it was removed or changed; returns whether that was needed."""
+    workspace.refuse_if_read_only("restore pack", name)
     try:
         read(workspace, name, sha256)
     except (InputError, StateError):
@@ -186,6 +190,7 @@ def restore(workspace: Workspace, name: str, content: bytes, sha256: str) -> boo
 
 def remove_file(workspace: Workspace, record: PackRecord) -> None:
     """Deletes a pack's file, after its record."""
+    workspace.refuse_if_read_only("remove pack", record.name)
     _file(workspace, record.name).unlink(missing_ok=True)
 
 

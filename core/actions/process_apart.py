@@ -14,6 +14,7 @@ from core.config import REPOSITORY, environment_of
 
 def start_command(workspace: Workspace, arguments: Sequence[str], log: Path) -> int:
     """Starts `python -m core` with these arguments on the workspace; what it prints is added to `log`. Returns its process id."""
+    workspace.refuse_if_read_only(arguments[0], " ".join(arguments[1:2]))
     command = (sys.executable, "-m", "core", "--workspace", str(workspace.settings.workspace), *arguments)
     with log.open("ab") as opened:
         process = subprocess.Popen(

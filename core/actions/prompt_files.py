@@ -63,6 +63,7 @@ def check_lengths(workspace: Workspace, spec: RunSpec, file: PromptFile | None, 
 
     file: as in `check`.
     """
+    workspace.refuse_if_read_only("endpoint", settings.servers)
     name, prompts = _named_prompts(workspace, spec, file)
     endpoint = settings.endpoint(workspace.settings.api_key)
 

@@ -85,6 +85,7 @@ def plan_reading(
     Raises StateError if the run is not finished, InputError for a run without texts or, if the rubric asks for them, dossiers,
     and for a reading in the run's place, Unreachable if no model answers.
     """
+    workspace.refuse_if_read_only("read", run_name)
     settings = settings or ReadingSettings()
     run = _finished_run(workspace, run_name)
     _refuse_missing_dossiers(workspace, rubric, run)
@@ -141,6 +142,7 @@ def start_reading(
 
 def estimate(workspace: Workspace, plan: ReadingPlan) -> ReadingEstimate:
     """Returns what a reading is expected to take: the prompts are made, and some of every length are counted by the server."""
+    workspace.refuse_if_read_only("estimate", launch.name_of(plan.request))
     texts, prompts = 0, list[str]()
     for of_row, n_texts in _prompts(workspace, plan):
         prompts += of_row

@@ -33,6 +33,7 @@ CACHE = "llm.sqlite"  # of replies, in the workspace's cache
 
 def start_worker(workspace: Workspace, run: str, api_key: str = "") -> int:
     """Starts a worker on the run with this id, in a process that outlives this one; returns its process id."""
+    workspace.refuse_if_read_only("worker", run)
     return start_process(workspace.run_folder(run), workspace.settings, api_key)
 
 

@@ -212,6 +212,7 @@ def delete(workspace: Workspace, name: str) -> SpaceRecord:
 
 def restore(workspace: Workspace, name: str, space: Space) -> bool:
     """Writes a space's file again if it was removed or damaged; returns whether that was needed."""
+    workspace.refuse_if_read_only("restore space", name)
     with workspace.store.read() as db:
         record = spaces.find(db, name)
     try:
@@ -224,6 +225,7 @@ def restore(workspace: Workspace, name: str, space: Space) -> bool:
 
 def remove_file(workspace: Workspace, record: SpaceRecord) -> None:
     """Deletes a space's file, after its record."""
+    workspace.refuse_if_read_only("remove space", record.name)
     _file(workspace, record).unlink(missing_ok=True)
 
 
@@ -264,6 +266,7 @@ def record_space(
     replace: bool = False,
 ) -> tuple[SpaceRecord, list[SpaceRecord]]:
     """Writes a space's file and records it, in the caller's transaction; returns the record, and those that it replaced."""
+    workspace.refuse_if_read_only("embed", space.name)
     record = SpaceRecord(
         id=identity(space.name, kind, spec),
         name=space.name,

@@ -34,6 +34,7 @@ def make_encoder(
         return None
     if embedding == "minilm":
         return lambda texts: _vectors(build_sentences(_by_place(texts), _NAME), len(texts))
+    workspace.refuse_if_read_only("endpoint", endpoint)
     server = Endpoint(endpoint, model, workspace.settings.api_key)
     return lambda texts: _vectors(build_endpoint(_by_place(texts), _NAME, server), len(texts))
 

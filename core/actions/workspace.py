@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from core.config import Settings, load_settings
@@ -46,10 +46,16 @@ def person_of(settings: Settings, email: str, name: str = "") -> Person | None:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A workspace that somebody has open. person: who signed in, None on a machine of one's own."""
+    """A workspace that somebody has open. person: who signed in, None on a machine of one's own.
+
+    look_up: says who that person is now, None without a role; roles are taken away while a page stands open. closed_because: why
+    this one refuses every change, where neither the settings nor a role do.
+    """
 
     settings: Settings
     person: Person | None = None
+    look_up: Callable[[], Person | None] | None = field(default=None, repr=False, compare=False)
+    closed_because: str = ""
 
     @property
     def store(self) -> Store:
@@ -73,9 +79,19 @@ class Workspace:
         LOGGER.info("%s %s", action, subject)
 
     def refuse_if_read_only(self, action: str, subject: str) -> None:
-        """Raises ReadOnly in read-only mode; for actions that do something lengthy before they write."""
-        if self.settings.read_only:
-            raise ReadOnly(f"{action} {subject}: refused, {self.settings.workspace} is open for reading only ({self._why()})")
+        """Raises ReadOnly in read-only mode, and for a person who may change nothing now; for actions that do something before
+        they write: wait, start a process, or ask a server."""
+        if why := self._why_closed():
+            raise ReadOnly(f"{action} {subject}: refused, {self.settings.workspace} is open for reading only ({why})")
+
+    def _why_closed(self) -> str:
+        """Return why nothing may be changed here; "" if it may."""
+        if self.closed_because or self.settings.read_only:
+            return self.closed_because or self._why()
+        if self.person is None or self.look_up is None:
+            return ""
+        now = self.look_up()
+        return "" if now is not None and now.role == "editor" else f"{self.person.email} is not an editor any more"
 
     def _why(self) -> str:
         if not _is_writable(self.settings):
@@ -84,11 +100,19 @@ class Workspace:
             return f"{self.person.email} is signed in as a reader"
         return "PERTURBDESK_READ_ONLY is set"
 
-    def used_by(self, person: Person) -> Workspace:
+    def used_by(self, person: Person, look_up: Callable[[], Person | None] | None = None) -> Workspace:
         """Returns the workspace as a person who signed in may use it: what they change carries their name, and a reader changes
-        nothing."""
-        read_only = self.settings.read_only or person.role != "editor"
-        return Workspace(replace(self.settings, author=person.author, read_only=read_only), person)
+        nothing. look_up: as in the class."""
+        settings = replace(self.settings, author=person.author, read_only=self.settings.read_only or person.role != "editor")
+        return Workspace(_without_keys(settings) if settings.read_only else settings, person, look_up)
+
+    def closed(self, because: str) -> Workspace:
+        """Returns the workspace for one who only reads: it refuses every change, and asks no server with a key."""
+        return replace(self, settings=_without_keys(replace(self.settings, read_only=True)), closed_because=because)
+
+
+def _without_keys(settings: Settings) -> Settings:
+    return replace(settings, api_key="", ncbi_api_key="")
 
 
 def open_workspace(settings: Settings | None = None) -> Workspace:

@@ -1,6 +1,8 @@
 """The parts of the pages, one folder per page; the only room of core that imports streamlit.
 
 shared/shell               what every page has in common: router, sidebar, errors explained in words
+shared/server_workspace    the workspace as the server itself has it open, which pages only read
+shared/sign_in             who is at the browser, and what they may do now
 shared/loaders/            what pages load from the store, cached until it changes
 shared/links               links between pages, and their query parameters
 shared/widgets             what several pages show: texts, figures with their tables
@@ -14,5 +16,6 @@ overview/, debates/, ask/, search/, read/, neighbours/, breakdown/, what_if/, co
 submit/, launch/, data/: one page each
 ask/                       panels about asking again, which Debates and Experiments show
 symbol/                    the pages of one perturbation and of one target gene
+sessions                   what reaches the sessions of a shared server, message by message
 start, server              `make app`: the demo for an empty workspace, then the server with its security headers
 """

@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core.config import CALLBACK, REPOSITORY, load_settings
 from core.log import record_error
+from core.ui.sessions import SIGNED_IN, PageMessages
 
 # While a page computes, what it has drawn waits for its thread to give way, and each message again: 5 ms unless told.
 sys.setswitchinterval(0.0005)
@@ -47,7 +48,6 @@ HEADERS = {
     b"referrer-policy": b"no-referrer",
 }
 OPENED = "opened_before_sign_in"  # our cookie
-SIGNED_IN = "_streamlit_user"  # Streamlit's
 _COOKIE = "Path=/; HttpOnly; SameSite=Lax"
 
 
@@ -149,6 +149,7 @@ app = st.App(
     REPOSITORY / "app.py",
     middleware=[
         Middleware(SecurityHeaders, base_url=_SETTINGS.base_url),
+        *([Middleware(PageMessages, sign_in=_SETTINGS.sign_in)] if _SETTINGS.is_shared else []),
         *([Middleware(ReturnAfterSignIn)] if _SETTINGS.sign_in else []),
         Middleware(BaseScript),
     ],

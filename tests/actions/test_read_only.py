@@ -4,63 +4,86 @@ such actions, so that a new one cannot be forgotten here."""
 from __future__ import annotations
 
 import ast
+import asyncio
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from core.actions import (
+    ablations,
     ask,
     ask_again,
     attribution,
     backups,
+    benchmark_baselines,
     benchmark_ledger,
+    benchmark_plans,
     benchmark_process,
     benchmarks,
     bundles,
     cell_evaluation,
     cell_jobs,
+    cell_lines,
     cell_predictions,
     cells,
+    changed_settings,
+    component_loader,
     demo,
+    derived_runs,
     expectations,
     export,
     finetunes,
     gene_sets,
+    import_target,
+    imported_rows,
     imports,
     inspect_log,
+    knn_numbers,
     label_files,
     labels,
     launch,
     ledger,
+    lineage,
+    model_servers,
+    packs,
     page_imports,
+    process_apart,
     prompt_files,
     readings,
     reports,
+    reproduction,
     rubric_ledger,
     rubrics,
     run_control,
     run_states,
     run_to_end,
+    run_writer,
     runs,
     site,
     spaces,
+    streamed_knn,
     submissions,
     target_process,
     target_ranking,
+    text_vectors,
     undo,
 )
 from core.actions.ask_again import AgainPlan
-from core.actions.attribution import AttributionPlan
+from core.actions.attribution import AttributionPlan, SavedAttribution
+from core.actions.benchmark_baselines import BaselineRequest
 from core.actions.cell_evaluation import EvaluationOptions
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.files import BundleFile, FoundFile, recognise_upload
 from core.actions.import_target import ImportOptions
+from core.actions.readings import ReadingPlan
 from core.actions.submissions import PackageOptions
 from core.actions.workspace import Person, Workspace, open_workspace
 from core.audit.rubric import Rubric
@@ -69,72 +92,70 @@ from core.config import REPOSITORY, Settings
 from core.datasets.prompt_files import PromptFile
 from core.engine.request import Expectation, RunRequest
 from core.engine.run_state import Counts, Heartbeat, write_heartbeat
-from core.errors import ReadOnly
+from core.errors import DeskError, ReadOnly
+from core.experiments.ablations.base import ablations as ablations_known
 from core.experiments.attribution_arms import AttributionSpec
 from core.experiments.benchmark_spec import parse_benchmark
+from core.methods.base import method_named
+from core.methods.fusion_components import DatasetPriors
+from core.store import Cursor
 from core.store import runs as stored_runs
 from core.store.hypotheses import Entry
 from core.store.rubrics import TextLabel
 from core.store.runs import Run
+from core.store.spaces import PackRecord, SpaceRecord
 from core.target_ranking.evaluate import EvaluationSettings
-from tests import cases
+from core.transfer.knn_settings import KnnSettings
+from core.transfer.protocols import EvaluationProtocol
+from core.transfer.row_index import RowIndex
+from tests import cases, worlds
 from tests.engine.cases import fast
 from tests.engine.killed import killed_run
 from tests.target_ranking import cases as targets
+from tests.ui.change_watch import API_KEY, ModelServer, counting
 
 BENCHMARK = (REPOSITORY / "docs" / "examples" / "llm_against_llm_knn.toml").read_text("utf-8")
 RUBRIC, LABEL = Rubric("q", "Is it?"), TextLabel("Pa_Ga", 0, "EFFECT", "yes", "Ada")
 ATTRIBUTION = AttributionPlan(AttributionSpec("r", "r", "bmdm", ("a",), ("gene_class",), 1), (), Expectation(0))
 AGAIN = AgainPlan(SimpleNamespace(name="r"), "a", (), (), Expectation(0))  # type: ignore[arg-type]
+READING = ReadingPlan(RUBRIC, RunRequest("judge_rubric", name="n"), None)  # type: ignore[arg-type]
+PACK = PackRecord("p", "descriptions", "0", 0, "here", "p.json")
+SPACE = SpaceRecord("s", "s", "loaded", {}, "here", "0", 0, 0, (), None, None, "tester")
+FOLDS = EvaluationProtocol("folds", 2)
 ACTIONS = REPOSITORY / "core" / "actions"
-GUARDS = ("change", "refuse_if_read_only")
 
 
-def functions_in(file: Path) -> dict[str, set[str]]:
-    """ "module.function" → what it calls, as "module.function"; the guards of a workspace are "workspace.change" and so on."""
-    tree = ast.parse(file.read_text("utf-8"))
-    origin = {
-        alias.asname or alias.name: f"{node.module.rpartition('.')[2]}.{alias.name}"
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("core.actions.")
-        for alias in node.names
+def actions() -> set[str]:
+    """Every public function that is given a workspace, as "module.function"."""
+    return {
+        f"{file.stem}.{node.name}"
+        for file in ACTIONS.glob("*.py")
+        for node in ast.parse(file.read_text("utf-8")).body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_")
+        if any(re.search(r"\bWorkspace\b", ast.unparse(each)) for each in annotations_of(node))
     }
-    rooms = {
-        alias.asname or alias.name: alias.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module == "core.actions"
-        for alias in node.names
-    } | {"workspace": "workspace"}
-    found = {}
-    for function in (node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)):
-        calls = set()
-        for node in ast.walk(function):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in rooms:
-                calls.add(f"{rooms[node.value.id]}.{node.attr}")
-            elif isinstance(node, ast.Name):
-                calls.add(origin.get(node.id, f"{file.stem}.{node.id}"))
-        found[f"{file.stem}.{function.name}"] = calls
-    return found
 
 
-def changing_actions() -> set[str]:
-    """Every public function that asks whether it may change something, by itself or through another action."""
-    functions = {name: calls for file in ACTIONS.glob("*.py") for name, calls in functions_in(file).items()}
-    guarded = {name for name, calls in functions.items() if calls & {f"workspace.{guard}" for guard in GUARDS}}
-    while more := {name for name, calls in functions.items() if calls & guarded} - guarded:
-        guarded |= more
-    return {name for name in guarded if not name.partition(".")[2].startswith("_")}
+def annotations_of(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.expr]:
+    given = node.args
+    for each in (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg):
+        if each is not None and each.annotation is not None:
+            yield each.annotation
 
 
 @dataclass(frozen=True)
 class Stage:
     """What the actions are called with. crashed: a workspace with a run "r" of which the store does not know that it is dead;
-    plain: one with two splits and no run; bundle: a run of those."""
+    plain: one with two splits and no run; bundle: a run of those; elsewhere: a folder that any reader may write to; model: the
+    address of the model server of both; priors: a kNN of another workspace."""
 
     crashed: Workspace
     plain: Workspace
     bundle: BundleFile
     files: Path
+    elsewhere: Path
+    model: str
+    priors: DatasetPriors
 
 
 # Each gets a stage whose workspaces are closed, and a crashed run where its arguments need one.
@@ -251,9 +272,149 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "target_ranking.delete": lambda s: target_ranking.delete(s.plain, "t"),
     "target_ranking.evaluate_saved": lambda s: target_ranking.evaluate_saved(s.plain, "t", EvaluationSettings()),
     "undo.undo": lambda s: undo.undo(s.plain, "train.csv"),
+    "cell_lines.write_file": lambda s: cell_lines.write_file(None, s.plain, None, "p.csv", None, ImportOptions()),
+    "cells.remove_tables": lambda s: cells.remove_tables(s.plain, "d"),
+    "changed_settings.check_change": lambda s: changed_settings.check_change(s.crashed, s.crashed.run_folder("r"), None, fast()),
+    "import_target.delete_replaced_run": lambda s: import_target.delete_replaced_run(None, s.crashed, run_of(s)),
+    "import_target.record_import": lambda s: import_target.record_import(None, s.plain, None, "p.csv", None),
+    "imported_rows.write_pairs": lambda s: imported_rows.write_pairs(None, s.plain, None, "p.csv", ImportOptions()),
+    "imported_rows.write_run": lambda s: imported_rows.write_run(None, s.plain, None, None, "p.csv", ImportOptions()),
+    "imported_rows.write_sample": lambda s: imported_rows.write_sample(None, s.plain, None, "p.csv", ImportOptions()),
+    "launch.health": lambda s: asyncio.run(launch.health(s.plain)),
+    "model_servers.check_each": lambda s: asyncio.run(model_servers.check_each(s.plain, s.model)),
+    "model_servers.refuse_unfit": lambda s: model_servers.refuse_unfit(s.plain, s.model, "m"),
+    "packs.add_pack": lambda s: packs.add_pack(s.plain, None, None, "p", "s"),
+    "packs.describe_genes": lambda s: packs.describe_genes(s.plain, None),
+    "packs.keep_for_runs": lambda s: packs.keep_for_runs(s.plain, None, PACK),
+    "packs.remove_file": lambda s: packs.remove_file(s.plain, PACK),
+    "packs.restore": lambda s: packs.restore(s.plain, "p", b"", "0"),
+    "process_apart.start_command": lambda s: process_apart.start_command(s.plain, ("runs",), s.files / "runs.log"),
+    "prompt_files.check_lengths": lambda s: prompt_files.check_lengths(s.plain, None, None, fast()),
+    "readings.plan_reading": lambda s: readings.plan_reading(s.crashed, RUBRIC, "r"),
+    "readings.estimate": lambda s: readings.estimate(s.crashed, READING),
+    "run_control.start_worker": lambda s: run_control.start_worker(s.crashed, run_of(s).id),
+    "spaces.record_space": lambda s: spaces.record_space(None, s.plain, SPACE, "file", {}),
+    "spaces.remove_file": lambda s: spaces.remove_file(s.plain, SPACE),
+    "spaces.restore": lambda s: spaces.restore(s.plain, "s", None),
 }
-# These do nothing instead: they are not asked for by a person, but done on the way.
-SILENT: Mapping[str, Callable[[Stage], object]] = {"run_states.settle_ended": lambda s: run_states.settle_ended(s.crashed)}
+
+# These read, and are called with what they can read; what they raise without it is no matter here.
+READERS: Mapping[str, Callable[[Stage], object]] = {
+    "ablations.load_material": lambda s: ablations.load_material(s.plain),
+    "ablations.run_ablation": lambda s: ablations.run_ablation(s.plain, next(iter(ablations_known())), {}),
+    "ask.answer_of": lambda s: ask.answer_of(s.crashed, "r", "Pa_Ga"),
+    "ask.asked_before": lambda s: ask.asked_before(s.plain, "bmdm"),
+    "ask.pair_of": lambda s: ask.pair_of(s.crashed, run_of(s)),
+    "ask.question_again": lambda s: ask.question_again(s.crashed, run_of(s)),
+    "ask_again.plan_again": lambda s: ask_again.plan_again(s.crashed, ask_again.AgainRequest("r", "Pa_Ga")),
+    "attribution.find_saved": lambda s: attribution.find_saved(s.plain, "a"),
+    "attribution.plan_attribution": lambda s: attribution.plan_attribution(s.crashed, attribution.AttributionRequest("r")),
+    "attribution.server_of": lambda s: attribution.server_of(s.crashed, SavedAttribution(ATTRIBUTION.spec, {})),
+    "backups.back_up": lambda s: backups.back_up(s.plain, s.elsewhere / "b.zip", replace=True),
+    "benchmark_baselines.compute_baselines": lambda s: benchmark_baselines.compute_baselines(
+        s.plain, BaselineRequest(default_dataset(s.plain, None).id, "train")
+    ),
+    "benchmark_plans.plan_inputs": lambda s: benchmark_plans.plan_inputs(s.plain, parse_benchmark(BENCHMARK)),
+    "benchmark_plans.tokens_per_row": lambda s: benchmark_plans.tokens_per_row(s.plain, parse_benchmark(BENCHMARK)),
+    "benchmarks.find_benchmark": lambda s: benchmarks.find_benchmark(s.plain, parse_benchmark(BENCHMARK)),
+    "benchmarks.find_saved": lambda s: benchmarks.find_saved(s.plain, "b"),
+    "benchmarks.saved_benchmarks": lambda s: benchmarks.saved_benchmarks(s.plain),
+    "cell_jobs.describe_typed": lambda s: cell_jobs.describe_typed(s.plain, "p.h5ad", LabelSettings(), "127.0.0.1"),
+    "cell_jobs.list_jobs": lambda s: cell_jobs.list_jobs(s.plain),
+    "cells.find_problems": lambda s: with_cursor(s.plain, lambda db: cells.find_problems(s.plain, db)),
+    "cells.screen_folder": lambda s: cells.screen_folder(s.plain, default_dataset(s.plain, None)),
+    "component_loader.default_dataset": lambda s: default_dataset(s.plain, None),
+    "component_loader.hash_contents": lambda s: component_loader.hash_contents(s.plain, default_dataset(s.plain, None).id, ()),
+    "component_loader.load_index": lambda s: component_loader.load_index(s.plain, default_dataset(s.plain, None)),
+    "component_loader.load_spaces": lambda s: component_loader.load_spaces(
+        s.plain, index_of(s.plain), default_dataset(s.plain, None), []
+    ),
+    "derived_runs.neighbours_of": lambda s: derived_runs.neighbours_of(
+        s.plain, default_dataset(s.plain, None), "Pa_Ga", KnnSettings(("s",))
+    ),
+    "expectations.expectation_of": lambda s: expectations.expectation_of(s.crashed, "r", "Pa_Ga"),
+    "expectations.has_label": lambda s: expectations.has_label(s.crashed, "r", "Pa_Ga"),
+    "expectations.tally": lambda s: expectations.tally(s.crashed),
+    "finetunes.find": lambda s: finetunes.find(s.plain),
+    "finetunes.find_same": lambda s: finetunes.find_same(s.plain, finetunes.FinetuneRequest()),
+    "finetunes.list_all": lambda s: finetunes.list_all(s.plain),
+    "finetunes.plan": lambda s: finetunes.plan(s.plain, finetunes.FinetuneRequest()),
+    "knn_numbers.find_null": lambda s: knn_numbers.find_null(s.plain, s.priors.inputs, s.priors.labels, 2, 3),
+    "knn_numbers.kept_null": lambda s: knn_numbers.kept_null(s.plain, "0"),
+    "knn_numbers.kept_vectors": lambda s: knn_numbers.kept_vectors(s.crashed, run_of(s), ["Pa_Ga"]),
+    "knn_numbers.null_of_run": lambda s: knn_numbers.null_of_run(s.crashed, run_of(s), ["Pa_Ga"], compute=True),
+    "knn_numbers.numbers_of": lambda s: knn_numbers.numbers_of(s.plain, s.priors, FOLDS, 3),
+    "knn_numbers.space_to_scramble": lambda s: knn_numbers.space_to_scramble(s.crashed, run_of(s), index_of(s.crashed)),
+    "label_files.export_csv": lambda s: label_files.export_csv(s.crashed, RUBRIC, "r"),
+    "label_files.export_frame": lambda s: label_files.export_frame(s.crashed, RUBRIC, "r"),
+    "labels.answers_by_judge": lambda s: labels.answers_by_judge(s.crashed, RUBRIC, "r", "stratified"),
+    "labels.find_sample": lambda s: labels.find_sample(s.crashed, RUBRIC, "r", "s"),
+    "launch.estimate": lambda s: launch.estimate(s.crashed, s.crashed.run_folder(run_of(s).id).spec(), 1),
+    "launch.execution_settings": lambda s: launch.execution_settings(
+        s.plain, RunRequest("debate", "bmdm"), method_named("debate")
+    ),
+    "launch.price_of": lambda s: launch.price_of(s.plain),
+    "launch.rate_of": lambda s: launch.rate_of(s.plain, "debate", "m"),
+    "launch.resolve": lambda s: launch.resolve(s.plain, RunRequest("debate", "bmdm")),  # it would ask for the model
+    "ledger.list_entries": lambda s: ledger.list_entries(s.plain),
+    "lineage.prompts_of": lambda s: with_cursor(s.crashed, lambda db: lineage.prompts_of(s.crashed, db, [run_of(s)])),
+    "packs.list_with_organisms": lambda s: packs.list_with_organisms(s.plain),
+    "packs.name_of_latest": lambda s: packs.name_of_latest(s.plain, "descriptions"),
+    "packs.organism_of_pack": lambda s: packs.organism_of_pack(s.plain, PACK),
+    "packs.pack_hashes": lambda s: packs.pack_hashes(s.plain, "mouse"),
+    "packs.read": lambda s: packs.read(s.plain, "p"),
+    "packs.read_latest": lambda s: packs.read_latest(s.plain, "descriptions"),
+    "packs.read_orthologs": lambda s: packs.read_orthologs(s.plain, "mouse"),
+    "packs.read_packs": lambda s: packs.read_packs(s.plain, {}),
+    "packs.read_symbol_tables": lambda s: packs.read_symbol_tables(s.plain),
+    "page_imports.check_typed_path": lambda s: page_imports.check_typed_path(s.plain, "p.csv", "127.0.0.1"),
+    "prompt_files.check": lambda s: prompt_files.check(
+        s.crashed, s.crashed.run_folder(run_of(s).id).spec(), PromptFile("p.csv", b"id,prompt\na,b\n")
+    ),
+    "prompt_files.read_kept": lambda s: prompt_files.read_kept(s.plain, "0" * 64),
+    "readings.answers": lambda s: readings.answers(s.crashed, RUBRIC, "r"),
+    "readings.find_answers": lambda s: readings.find_answers(s.crashed, run_of(s), RUBRIC),
+    "reports.find_report": lambda s: reports.find_report(s.plain, "r"),
+    "reports.saved_reports": lambda s: reports.saved_reports(s.plain),
+    "reproduction.find_sources": lambda s: reproduction.find_sources(s.plain),
+    "reproduction.reproduce_numbers": lambda s: reproduction.reproduce_numbers(s.plain, only="nothing"),
+    "rubrics.find": lambda s: rubrics.find(s.plain, "q"),
+    "rubrics.list_all": lambda s: rubrics.list_all(s.plain),
+    "run_control.find_same": lambda s: run_control.find_same(s.crashed, s.crashed.run_folder(run_of(s).id).spec(), "r"),
+    "run_control.find_status": lambda s: run_control.find_status(s.crashed, "r"),
+    "run_control.log_tail": lambda s: run_control.log_tail(s.crashed, "r"),
+    "run_control.progress_of": lambda s: run_control.progress_of(s.crashed, "r"),
+    "run_control.settings_of": lambda s: run_control.settings_of(s.crashed, "r"),
+    "run_control.states": lambda s: run_control.states(s.crashed),
+    "run_states.settle_ended": lambda s: run_states.settle_ended(s.crashed),  # nobody asks for it
+    "run_states.unsettled_runs": lambda s: run_states.unsettled_runs(s.crashed, [run_of(s)]),
+    "run_states.with_present_states": lambda s: run_states.with_present_states(s.crashed, [run_of(s)]),
+    "run_to_end.find_done": lambda s: run_to_end.find_done(s.crashed, s.crashed.run_folder(run_of(s).id).spec()),
+    "run_writer.find_same_run": lambda s: with_cursor(
+        s.crashed, lambda db: run_writer.find_same_run(db, s.crashed, s.crashed.run_folder(run_of(s).id).spec(), "r")
+    ),
+    "spaces.coverage_of": lambda s: spaces.coverage_of(s.plain, SPACE),
+    "spaces.load": lambda s: spaces.load(s.plain, SPACE),
+    "spaces.match_dataset": lambda s: spaces.match_dataset(s.plain, SPACE, default_dataset(s.plain, None).id),
+    "streamed_knn.predict_file": lambda s: streamed_knn.predict_file(
+        s.plain, default_dataset(s.plain, None), KnnSettings(("s",)), s.files / "p.parquet", s.elsewhere / "out.parquet"
+    ),
+    "submissions.check_file": lambda s: submissions.check_file(s.plain, cases.DEBATES, "B"),
+    "submissions.check_run": lambda s: submissions.check_run(s.plain, "r", PackageOptions("B")),
+    "submissions.expected_ids": lambda s: submissions.expected_ids(s.plain, default_dataset(s.plain, None).id),
+    "target_ranking.find": lambda s: target_ranking.find(s.plain),
+    "target_ranking.list_all": lambda s: target_ranking.list_all(s.plain),
+    "text_vectors.make_encoder": lambda s: text_vectors.make_encoder(s.plain),
+}
+
+
+def with_cursor(workspace: Workspace, read: Callable[[Cursor], object]) -> object:
+    with workspace.store.read() as db:
+        return read(db)
+
+
+def index_of(workspace: Workspace) -> RowIndex:
+    return component_loader.load_index(workspace, default_dataset(workspace, None))
 
 
 def run_of(stage: Stage) -> Run:
@@ -262,10 +423,19 @@ def run_of(stage: Stage) -> Run:
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
+def counted() -> Iterator[ModelServer]:
+    with counting() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory, counted: ModelServer) -> Stage:
     folder = tmp_path_factory.mktemp("stage")
     crashed, _ = killed_run(folder / "crashed")
     plain, full = (open_workspace(Settings(workspace=folder / name, author="tester")) for name in ("plain", "full"))
+    crashed, plain = (
+        replace(each, settings=replace(each.settings, endpoint=counted.address, api_key=API_KEY)) for each in (crashed, plain)
+    )
     for workspace, files in ((plain, ("train", "test")), (full, ("train", "test", "debate"))):
         for name in files:
             content = {"train": cases.TRAIN, "test": cases.TEST, "debate": cases.DEBATES}[name]
@@ -273,8 +443,11 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
     bundle = recognise_upload(bundles.build_bundle(full, "debate").content, "b.zip")
     assert isinstance(bundle, BundleFile)
     (folder / "files").mkdir()
+    screen = open_workspace(Settings(workspace=folder / "screen", author="tester"))
+    worlds.furnish(screen)
+    priors = WorkspaceComponents(screen, default_dataset(screen, None)).predict_knn(KnnSettings(("near",), FOLDS), None)
     (folder / "files" / "debate.csv").write_bytes(cases.DEBATES)
-    return Stage(crashed, plain, bundle, folder / "files")
+    return Stage(crashed, plain, bundle, folder / "files", tmp_path_factory.mktemp("elsewhere"), counted.address, priors)
 
 
 def closed(workspace: Workspace, how: str) -> Workspace:
@@ -299,9 +472,6 @@ def test_every_action_refuses_and_changes_nothing(stage: Stage, how: str) -> Non
             call(shut)
         assert ("signed in as a reader" if how == "a reader" else "PERTURBDESK_READ_ONLY is set") in str(refused.value), name
         assert content_of(stage) == before, name
-    for name, call in SILENT.items():
-        call(shut)
-        assert content_of(stage) == before, name
 
 
 @contextmanager
@@ -314,6 +484,19 @@ def beating(stage: Stage) -> Iterator[None]:
     folder.heartbeat.write_bytes(kept)
 
 
-def test_no_changing_action_is_forgotten() -> None:
-    """A new one needs a call above."""
-    assert changing_actions() == CALLS.keys() | SILENT.keys()
+@pytest.mark.parametrize("how", ["read-only", "a reader"])
+def test_who_only_reads_changes_nothing_and_asks_no_server(stage: Stage, counted: ModelServer, how: str) -> None:
+    shut = replace(stage, crashed=closed(stage.crashed, how), plain=closed(stage.plain, how))
+    before = content_of(stage)
+    for name, call in READERS.items():
+        with suppress(DeskError, ValueError):
+            call(shut)
+        assert content_of(stage) == before, name
+        assert not counted.asked, name
+        assert not psutil.Process().children(), name
+
+
+def test_every_action_refuses_or_reads() -> None:
+    """A new one needs a call above: none takes a workspace otherwise."""
+    assert actions() == CALLS.keys() | READERS.keys()
+    assert not CALLS.keys() & READERS.keys()

@@ -64,3 +64,23 @@ def test_an_editor_of_a_read_only_workspace_reads(small_workspace: Workspace) ->
     ada = closed.used_by(Person("Ada", "ada@lab.example", "editor"))
     with pytest.raises(ReadOnly, match="PERTURBDESK_READ_ONLY is set"):
         add_note(ada, "debate", None, "mine")
+
+
+def test_a_role_that_is_taken_away_holds_at_the_next_change(small_workspace: Workspace) -> None:
+    """Whoever still has the workspace that they got with the role: an open page, a callback, a thread."""
+    now: list[Person | None] = [Person("Ada", "ada@lab.example", "editor")]
+    ada = small_workspace.used_by(Person("Ada", "ada@lab.example", "editor"), lambda: now[-1])
+    add_note(ada, "debate", None, "mine")
+    for role in (Person("Ada", "ada@lab.example", "reader"), None):
+        now.append(role)
+        with pytest.raises(ReadOnly, match=r"ada@lab\.example is not an editor any more"):
+            add_note(ada, "debate", None, "mine too")
+
+
+def test_who_only_reads_has_no_key(small_workspace: Workspace) -> None:
+    with_key = Workspace(replace(small_workspace.settings, api_key="sk", ncbi_api_key="n"))
+    assert with_key.used_by(Person("", "bob@lab.example", "reader")).settings.secrets == ()
+    assert with_key.closed("a test").settings.secrets == ()
+    assert with_key.used_by(Person("", "ada@lab.example", "editor")).settings.secrets == ("sk", "n")
+    with pytest.raises(ReadOnly, match="a test"):
+        add_note(with_key.closed("a test"), "debate", None, "mine")

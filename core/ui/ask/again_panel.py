@@ -7,6 +7,7 @@ import streamlit as st
 
 from core.actions import ask_again
 from core.actions.ask_again import REPEATS, AgainRequest
+from core.actions.workspace import Workspace
 from core.engine.run_state import LIVE_STATES
 from core.evidence import describe
 from core.evidence.changed_cards import card_name, describe_changes, text_of
@@ -37,17 +38,16 @@ def can_ask_again(run: Run) -> bool:
     return run.method == DebateAgain.asks_again and "options" in run.spec
 
 
-def show_again(run: Run, pair_id: str, *, hides_label: bool = False) -> None:
+def show_again(run: Run, pair_id: str, *, workspace: Workspace, hides_label: bool = False) -> None:
     """Show what was asked again about a row of a run, and the form that asks. hides_label: as in `further.show_again`."""
     if not can_ask_again(run):
         st.markdown("Only a debate that was made here can be asked again: of others the settings are not known.")
         return
     st.caption(_ABOUT)
-    read_only = loaders.workspace().settings.read_only
     with explain_errors():
         _show_askings(run, pair_id, hides_label=hides_label)
-        if not read_only:
-            _show_form(run, pair_id)
+        if not workspace.settings.read_only:
+            _show_form(workspace, run, pair_id)
 
 
 def _show_askings(run: Run, pair_id: str, *, hides_label: bool) -> None:
@@ -124,7 +124,7 @@ def _table(found: AskedAgain) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(figure.COLUMNS))
 
 
-def _show_form(run: Run, pair_id: str) -> None:
+def _show_form(workspace: Workspace, run: Run, pair_id: str) -> None:
     details = loaders.row_details(run.id, pair_id)
     items = [Evidence(**{**item, "body": dict(item["body"])}) for item in details.dossier]
     row = details.numbers
@@ -134,11 +134,11 @@ def _show_form(run: Run, pair_id: str) -> None:
         wants_start = st.button("Ask again", type="primary", icon=":material/play_arrow:", key="start-again")
     if not wants_cost and not wants_start:
         return
-    plan = ask_again.plan_again(loaders.workspace(), request)
+    plan = ask_again.plan_again(workspace, request)
     if not wants_start:
         st.markdown(as_text(cost_sentence(plan.cost, plan.left, 1)))
         return
-    ask_again.start_apart(loaders.workspace(), plan)
+    ask_again.start_apart(workspace, plan)
     st.session_state.pop("id-again_run", None)  # so that the choice is read from the address again
     links.set_parameter("again_run", plan.askings[-1].spec.key)
     confirm(f"{plan.left:,} run{'s' * (plan.left != 1)} of one row started, listed on Launch.")

@@ -37,7 +37,7 @@ def show(context: PageContext, run: Run) -> None:
     row = following.show(context, run)
     if row is not None:
         _show_actions(context, run, row, is_hidden=is_hidden)
-        further.show_again(run, row.pair_id, hides_label=is_hidden)
+        further.show_again(run, row.pair_id, workspace=context.workspace, hides_label=is_hidden)
         further.show_judge(run)
 
 

@@ -37,11 +37,11 @@ def show(context: PageContext, dataset: Dataset) -> None:
     name = choose_one(method.selectbox, "ask_method", "Method", titles, next(iter(known))) or next(iter(known))
     default = "scripted" if dataset.origin == "simulated" else "server"
     who = choose_one(server.selectbox, "answered_by", "Answered by", _SERVERS, default, help=_SERVER_HELP) or default
-    endpoint, model, health = (SCRIPTED, SCRIPTED, None) if who == "scripted" else _show_server(context.workspace)
-    options = show_options(dataset, known[name])
     if context.workspace.settings.read_only:
         st.caption("This workspace is open for reading only: nothing can be asked.")
         return
+    endpoint, model, health = (SCRIPTED, SCRIPTED, None) if who == "scripted" else _show_server(context.workspace)
+    options = show_options(dataset, known[name])
     question = Question(*typed, name, dataset.name, endpoint, model, options=options)
     is_ready = all(text.strip() for text in typed) and bool(model)
     wide: dict[str, Any] = {"type": "primary", "icon": ":material/forum:", "width": "stretch"}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.actions.workspace import Workspace
 from core.store.runs import Run
 from core.ui.shared.linked import bind
 from core.ui.shared.widgets import as_text
 
 
-def show_again(run: Run, pair_id: str, *, hides_label: bool = False) -> None:
+def show_again(run: Run, pair_id: str, *, workspace: Workspace, hides_label: bool = False) -> None:
     """Show what asks a debate that was made here again, with another dossier; nothing for other runs. hides_label: shows no link
     to Debates, where the row's label stands."""
     if run.method != "debate" or "options" not in run.spec:
@@ -18,7 +19,7 @@ def show_again(run: Run, pair_id: str, *, hides_label: bool = False) -> None:
         if opened.open:
             from core.ui.ask import again_panel
 
-            again_panel.show_again(run, pair_id, hides_label=hides_label)
+            again_panel.show_again(run, pair_id, workspace=workspace, hides_label=hides_label)
 
 
 def show_judge(run: Run) -> None:

@@ -38,7 +38,7 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
     else:
         _show_story(context, run, details, marks)
         if not row["error"]:
-            further.show_again(run, row["pair_id"])
+            further.show_again(run, row["pair_id"], workspace=context.workspace)
     _show_notes(context, run, row["pair_id"], details.notes)
 
 

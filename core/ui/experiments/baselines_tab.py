@@ -22,6 +22,7 @@ from core.texts import number_text
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.background import Result, background
 from core.ui.shared.linked import choose_one
+from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.shell import PageContext, draw_until_ready
 from core.ui.shared.widgets import as_text, show_empty, show_figure
 
@@ -69,7 +70,7 @@ def _choose_training(dataset: Dataset) -> str | None:
 
 
 def _ask(request: BaselineRequest) -> Result:
-    workspace = loaders.workspace()
+    workspace = read_workspace()
 
     def compute(progress: Callable[[float], object]) -> SplitBaselines:
         return compute_baselines(workspace, request, progress)

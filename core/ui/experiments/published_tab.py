@@ -12,9 +12,10 @@ from core.actions.reproduction import find_sources, reproduce_numbers
 from core.experiments.published.registry import load_registry
 from core.experiments.published.reproduce import Reproduced
 from core.report.figures.published import of_numbers
-from core.ui.shared import loaders, tables
+from core.ui.shared import tables
 from core.ui.shared.background import Result, background
 from core.ui.shared.loaders.cache import cache_by
+from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.shell import PageContext, draw_until_ready
 from core.ui.shared.widgets import as_text, show_captioned
 
@@ -42,7 +43,7 @@ def _asked() -> dict[str, _Progress]:
 
 @cache_by("datasets", "runs", "spaces", entries=2)
 def _key() -> str:
-    return repr(find_sources(loaders.workspace()))
+    return repr(find_sources(read_workspace()))
 
 
 def show(context: PageContext) -> None:
@@ -60,7 +61,7 @@ def show(context: PageContext) -> None:
 
 
 def _ask(key: str) -> Result:
-    workspace, state = loaders.workspace(), _asked()[key]
+    workspace, state = read_workspace(), _asked()[key]
 
     def compute(give_way: Callable[[float], object]) -> Found:
         def report(share: float, name: str) -> None:

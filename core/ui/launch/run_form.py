@@ -108,6 +108,9 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
     if not method.needs_model:
         st.markdown("This method needs no model.")
         return wanted, None
+    if workspace.settings.read_only:
+        st.caption("This workspace is open for reading only: no model server is asked.")
+        return wanted, Health(False)
     address = st.text_input("Model server", workspace.settings.endpoint, key="endpoint", help=ADDRESS_HELP)
     found = read_health(workspace, address)
     health = model_servers.combine(found)
@@ -158,8 +161,7 @@ def _show_each(found: Mapping[str, Health]) -> None:
 
 def read_health(workspace: Workspace, address: str) -> dict[str, Health]:
     try:
-        if address != workspace.settings.endpoint:  # an address that a visitor typed is sent the key
-            workspace.refuse_if_read_only("endpoint", address)
+        workspace.refuse_if_read_only("endpoint", address)  # also where the answer is cached
         found = _cached_health(address, workspace)
     except DeskError as error:
         record_error(f"endpoint {address}", error)

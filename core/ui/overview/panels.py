@@ -13,6 +13,7 @@ from core.store.runs import Run
 from core.types import FLAG_NAMES
 from core.ui.shared import links, loaders, shell
 from core.ui.shared.number_box import Number, show_numbers
+from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty
 
@@ -91,7 +92,7 @@ def _facts(run: Run) -> RunFacts:
         name=run.name,
         state=run.status,
         cause=run.cause,
-        can_go_on=loaders.workspace().run_folder(run.id).exists,
+        can_go_on=read_workspace().run_folder(run.id).exists,
         total=run.total,
         done=run.done,
         failed=run.failed,

@@ -25,6 +25,7 @@ from core.ui.shared import links, loaders, tables
 from core.ui.shared.background import Result, background
 from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.method_words import method_text
+from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.shell import draw_until_ready
 from core.ui.shared.widgets import as_text, pair_text, show_captioned, show_empty
 
@@ -68,7 +69,7 @@ def _ask(run: Run, wanted: _Wanted) -> Result:
     kind, role, settings = wanted
 
     def compute(_progress: Callable[[float], object]) -> RunKinds:
-        with loaders.workspace().store.read() as db:
+        with read_workspace().store.read() as db:
             texts = load_texts(db, run.id, kind, role)
         return find_kinds(texts, settings)
 

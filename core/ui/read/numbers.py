@@ -13,7 +13,8 @@ from core.scoring.rubric_rates import RateTexts, RubricRates, load_rate_texts, r
 from core.scoring.rubric_worth import RubricWorth, load_outcomes, rubric_worth
 from core.store import rubrics
 from core.ui.shared import loaders
-from core.ui.shared.loaders.cache import cache_by, reading, workspace
+from core.ui.shared.loaders.cache import cache_by, reading
+from core.ui.shared.server_workspace import read_workspace
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,8 +26,8 @@ RULE = "rule"
 def answers(run: str, rubric: Rubric, judged_by: str) -> pd.DataFrame:
     """What the judge answered of a run's texts: the columns of `store.rubrics.readings`."""
     if judged_by == RULE:
-        return readings.answers(workspace(), rubric, run, "rule")[0]
-    return readings.answers(workspace(), rubric, run, "model", judged_by)[0]
+        return readings.answers(read_workspace(), rubric, run, "rule")[0]
+    return readings.answers(read_workspace(), rubric, run, "model", judged_by)[0]
 
 
 @cache_by("run:{0}", "runs", "labels", entries=20, shared=True)

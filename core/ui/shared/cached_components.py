@@ -17,6 +17,7 @@ from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings, rows_to_predict
 from core.transfer.row_index import RowIndex
 from core.ui.shared import loaders, neighbour_controls
+from core.ui.shared.server_workspace import read_workspace
 
 MAX_PRIORS = 48  # cached at a time; the oldest is dropped
 
@@ -56,7 +57,7 @@ class CachedComponents:
         return cache[key]
 
     def predict_knn(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> DatasetPriors:
-        return WorkspaceComponents(loaders.workspace(), self.dataset).predict_knn(settings, pair_ids)
+        return WorkspaceComponents(read_workspace(), self.dataset).predict_knn(settings, pair_ids)
 
     def contents(self, settings: KnnSettings) -> Mapping[str, Any]:
         return loaders.knn_contents(self.dataset.id, settings.spaces)

@@ -12,7 +12,7 @@ import streamlit as st
 
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.ui.shared.loaders.cache import workspace
+from core.ui.shared.server_workspace import read_workspace
 
 ASK = "pages/ask.py"
 BREAKDOWN = "pages/breakdown.py"
@@ -67,7 +67,7 @@ def current_address(**parameters: str) -> str:
 
 def base_address() -> str:
     """Where others reach the app, without a slash at its end; "" if the settings do not say."""
-    return workspace().settings.base_url.rstrip("/")
+    return read_workspace().settings.base_url.rstrip("/")
 
 
 def relative_address() -> str:

@@ -156,7 +156,8 @@ def fragment(draw: Callable[[], None], every_s: float | None = None) -> Callable
     @wraps(draw)
     def run() -> None:
         with nullcontext() if every_s else background().pause(), _record_unexpected_errors(), explain_errors():
-            if _CONTEXT not in st.session_state:  # it runs without its page, which would have read them
+            if _CONTEXT not in st.session_state:  # it runs without its page, which would have asked and read
+                sign_in.draw_anew_if_changed()
                 loaders.refresh()
             with linked.note_at_end():
                 draw()

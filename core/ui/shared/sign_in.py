@@ -1,7 +1,8 @@
 """The sign-in of a shared server: who is at the browser, and what they may do. Without one, whoever reaches the app is its user.
 
 Streamlit asks the OpenID provider that `[auth]` in secrets.toml names, and keeps who signed in in a signed cookie, which is read
-when a browser connects. Nothing of this is cached: each run of a page asks for its own session.
+when a browser connects. Nothing of this is cached: each run of a page or of a part of it asks for its own session, and the
+role is asked for again whenever something is about to change.
 """
 
 from __future__ import annotations
@@ -10,29 +11,35 @@ from importlib.util import find_spec
 
 import streamlit as st
 
-from core.actions.workspace import Person, Workspace, person_of
-from core.config import Settings
-from core.ui.shared import loaders
+from core.actions.workspace import Person, Workspace
+from core.ui.shared import server_workspace
+from core.ui.shared.account import account_of
 from core.ui.shared.widgets import as_text
+
+_DRAWN_FOR = "_drawn_for"  # a session key: the person whom the page was drawn for
 
 
 def session_workspace() -> Workspace | None:
     """The workspace as the person at this browser may use it; None if they have to sign in first, or may not see it."""
-    found = loaders.workspace()
-    if not found.settings.sign_in:
-        return found
-    person = signed_in(found.settings)
-    return None if person is None else found.used_by(person)
+    found = server_workspace.open_for(_look_up())
+    st.session_state[_DRAWN_FOR] = found.person if found is not None else None
+    return found
 
 
-def signed_in(settings: Settings) -> Person | None:
-    """Who signed in, if the settings give them a role and their provider does not say that the address is unverified."""
-    user = st.user.to_dict()
-    email = user.get("email")
-    if user.get("is_logged_in") is not True or not isinstance(email, str) or user.get("email_verified") is False:
-        return None
-    name = user.get("name")
-    return person_of(settings, email, name if isinstance(name, str) else "")
+def draw_anew_if_changed() -> None:
+    """Run the whole page if the person at this browser has another role than when it was drawn; for a part that runs alone."""
+    if server_workspace.read_workspace().settings.sign_in and _look_up()() != st.session_state.get(_DRAWN_FOR):
+        st.rerun()
+
+
+def _look_up() -> server_workspace.LookUp:
+    """What says who is at this browser, wherever it is asked: in a callback, in a thread, or after the page."""
+    account = account_of(st.user.to_dict())
+    return _nobody if account is None else account.person
+
+
+def _nobody() -> Person | None:
+    return None
 
 
 def show_sign_in() -> None:

@@ -15,7 +15,7 @@ from core.transfer.cuts import MeanOfCuts
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.permutation_null import N_PERMUTATIONS, PermutationNull, content_key
 from core.transfer.protocols import KnnInputs
-from core.ui.shared import loaders, shell
+from core.ui.shared import loaders, server_workspace, shell
 from core.ui.shared.background import Progress, Result, background
 from core.ui.shared.loaders.cache import cache_by
 from core.ui.shared.widgets import as_text
@@ -54,13 +54,12 @@ def ask_cuts(task: SpaceTask) -> Result:
 
 def ask_null(task: SpaceTask) -> Result:
     """The null, a PermutationNull, from the cache or as soon as it is computed."""
-    workspace = loaders.workspace()
-    kept = knn_numbers.kept_null(workspace, task.key)
+    kept = knn_numbers.kept_null(server_workspace.read_workspace(), task.key)
     if kept is not None:
         return Result(ready=True, value=kept)
 
     def compute(progress: Progress) -> PermutationNull:
-        return knn_numbers.find_null(workspace, task.inputs, task.labels, task.k, progress=progress)
+        return server_workspace.keep_null(task.inputs, task.labels, task.k, progress)
 
     return background().ask(("null", task.key), compute)
 

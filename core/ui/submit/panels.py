@@ -19,6 +19,7 @@ from core.submission.rules.registry import Problem
 from core.types import Flag, Track
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.linked import bind, select_rows
+from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty
 
@@ -155,7 +156,7 @@ def _make_package(
             tools=folder / "tools" if tools else None,
             fusion_trace=fusion_trace,
         )
-        return submissions.check_run(loaders.workspace(), run, wanted)
+        return submissions.check_run(read_workspace(), run, wanted)
 
 
 def _show_verdict(what: str, problems: Sequence[Problem]) -> None:

@@ -21,10 +21,11 @@ class AtOnce:
 def page(name: str) -> None:
     from core.ui.read import kinds_tab as tab
     from core.ui.shared import figure_menu, loaders
+    from core.ui.shared.server_workspace import read_workspace
 
     loaders.refresh()
     run = next(run for run in loaders.all_runs() if run.name == name)
-    figure_menu.begin_page(loaders.workspace(), None, run)
+    figure_menu.begin_page(read_workspace(), None, run)
     tab.show(run)
 
 

@@ -1,7 +1,6 @@
 """What pages load from the store: records, frames and the numbers made from them, each cached until its rows change.
 
 cache     one reading of the store's counters a page run, and the caches that are keyed by them
-settling  a thread that brings the store up to date with runs whose worker has died
 records   datasets, runs, imports, changes, presets
 labels    samples of texts that people read, and what they answered
 rows      the rows of one run: filters, lists, and all that Debates shows of one row
@@ -17,7 +16,7 @@ spaces    gene spaces, knowledge packs and what is computed from them
 from core.ui.shared.loaders.asked_again import again_report, askings_of_row, seed_report
 from core.ui.shared.loaders.attributions import attribution_report, count_done_arms, saved_attributions
 from core.ui.shared.loaders.benchmarks import benchmark_plan, benchmark_report, saved_benchmarks
-from core.ui.shared.loaders.cache import refresh, run_version, versions_of, workspace
+from core.ui.shared.loaders.cache import refresh, run_version, versions_of
 from core.ui.shared.loaders.labels import labels, samples, texts_by_place
 from core.ui.shared.loaders.leakage import leakage_audit
 from core.ui.shared.loaders.records import (
@@ -156,5 +155,4 @@ __all__ = [
     "texts_by_place",
     "tokens_by_run",
     "versions_of",
-    "workspace",
 ]

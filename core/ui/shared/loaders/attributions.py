@@ -5,8 +5,9 @@ from __future__ import annotations
 from core.actions import attribution
 from core.actions.attribution import SavedAttribution
 from core.experiments.attribution import Attribution, report_attribution
-from core.ui.shared.loaders.cache import cache_by, reading, workspace
+from core.ui.shared.loaders.cache import cache_by, reading
 from core.ui.shared.loaders.records import all_presets, all_runs
+from core.ui.shared.server_workspace import read_workspace
 
 
 @cache_by("presets", entries=1)
@@ -24,6 +25,6 @@ def count_done_arms(saved: SavedAttribution) -> int:
 @cache_by("presets", "runs", "datasets", entries=8, shared=True)
 def attribution_report(key: str) -> Attribution:
     """What an attribution found, whose arms are all done. Raises NotFound, StateError."""
-    saved = attribution.find_saved(workspace(), key)
+    saved = attribution.find_saved(read_workspace(), key)
     with reading() as db:
         return report_attribution(db, saved.spec, saved.runs)

@@ -16,10 +16,8 @@ from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
 
-from core import log
-from core.actions.workspace import Workspace, open_workspace
 from core.store import Cursor, changes
-from core.version import describe
+from core.ui.shared.server_workspace import read_workspace
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,21 +25,12 @@ _VERSIONS: ContextVar[dict[str, int]] = ContextVar("versions")
 _IS_READING: ContextVar[bool] = ContextVar("is_reading", default=False)
 
 
-@st.cache_resource(show_spinner=False)
-def workspace() -> Workspace:
-    """The workspace that this server shows; its log is opened with it."""
-    found = open_workspace()
-    log.configure(found.settings, "app", console=True)
-    log.LOGGER.info("serves %s with version %s", found.settings.workspace, describe())
-    return found
-
-
 @contextmanager
 def reading() -> Iterator[Cursor]:
     """A cursor on the store, held for as long as the block lasts."""
     token = _IS_READING.set(True)
     try:
-        with workspace().store.read() as db:
+        with read_workspace().store.read() as db:
             yield db
     finally:
         _IS_READING.reset(token)
@@ -49,7 +38,7 @@ def reading() -> Iterator[Cursor]:
 
 def refresh() -> None:
     """Take the counters as they are now: once at the start of a page's run. A store that nobody changed is not opened."""
-    state = workspace().store.settled_state()
+    state = read_workspace().store.settled_state()
     _VERSIONS.set(_read_versions() if state is None else _versions_in(state))
 
 

@@ -7,10 +7,11 @@ from core.audit.shared_symbols import SplitOverlap, compare_splits
 from core.scoring import leakage
 from core.scoring.leakage import LeakageAudit, RunCheck, SpaceCheck
 from core.stats.count_controls import CountControls
-from core.ui.shared.loaders.cache import cache_by, workspace
+from core.ui.shared.loaders.cache import cache_by
 from core.ui.shared.loaders.records import all_datasets, all_runs, dataset_rows
 from core.ui.shared.loaders.scores import run_score, scored_rows
 from core.ui.shared.loaders.spaces import all_spaces, row_index, space_vectors
+from core.ui.shared.server_workspace import read_workspace
 
 
 def leakage_audit(dataset: str) -> LeakageAudit:
@@ -36,7 +37,7 @@ def _count_controls(dataset: str) -> CountControls:
 def _split_overlaps(dataset: str) -> tuple[tuple[SplitOverlap, ...], tuple[str, ...]]:
     """What the splits of a dataset share, and what could not be compared."""
     [record] = [each for each in all_datasets() if each.id == dataset]
-    tables = packs.read_symbol_tables(workspace(), record.organism)
+    tables = packs.read_symbol_tables(read_workspace(), record.organism)
     return tuple(compare_splits(dataset_rows(dataset), tables)), tables.notes
 
 

@@ -12,8 +12,9 @@ from core.store.datasets import Dataset
 from core.store.hypotheses import Entry
 from core.store.runs import Run
 from core.types import TRAIN, Label, Pair
-from core.ui.shared.loaders import settling
-from core.ui.shared.loaders.cache import cache_by, reading, workspace
+from core.ui.shared import server_workspace
+from core.ui.shared.loaders.cache import cache_by, reading
+from core.ui.shared.server_workspace import read_workspace
 
 
 @cache_by("datasets")
@@ -65,7 +66,7 @@ def _recorded_runs() -> list[Run]:
 
 def all_runs() -> list[Run]:
     """The runs of every dataset, oldest first, each in the state that its folder shows now: the store may learn of it later."""
-    return run_states.with_present_states(workspace(), _recorded_runs())
+    return run_states.with_present_states(read_workspace(), _recorded_runs())
 
 
 def predicting_runs() -> list[Run]:
@@ -75,8 +76,7 @@ def predicting_runs() -> list[Run]:
 
 def settle_runs() -> None:
     """Bring the store up to date with runs whose worker has died, in the background, if there are any."""
-    if run_states.unsettled_runs(workspace(), _recorded_runs()):
-        settling.start(workspace())
+    server_workspace.settle_runs(_recorded_runs())
 
 
 @cache_by("runs", "datasets")

@@ -25,10 +25,11 @@ from core.store.runs import Run
 from core.transfer.knn_numbers import KnnNumbers
 from core.transfer.knn_settings import read_knn_settings
 from core.transfer.row_index import RowIndex
-from core.ui.shared.loaders.cache import cache_by, reading, workspace
+from core.ui.shared.loaders.cache import cache_by, reading
 from core.ui.shared.loaders.records import all_datasets, all_runs, dataset_rows
 from core.ui.shared.loaders.rows import matching_ids
 from core.ui.shared.loaders.spaces import row_index
+from core.ui.shared.server_workspace import read_workspace
 
 
 @cache_by("run:{0}", "datasets", entries=12, shared=True)
@@ -100,7 +101,7 @@ def standing(run: str) -> Standing:
 def run_controls(run: str) -> RunControls:
     """What knows no biology beside a run's score; permuted vectors only if they were computed before."""
     rows = scored_rows(run)
-    vectors = kept_vectors(workspace(), rows.run, rows.frame["pair_id"].tolist())
+    vectors = kept_vectors(read_workspace(), rows.run, rows.frame["pair_id"].tolist())
     splits = dataset_rows(rows.run.dataset)["split"].to_numpy(dtype=object)
     return control_run(rows, splits, vectors)
 
@@ -109,7 +110,7 @@ def run_controls(run: str) -> RunControls:
 def space_controls(run: str) -> tuple[Control, ...]:
     """The kNN without biology beside a run, over one of the workspace's spaces if it has any."""
     rows = scored_rows(run)
-    return control_spaces(rows, space_to_scramble(workspace(), rows.run, rows.index))
+    return control_spaces(rows, space_to_scramble(read_workspace(), rows.run, rows.index))
 
 
 @cache_by("run:{0}", "datasets", "spaces", entries=30)
@@ -146,7 +147,7 @@ def _with_ancestors(db: Cursor, run: str) -> list[Run]:
 def _knn_sentence(dataset: Dataset, run: Run) -> str:
     settings = read_knn_settings(run.spec)
     try:
-        predicted = WorkspaceComponents(workspace(), dataset).predict_knn(settings, None)
+        predicted = WorkspaceComponents(read_workspace(), dataset).predict_knn(settings, None)
     except (NotFound, StateError) as error:  # a space that was deleted
         return f"cannot be evaluated again: {error}"
     return sentences.knn_sentence(KnnNumbers(settings.protocol, predicted.evaluation()))

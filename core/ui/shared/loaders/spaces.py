@@ -17,8 +17,9 @@ from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.row_index import RowIndex
 from core.transfer.similarity import Space, cosine_similarity
-from core.ui.shared.loaders.cache import cache_by, reading, workspace
+from core.ui.shared.loaders.cache import cache_by, reading
 from core.ui.shared.loaders.records import dataset_rows
+from core.ui.shared.server_workspace import read_workspace
 
 
 @cache_by("spaces")
@@ -31,7 +32,7 @@ def all_spaces() -> list[SpaceRecord]:
 @cache_by("spaces")
 def all_packs() -> list[PackRecord]:
     """Every knowledge pack with its organism, oldest first."""
-    return packs.list_with_organisms(workspace())
+    return packs.list_with_organisms(read_workspace())
 
 
 @cache_by("spaces", "datasets", entries=100)
@@ -39,7 +40,7 @@ def space_coverage(space: str, dataset: str) -> embeddings.Coverage | None:
     """How much of a dataset (id) a space (id) covers."""
     with reading() as db:
         record = spaces.find(db, space)
-    return space_actions.coverage_of(workspace(), record, dataset)
+    return space_actions.coverage_of(read_workspace(), record, dataset)
 
 
 @cache_by("spaces", "datasets", entries=50)
@@ -47,7 +48,7 @@ def space_matches(space: str, dataset: str) -> tuple[dict[str, int], list[str]]:
     """How many symbols of a dataset (id) each rule found in a space (id), and symbols with several spellings."""
     with reading() as db:
         record = spaces.find(db, space)
-    found = space_actions.match_dataset(workspace(), record, dataset)
+    found = space_actions.match_dataset(read_workspace(), record, dataset)
     rules: tuple[embeddings.Rule, ...] = ("exact", "case", "ortholog")
     return {rule: found.count(rule) for rule in rules} | {"not found": int((~found.covered).sum())}, sorted(found.ambiguous)
 
@@ -55,7 +56,7 @@ def space_matches(space: str, dataset: str) -> tuple[dict[str, int], list[str]]:
 @cache_by("spaces", "datasets", entries=50)
 def knn_contents(dataset: str, names: tuple[str, ...]) -> dict[str, Any]:
     """The hashes of what a kNN over the spaces of these names is made from in a dataset (id)."""
-    return component_loader.hash_contents(workspace(), dataset, names)
+    return component_loader.hash_contents(read_workspace(), dataset, names)
 
 
 @cache_by("datasets", entries=4, shared=True)
@@ -63,7 +64,7 @@ def row_index(dataset: str) -> RowIndex:
     """The rows of a dataset (id) as integer codes."""
     with reading() as db:
         record = datasets.find(db, dataset)
-    return component_loader.load_index(workspace(), record)
+    return component_loader.load_index(read_workspace(), record)
 
 
 @cache_by("spaces", "datasets", entries=12, shared=True)
@@ -71,7 +72,7 @@ def space_vectors(dataset: str, space: str) -> Space:
     """The vectors of a space (name) for the symbols of a dataset (id)."""
     with reading() as db:
         record = datasets.find(db, dataset)
-    return component_loader.load_spaces(workspace(), row_index(dataset), record, [space])[0]
+    return component_loader.load_spaces(read_workspace(), row_index(dataset), record, [space])[0]
 
 
 @cache_by("spaces", "datasets", entries=3, shared=True)

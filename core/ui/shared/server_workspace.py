@@ -1,0 +1,61 @@
+"""The workspace as the server itself has it open, whoever is at a browser, and the little that is done in it.
+
+A page changes things in the workspace of its person, which `shell.open_page` hands it, and in no other. What is loaded for every
+visitor alike is read in a workspace that refuses every change. `tests/test_whose_workspace.py` holds who may import what of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from core import log
+from core.actions import knn_numbers, run_states
+from core.actions.knn_numbers import Progress
+from core.actions.workspace import Person, Workspace, open_workspace
+from core.store.runs import Run
+from core.transfer.permutation_null import PermutationNull
+from core.transfer.protocols import KnnInputs
+from core.ui.shared import settling
+from core.version import describe
+
+LookUp = Callable[[], Person | None]  # who somebody is now
+
+
+@st.cache_resource(show_spinner=False)
+def _own_workspace() -> Workspace:
+    """The server's own workspace, which no page gets; its log is opened with it."""
+    found = open_workspace()
+    log.configure(found.settings, "app", console=True)
+    log.LOGGER.info("serves %s with version %s", found.settings.workspace, describe())
+    return found
+
+
+@st.cache_resource(show_spinner=False)
+def read_workspace() -> Workspace:
+    """The workspace for whatever every visitor sees alike: it refuses every change and has no key."""
+    return _own_workspace().closed("what all visitors see is only read")
+
+
+def open_for(look_up: LookUp) -> Workspace | None:
+    """The workspace as a person may use it; None if they have no role. Without a sign-in, whoever reaches the app is its user."""
+    own = _own_workspace()
+    if not own.settings.sign_in:
+        return own
+    person = look_up()
+    return None if person is None else own.used_by(person, look_up)
+
+
+def settle_runs(recorded: Sequence[Run]) -> None:
+    """Bring the store up to date, in the background, with those of its runs whose worker has died."""
+    own = _own_workspace()
+    if run_states.unsettled_runs(own, recorded):
+        settling.start(own)
+
+
+def keep_null(inputs: KnnInputs, labels: NDArray[np.object_], k: int, progress: Progress) -> PermutationNull:
+    """The null of a kNN, which the server keeps in its cache once it is computed."""
+    return knn_numbers.find_null(_own_workspace(), inputs, labels, k, progress=progress)

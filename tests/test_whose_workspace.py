@@ -1,0 +1,90 @@
+"""Whose workspace a page gets: no file of the interface reaches one but through the session of the person at the browser."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.actions.workspace import Workspace
+from tests.test_imports import FILES, ROOT, room_of
+
+SERVER = "core/ui/shared/server_workspace.py"
+# What gives a workspace in which things can be changed, or the settings to make one of, and who may use it.
+MAY_USE = {
+    "open_workspace": {SERVER, "core/ui/start.py"},  # before there is a server
+    "load_settings": {"core/ui/server.py", "core/ui/shared/account.py"},  # how it is served; who has which role
+    "_own_workspace": {SERVER},
+    "open_for": {SERVER, "core/ui/shared/sign_in.py"},
+    "session_workspace": {"core/ui/shared/sign_in.py", "core/ui/shared/shell.py"},
+    "used_by": {SERVER},
+    "settle_runs": {SERVER, "core/ui/shared/loaders/__init__.py", "core/ui/shared/loaders/records.py"}
+    | {"core/ui/shared/shell.py", "core/ui/launch/run_list.py"},  # these two ask the loader, with nothing to choose
+    "keep_null": {SERVER, "core/ui/shared/space_numbers.py"},
+    "settling": {SERVER},
+    "open_store": set[str](),
+    "closed_because": set[str](),
+}
+INTERFACE = [file for file in FILES if room_of(file) in ("ui", "pages", "app")]
+
+
+def names_in(tree: ast.AST) -> Iterator[str]:
+    """Every name that a file imports, defines, uses, or takes of something, also as a text."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom | ast.Import):
+            yield from (alias.name.rpartition(".")[2] for alias in node.names)
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+@pytest.mark.parametrize("file", INTERFACE, ids=lambda file: str(file.relative_to(ROOT)))
+def test_a_page_gets_the_workspace_of_its_session(file: Path) -> None:
+    tree, place = ast.parse(file.read_text("utf-8")), str(file.relative_to(ROOT))
+    used = set(names_in(tree)) & MAY_USE.keys()
+    assert not {name for name in used if place not in MAY_USE[name]}
+    made = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Workspace")]
+    assert not made, f"{place}: makes a workspace of its own"
+
+
+def test_the_list_names_no_file_that_does_without() -> None:
+    found = {str(file.relative_to(ROOT)): set(names_in(ast.parse(file.read_text("utf-8")))) for file in INTERFACE}
+    assert not {(name, place) for name, places in MAY_USE.items() for place in places if name not in found[place]}
+
+
+def test_only_a_workspace_writes_to_its_store() -> None:
+    """And what a worker does after the workspace has let it begin: it brings its journal into the store."""
+    writes = {
+        str(file.relative_to(ROOT))
+        for file in FILES
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node).endswith("store.write()")
+    }
+    assert writes == {"core/actions/workspace.py", "core/engine/ingest.py"}
+
+
+def test_what_is_loaded_for_everybody_is_read_in_a_closed_workspace(
+    small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from core.actions import runs
+    from core.errors import ReadOnly
+    from core.ui.shared import server_workspace
+    from tests.ui.conftest import forget
+
+    monkeypatch.setenv("PERTURBDESK_WORKSPACE", str(small_workspace.settings.workspace))
+    monkeypatch.setenv("PERTURBDESK_API_KEY", "sk-secret")
+    forget()
+    closed = server_workspace.read_workspace()
+    with pytest.raises(ReadOnly, match="what all visitors see is only read"):
+        runs.add_note(closed, "debate", None, "by nobody")
+    assert closed.settings.secrets == ()
+    with closed.store.read() as db:
+        assert db.execute("SELECT count(*) FROM run").fetchone() == (1,)
+    forget()
