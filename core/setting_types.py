@@ -62,6 +62,35 @@ def _e_mails(text: str) -> tuple[str, ...]:
     return found
 
 
+def _addresses(text: str) -> tuple[str, ...]:
+    found = [part.strip() for part in text.split(",") if part.strip()]
+    return tuple(part if "://" in part else str(_absolute(part)) for part in found)
+
+
+def _absolute(text: str) -> Path:
+    path = Path(text).expanduser()
+    if not path.is_absolute():
+        raise ValueError(text)
+    return path
+
+
+def _hosts(text: str) -> tuple[str, ...]:
+    found = tuple(part.strip() for part in text.split(",") if part.strip())
+    if not all(part == "auto" or re.fullmatch(r"\S+:[0-9]{1,5}", part) for part in found):
+        raise ValueError(text)
+    return found
+
+
+def _keys(text: str) -> tuple[tuple[str, str], ...]:
+    found = []
+    for part in text.split():
+        address, equals, key = part.partition("=")
+        if "://" not in address or not equals:
+            raise ValueError
+        found.append((address, _ascii(key)))
+    return tuple(found)
+
+
 def _ascii(text: str) -> str:
     if not (text.isascii() and text.isprintable()):
         raise ValueError(text)
@@ -80,3 +109,7 @@ E_MAIL = SettingType("e-mail address", "an e-mail address in ASCII", _ascii)
 E_MAILS = SettingType("e-mail addresses", "e-mail addresses separated by commas", _e_mails)
 FILE = SettingType("file", "a file", lambda text: Path(text).expanduser().resolve())
 KEY = SettingType("key", "printable ASCII", _ascii)
+ADDRESSES = SettingType("addresses", "addresses, and absolute paths of files that list some, separated by commas", _addresses)
+HOSTS = SettingType("hosts", "HOST:PORT, or auto, separated by commas", _hosts)
+KEYS = SettingType("keys", "ADDRESS=KEY for each server, separated by blanks", _keys)
+SECRET = (KEY, KEYS)  # never shown, and may stand in the file of secrets

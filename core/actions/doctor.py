@@ -18,7 +18,8 @@ from core.config import REPOSITORY, Settings
 from core.errors import DeskError, StoreBusy, StoreError
 from core.llm import health
 from core.llm.endpoint import Endpoint
-from core.llm.server_addresses import read_addresses
+from core.net.address_list import read_addresses
+from core.net.server_access import ServerAccess
 from core.store import Store, runs
 from core.version import commit_of
 
@@ -115,13 +116,13 @@ async def _endpoint_states(settings: Settings) -> list[EndpointState]:
         addresses = read_addresses(settings.endpoint)
     except DeskError as error:
         return [EndpointState(settings.endpoint, False, problem=str(error))]
-    return list(await asyncio.gather(*(_endpoint_state(address, settings.api_key) for address in addresses)))
+    return list(await asyncio.gather(*(_endpoint_state(address, settings.server_access) for address in addresses)))
 
 
-async def _endpoint_state(address: str, api_key: str) -> EndpointState:
+async def _endpoint_state(address: str, access: ServerAccess) -> EndpointState:
     try:
         async with asyncio.timeout(PATIENCE_S):
-            found = await health.list_models(Endpoint(address, api_key), PATIENCE_S)
+            found = await health.list_models(Endpoint(address, access), PATIENCE_S)
     except TimeoutError:
         return EndpointState(address, False, problem=f"no answer within {PATIENCE_S:g} s")
     except DeskError as error:

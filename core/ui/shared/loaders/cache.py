@@ -31,6 +31,7 @@ _IS_READING: ContextVar[bool] = ContextVar("is_reading", default=False)
 def workspace() -> Workspace:
     """The workspace that this server shows; its log is opened with it."""
     found = open_workspace()
+    log.scrub_output(found.settings)
     log.configure(found.settings, "app", console=True)
     log.LOGGER.info("serves %s with version %s", found.settings.workspace, describe())
     return found
