@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from core.config import Settings
@@ -42,6 +43,18 @@ def bare_environment(settings: Settings | None = None, keep: Iterable[str] = ())
     named = secrets_in_environment(os.environ)
     values = {secret for secret in settings.secrets if len(secret) >= SHORTEST} if settings else set()
     return {name: text for name, text in os.environ.items() if name in keep or (name not in named and text not in values)}
+
+
+@contextmanager
+def without_secrets(keep: Iterable[str] = ()) -> Iterator[None]:
+    """Take what is named like a secret out of this process's environment, for what a library starts during the block."""
+    taken = {name: value for name, value in secrets_in_environment(os.environ).items() if name not in keep}
+    for name in taken:
+        del os.environ[name]
+    try:
+        yield
+    finally:
+        os.environ |= taken
 
 
 def keys_needed(settings: Settings, servers: str, *, sources: bool) -> Settings:

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from core import config
-from core.config import KEY_VARIABLE, Settings, environment_of, load_settings, settings_table
+from core.config import Settings, load_settings, settings_table
+from core.environment import environment_of
 from core.errors import InputError
+from core.secrets_file import KEY_VARIABLE
 from tests import commands
 
 SECRET = "sk-0123456789"
@@ -131,7 +133,7 @@ def test_every_setting_is_in_the_table() -> None:
     rows = settings_table()
     assert [row.field for row in rows] == [each.name for each in fields(Settings)]
     assert all(row.variable == f"PERTURBDESK_{row.field.upper()}" and row.what.endswith(".") for row in rows)
-    assert [row.field for row in rows if row.secret] == ["api_key", "ncbi_api_key"]
+    assert [row.field for row in rows if row.secret] == ["api_key", "api_keys", "ncbi_api_key"]
     assert ("PERTURBDESK_STORE_MEMORY_MB", "megabytes", "500") in [(row.variable, row.type, row.default) for row in rows]
 
 

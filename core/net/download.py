@@ -30,8 +30,9 @@ class Download:
 
 
 def open_download_client(address: str, timeout_s: float) -> Client:
-    """A client for downloads from a server, which follows redirects to that server alone; no proxy stands between this machine and
-    itself."""
+    """A client for downloads from a server. Redirects are followed to that server alone; no proxy stands between this machine and
+    itself.
+    """
     import httpx2
 
     def refuse_another_server(request: Request) -> None:

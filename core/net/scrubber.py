@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from urllib.parse import quote
 
 HIDDEN = "[key]"
 SHORTEST = 8  # characters; a shorter secret is an ordinary word such as EMPTY or test, and hiding it everywhere mangles texts
@@ -34,11 +37,6 @@ class Scrubber:
             text = _pattern(self._long).sub(HIDDEN, text)
         return _hide_short(text, self._short) if self._short else text
 
-    def finds_in(self, content: bytes) -> bool:
-        """Return whether a secret stands in the bytes of a file."""
-        text = content.decode("utf-8", "replace")
-        return bool(self._long) and _may_hold(self._long, text) and _pattern(self._long).search(text) is not None
-
     def split(self, text: str) -> tuple[str, str]:
         """Return a text in two: what can be shown, scrubbed, and an end that may be the beginning of a secret."""
         longest = max(map(len, self._long), default=1)
@@ -46,6 +44,11 @@ class Scrubber:
             if any(secret.startswith(text[-n:]) for secret in self._long):
                 return self(text[:-n]), text[-n:]
         return self(text), ""
+
+
+def escapes_of(secret: str) -> set[bytes]:
+    """Return how a secret stands in a file: as it is, and as JSON, HTML and a URL escape it."""
+    return {text.encode() for text in (secret, json.dumps(secret)[1:-1], html.escape(secret), quote(secret, safe=""))}
 
 
 def _hide_short(text: str, secrets: tuple[str, ...]) -> str:
