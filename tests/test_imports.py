@@ -61,12 +61,12 @@ MAY_IMPORT = {
     }
     | {"submission", "evidence", "report", "finetune", "target_ranking"},
     "actions": {"cells", "datasets", "store", "audit", "embeddings", "transfer", "methods", "engine", "evidence", "llm", "stats"}
-    | {"submission", "site", "experiments", "finetune", "target_ranking"},
+    | {"submission", "site", "experiments", "finetune", "target_ranking", "net"},
     "finetune": {"engine", "methods", "llm", "evidence", "transfer"},
     "site": {"store", "scoring", "audit", "evidence", "plots"},
     "submission": {"datasets", "llm", "methods"},
     "methods": {"llm", "evidence", "transfer", "stats", "audit"},
-    "engine": {"methods", "llm", "evidence", "transfer", "stats", "store", "audit"},
+    "engine": {"methods", "llm", "evidence", "transfer", "stats", "store", "audit", "net"},
     "audit": {"stats"},
     "scoring": {"store", "stats", "transfer", "audit"},
     "experiments": {"engine", "methods", "scoring", "store", "transfer", "embeddings", "evidence", "audit", "stats"},

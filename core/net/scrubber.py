@@ -15,7 +15,8 @@ SHORTEST = 8  # characters; a shorter secret is an ordinary word such as EMPTY o
 # What stands before a secret, so that a short one is known for what it is.
 _NAME = re.compile(r"(?:bearer|basic|authorization|api[-_ ]?key|token|secret|password)['\"\\]*[\s:=]+['\"\\]*$", re.IGNORECASE)
 _LONGEST_NAME = 40  # characters
-_LINE_BREAK = r"(?:\\?(?:[ \t│|]*\r?\n[ \t│|>]*|\\+n))?"  # with the frame or the indent of what breaks lines
+# With the frame or the indent of what breaks lines; a blank where lines were joined again.
+_LINE_BREAK = r"(?:\\?(?:[ \t│|]*\r?\n[ \t│|>]*|\\+n)| )?"
 
 
 class Scrubber:

@@ -92,7 +92,7 @@ def test_a_repr_holds_none(spelling: str) -> None:
 
 
 @pytest.mark.parametrize("at", range(1, len(SECRET)))
-@pytest.mark.parametrize("broken", ["\n", "\r\n    ", "\\n", "\\\n", " │\n│ "])
+@pytest.mark.parametrize("broken", ["\n", "\r\n    ", "\\n", "\\\n", " │\n│ ", " "])
 def test_nor_does_a_secret_that_is_broken_over_two_lines(at: int, broken: str) -> None:
     assert SEVERAL(f"said {SECRET[:at]}{broken}{SECRET[at:]} here") == "said [key] here"
 
