@@ -19,6 +19,11 @@ _LONGEST_NAME = 40  # characters
 _LINE_BREAK = r"(?:\\?(?:[ \t│|]*\r?\n[ \t│|>]*|\\+n)| )?"
 
 
+_LONGEST_SPELLING = 6  # characters for one, such as \u0073
+_LAST_WORD = re.compile(r"\S+$")
+_LAST_WORD_AND_BLANKS = re.compile(r"(\S+)\s+$")
+
+
 class Scrubber:
     """Takes secrets out of texts. A secret of fewer than 8 characters is taken out only where a name such as "Bearer" or
     "api_key" stands before it."""
@@ -39,12 +44,22 @@ class Scrubber:
         return _hide_short(text, self._short) if self._short else text
 
     def split(self, text: str) -> tuple[str, str]:
-        """Return a text in two: what can be shown, scrubbed, and an end that may be the beginning of a secret."""
-        longest = max(map(len, self._long), default=1)
-        for n in range(min(len(text), longest - 1), 0, -1):
-            if any(secret.startswith(text[-n:]) for secret in self._long):
-                return self(text[:-n]), text[-n:]
-        return self(text), ""
+        """Return a text in two: what can be shown, scrubbed, and an end that may be the beginning of a secret: its last word, and
+        the one before that if a secret begins as it ends, since a line may break there."""
+        if not self._long:
+            return text, ""
+        most = _LONGEST_SPELLING * max(map(len, self._long))
+        last = _LAST_WORD.search(text, max(0, len(text) - most))
+        start = len(text) if last is None else last.start()
+        before = _LAST_WORD_AND_BLANKS.search(text, max(0, start - most), start)
+        if before is not None and any(_ends_within(before[1], secret) for secret in self._long):
+            start = before.start()
+        return self(text[:start]), text[start:]
+
+
+def _ends_within(word: str, secret: str) -> bool:
+    """Return whether a word ends as a secret begins, in four characters at least."""
+    return any(word.endswith(secret[:n]) for n in range(4, len(secret) + 1))
 
 
 def escapes_of(secret: str) -> set[bytes]:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.net.scrubber import Scrubber
@@ -51,12 +51,14 @@ def test_every_spelling_of_a_key_is_hidden(spelling: str) -> None:
 KEYS = st.text(st.sampled_from("aB3-_+/=&%\"'\\ ü漢"), min_size=8, max_size=24)
 
 
+@settings(max_examples=20)  # each is a pattern of its own
 @given(KEYS, st.sampled_from([quote, quote_plus, twice, html.escape, lambda key: json.dumps(key)[1:-1]]))
 def test_no_encoding_lets_a_key_through(key: str, encode: Callable[[str], str]) -> None:
     assert Scrubber([key])(f"<{encode(key)}>") == "<[key]>"
     assert Scrubber([key])(f"<{encode(key).replace('%2F', '%2f')}>") == "<[key]>"
 
 
+@settings(max_examples=20)
 @given(st.text(st.sampled_from("aB3-_/ü"), min_size=8, max_size=24), st.binary(max_size=9), st.binary(max_size=9))
 def test_nor_does_base64_wherever_the_key_begins(key: str, before: bytes, after: bytes) -> None:
     for encode in (b64encode, urlsafe_b64encode):
@@ -114,12 +116,21 @@ def test_a_short_secret_is_hidden_behind_its_name_and_nowhere_else(named: str) -
 def test_the_end_of_a_text_that_may_begin_a_secret_waits() -> None:
     assert SEVERAL.split("a word sk-01") == ("a word ", "sk-01")
     assert SEVERAL.split(f"{SECRET} and C") == ("[key] and ", "C")
-    assert SEVERAL.split("nothing") == ("nothing", "")
-    shown, rest = "", ""
-    for piece in (f"x {SECRET[:5]}", SECRET[5:9], f"{SECRET[9:]} y"):
-        more, rest = SEVERAL.split(rest + piece)
+    assert SEVERAL.split("all of it. ") == ("all of it. ", "")
+    assert Scrubber([]).split("a word") == ("a word", "")
+    assert SEVERAL.split(f"a {SECRET[:6]}\n  ") == ("a ", f"{SECRET[:6]}\n  ")
+
+
+@pytest.mark.parametrize("length", [1, 3, 7])
+@pytest.mark.parametrize(
+    "spelled", [SECRET, quote(SECRET, safe=""), f"{SECRET[:7]}\n{SECRET[7:]}", "".join(f"%{ord(c):02X}" for c in SECRET)]
+)
+def test_no_secret_is_shown_that_comes_in_pieces(length: int, spelled: str) -> None:
+    text, shown, rest = f"x {spelled} y {spelled} z", "", ""
+    for i in range(0, len(text), length):
+        more, rest = SEVERAL.split(rest + text[i : i + length])
         shown += more
-    assert shown + SEVERAL(rest) == "x [key] y"
+    assert shown + SEVERAL(rest) == "x [key] y [key] z"
 
 
 def test_its_repr_shows_none() -> None:
