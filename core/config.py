@@ -91,19 +91,19 @@ class Settings:
     api_key: str = field(
         default="",
         repr=False,
-        metadata=_about("API_KEY", KEY, "The key of the model servers in the next two settings, and of no other.", "none"),
+        metadata=_about("API_KEY", KEY, "The key of the model servers in ENDPOINT and ENDPOINTS, and of no other.", "none"),
     )
     endpoint: str = field(
         default=ENDPOINT, metadata=_about("ENDPOINT", ADDRESS, "The model server to ask unless another is named.")
     )
     endpoints: tuple[str, ...] = field(
         default=(),
-        metadata=_about("ENDPOINTS", ADDRESSES, "Further model servers of that key; a shared server asks no others.", "none"),
+        metadata=_about("ENDPOINTS", ADDRESSES, "Further model servers that get API_KEY; a shared server asks no others.", "none"),
     )
     api_keys: tuple[tuple[str, str], ...] = field(
         default=(),
         repr=False,
-        metadata=_about("API_KEYS", KEYS, "ADDRESS=KEY of model servers that have a key of their own.", "none"),
+        metadata=_about("API_KEYS", KEYS, "Model servers with a key of their own: ADDRESS=KEY, or a table in the file.", "none"),
     )
     ray_addresses: tuple[str, ...] = field(
         default=(), metadata=_about("RAY_ADDRESSES", HOSTS, "The Ray clusters that a shared server may join.", "none")

@@ -53,6 +53,12 @@ def configure(settings: Settings, role: str, *, console: bool = False) -> None:
         _add(_SharedRotatingFile(log_file(settings)), _Formatter(role, scrub, with_traceback=True))
 
 
+def without_secrets(text: str) -> str:
+    """Return a text as the log would write it: without the secrets of the workspace whose log is open."""
+    formatters = [handler.formatter for handler in LOGGER.handlers if isinstance(handler.formatter, _Formatter)]
+    return formatters[0].scrub(text) if formatters else text
+
+
 def scrub_output(settings: Settings) -> None:
     """Take secrets out of whatever this process prints from now on, on standard output and standard error, also by the log of a
     library and by the traceback of an error that nobody caught."""
@@ -133,18 +139,18 @@ class _Formatter(logging.Formatter):
         super().__init__()
         self._role = role
         self._with_traceback = with_traceback
-        self._scrub = scrub
+        self.scrub = scrub
 
     def format(self, record: logging.LogRecord) -> str:
         parts = [f"{record.levelname} {self._role}[{os.getpid()}] {record.getMessage()}"]
         error = record.exc_info[1] if record.exc_info else None
         if error is not None:
-            parts.append(f"{type(error).__name__}: {error}")
+            parts.append(self.scrub(f"{type(error).__name__}: {error}"))  # before its lines are joined
         at = datetime.fromtimestamp(record.created, UTC)
         text = " ".join(f"{at:%Y-%m-%dT%H:%M:%SZ} {': '.join(parts)}".splitlines())
         if error is not None and self._with_traceback:
             text += "".join(f"\n    {line}" for line in "".join(traceback.format_exception(error)).splitlines())
-        return self._scrub(text)
+        return self.scrub(text)
 
 
 class _SharedRotatingFile(RotatingFileHandler):
