@@ -98,7 +98,9 @@ class Settings:
     )
     endpoints: tuple[str, ...] = field(
         default=(),
-        metadata=_about("ENDPOINTS", ADDRESSES, "Further model servers that get API_KEY; a shared server asks no others.", "none"),
+        metadata=_about(
+            "ENDPOINTS", ADDRESSES, "Further model servers that get API_KEY; a shared server asks no others.", "none"
+        ),
     )
     api_keys: tuple[tuple[str, str], ...] = field(
         default=(),

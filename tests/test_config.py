@@ -166,3 +166,50 @@ def test_nothing_is_imported_by_path_where_others_reach_the_app(tmp_path: Path) 
     for shared in (replace(alone, base_url="https://desk.example"), replace(alone, sign_in=True)):
         assert config.import_folders(shared, "127.0.0.1") == ()
     assert config.import_folders(alone, "0.0.0.0") == ()
+
+
+def test_keys_of_single_servers_stand_in_a_table_or_in_the_environment(
+    secrets_file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("PERTURBDESK_API_KEYS", raising=False)
+    secrets_file.write_text(f'[PERTURBDESK_API_KEYS]\n"https://gpu1.lab.org/v1" = "{SECRET}"\n"https://b/v1" = ""\n', "utf-8")
+    loaded = load_settings(tmp_path)
+    assert loaded.api_keys == (("https://gpu1.lab.org/v1", SECRET), ("https://b/v1", ""))
+    assert loaded.server_access.key_for("https://GPU1.lab.org:443/other") == SECRET
+    assert SECRET not in repr(loaded) + repr(loaded.server_access)
+    monkeypatch.setenv("PERTURBDESK_API_KEYS", f"https://b/v1={SECRET}=  http://c:1/v1=k")
+    assert load_settings(tmp_path).api_keys == (("https://b/v1", f"{SECRET}="), ("http://c:1/v1", "k"))
+
+
+@pytest.mark.parametrize("text", [SECRET, f"b={SECRET}", f"https://u@b/v1={SECRET}", f"https://b/v1={SECRET} HTTPS://B.:443=k"])
+def test_keys_of_no_server_are_not_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str) -> None:
+    monkeypatch.setenv("PERTURBDESK_API_KEYS", text)
+    with pytest.raises(InputError, match="PERTURBDESK_API_KEYS: got a value that is not shown, expected ADDRESS=KEY") as refused:
+        load_settings(tmp_path)
+    assert SECRET not in str(refused.value)
+
+
+def test_the_list_of_servers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PERTURBDESK_ENDPOINTS", f"https://a/v1, {tmp_path / 'servers.txt'},")
+    monkeypatch.setenv("PERTURBDESK_RAY_ADDRESSES", "head:6379,auto")
+    loaded = load_settings(tmp_path)
+    assert loaded.endpoints == ("https://a/v1", str(tmp_path / "servers.txt"))
+    assert loaded.ray_addresses == ("head:6379", "auto")
+    for wrong in ("servers.txt", "https://a/v1,ftp://b", "https://u:p@a/v1"):
+        monkeypatch.setenv("PERTURBDESK_ENDPOINTS", wrong)
+        with pytest.raises(InputError, match="PERTURBDESK_ENDPOINTS: "):
+            load_settings(tmp_path)
+
+
+def test_all_of_the_file_of_secrets_is_secret_but_what_a_sign_in_tells_everybody(
+    secrets_file: Path, tmp_path: Path
+) -> None:
+    secrets_file.write_text(
+        'SOMETHING = "its-value-is-secret"\n[auth]\nredirect_uri = "https://d/oauth2callback"\nclient_id = "perturbdesk"\n'
+        'cookie_secret = "a-cookie-secret"\n[auth.google]\nclient_secret = "a-client-secret"\nserver_metadata_url = "https://g"\n'
+        '[auth.google.client_kwargs]\nprompt = "select_account"\n',
+        "utf-8",
+    )
+    secrets = load_settings(tmp_path).secrets
+    assert {"its-value-is-secret", "a-cookie-secret", "a-client-secret"} <= set(secrets)
+    assert not {"perturbdesk", "https://d/oauth2callback", "https://g", "select_account"} & set(secrets)

@@ -10,6 +10,7 @@ from core.actions.changed_settings import check_change
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.model_servers import refuse_unlisted
 from core.actions.workspace import Workspace
+from core.config import Settings
 from core.engine.dependencies import INGEST_EVERY_S, Dependencies
 from core.engine.ingest import ingest_journal
 from core.engine.journal import Progress, mark_for_retry, read_progress
@@ -35,10 +36,14 @@ CACHE = "llm.sqlite"  # of replies, in the workspace's cache
 
 def start_worker(workspace: Workspace, run: str) -> int:
     """Starts a worker on the run with this id, in a process that outlives this one; returns its process id."""
+    return start_process(workspace.run_folder(run), settings_of_worker(workspace, run))
+
+
+def settings_of_worker(workspace: Workspace, run: str) -> Settings:
+    """Returns the settings that a run's worker gets: of the keys, those that its servers and sources need."""
     folder = workspace.run_folder(run)
     asks_sources = folder.spec().options.get("sources", "packs") != "packs"
-    own = keys_needed(workspace.settings, folder.execution_settings().servers, sources=asks_sources)
-    return start_process(folder, own)
+    return keys_needed(workspace.settings, folder.execution_settings().servers, sources=asks_sources)
 
 
 def work_on(

@@ -217,7 +217,9 @@ def _work_here(workspace: Workspace, run: str, *, method: Any) -> object:
 
 def apart(workspace: Workspace, run: str, **options: Any) -> int:
     """Begin a run in a worker of its own that knows the methods of this file; `options` are those of `main`."""
-    return start(workspace.run_folder(run), workspace.settings, worker_command(workspace, run, options))
+    return start(
+        workspace.run_folder(run), run_control.settings_of_worker(workspace, run), worker_command(workspace, run, options)
+    )
 
 
 def worker_command(workspace: Workspace, run: str, options: Mapping[str, Any]) -> tuple[str, ...]:
