@@ -201,9 +201,7 @@ def test_the_list_of_servers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
             load_settings(tmp_path)
 
 
-def test_all_of_the_file_of_secrets_is_secret_but_what_a_sign_in_tells_everybody(
-    secrets_file: Path, tmp_path: Path
-) -> None:
+def test_all_of_the_file_of_secrets_is_secret_but_what_a_sign_in_tells_everybody(secrets_file: Path, tmp_path: Path) -> None:
     secrets_file.write_text(
         'SOMETHING = "its-value-is-secret"\n[auth]\nredirect_uri = "https://d/oauth2callback"\nclient_id = "perturbdesk"\n'
         'cookie_secret = "a-cookie-secret"\n[auth.google]\nclient_secret = "a-client-secret"\nserver_metadata_url = "https://g"\n'
