@@ -5,8 +5,6 @@ from __future__ import annotations
 import getpass
 import os
 import tempfile
-import tomllib
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -14,28 +12,38 @@ from typing import Any, NamedTuple
 
 from core.errors import InputError
 from core.net.addresses import check_address, is_local, is_loopback
+from core.net.server_access import ServerAccess
+from core.secrets_file import (
+    has_sign_in,
+    refuse_two_keys,
+    secrets_in_environment,
+    secrets_in_file,
+    settings_in_file,
+)
 from core.setting_types import (
     ADDRESS,
+    ADDRESSES,
     E_MAIL,
     E_MAILS,
     ENDPOINT,
     FILE,
     FOLDER,
     FOLDERS,
+    HOSTS,
     KEY,
+    KEYS,
     MEGABYTES,
     PRICE,
     SECONDS,
+    SECRET,
     TEXT,
     YES_OR_NO,
     SettingType,
-    toml_text,
 )
 
 MYGENE = "https://mygene.info/v3"
 STRING = "https://version-12-0.string-db.org/api"
 PUBMED = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"
-KEY_VARIABLE = "PERTURBDESK_API_KEY"
 EXAMPLE = "https://desk.example.org"  # of an address where others reach the app
 CALLBACK = "oauth2callback"  # where a provider sends people back to, below the base address
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -89,10 +97,26 @@ class Settings:
         metadata=_about("AUTHOR", TEXT, "The name in the audit log and under notes.", "the user's name on this machine"),
     )
     api_key: str = field(
-        default="", repr=False, metadata=_about("API_KEY", KEY, "The key of model servers; never stored or printed.", "none")
+        default="",
+        repr=False,
+        metadata=_about("API_KEY", KEY, "The key of the model servers in ENDPOINT and ENDPOINTS, and of no other.", "none"),
     )
     endpoint: str = field(
         default=ENDPOINT, metadata=_about("ENDPOINT", ADDRESS, "The model server to ask unless another is named.")
+    )
+    endpoints: tuple[str, ...] = field(
+        default=(),
+        metadata=_about(
+            "ENDPOINTS", ADDRESSES, "Further model servers that get API_KEY; a shared server asks no others.", "none"
+        ),
+    )
+    api_keys: tuple[tuple[str, str], ...] = field(
+        default=(),
+        repr=False,
+        metadata=_about("API_KEYS", KEYS, "Model servers with a key of their own: ADDRESS=KEY, or a table in the file.", "none"),
+    )
+    ray_addresses: tuple[str, ...] = field(
+        default=(), metadata=_about("RAY_ADDRESSES", HOSTS, "The Ray clusters that a shared server may join.", "none")
     )
     price_prompt: float | None = field(
         default=None, metadata=_about("PRICE_PROMPT", PRICE, "What a million tokens of prompts cost.", "unknown")
@@ -106,7 +130,7 @@ class Settings:
     ncbi_api_key: str = field(
         default="",
         repr=False,
-        metadata=_about("NCBI_API_KEY", KEY, "NCBI's key, which raises PubMed's rate; never stored or printed.", "none"),
+        metadata=_about("NCBI_API_KEY", KEY, "NCBI's key, which raises PubMed's rate; sent to PUBMED alone.", "none"),
     )
     contact: str = field(
         default="", metadata=_about("CONTACT", E_MAIL, "An e-mail address that public sources are told.", "none")
@@ -150,8 +174,22 @@ class Settings:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The values that no log and no page may show."""
-        return tuple(key for key in (self.api_key, self.ncbi_api_key) if key)
+        """The values that no text may show: the keys, the file of secrets, and what the environment names like one."""
+        named = secrets_in_environment(os.environ).values()
+        keys = (self.api_key, *(key for _, key in self.api_keys), self.ncbi_api_key)
+        return tuple(dict.fromkeys(each for each in (*keys, *secrets_in_file(self.secrets_file), *named) if each))
+
+    @property
+    def server_access(self) -> ServerAccess:
+        """The model servers that may be asked, each with its own key."""
+        return ServerAccess(
+            listed=(self.endpoint, *self.endpoints),
+            key=self.api_key,
+            own_keys=dict(self.api_keys),
+            only_listed=self.is_shared,
+            clusters=self.ray_addresses,
+            secrets=self.secrets,
+        )
 
 
 class SettingRow(NamedTuple):
@@ -173,7 +211,7 @@ def settings_table() -> list[SettingRow]:
     rows = []
     for each in fields(Settings):
         about = each.metadata
-        secret = about["type"] is KEY
+        secret = about["type"] in SECRET
         default = about["default"] or str(each.default)
         rows.append(SettingRow(each.name, about["variable"], about["type"].name, default, about["what"], secret))
     return rows
@@ -186,7 +224,8 @@ def load_settings(workspace: Path | None = None) -> Settings:
     cannot be read; its text names the variable and never shows a secret.
     """
     file = _secrets_file()
-    texts = {**_texts_in(file), **os.environ}
+    in_file = [each.metadata["variable"] for each in fields(Settings) if each.metadata["type"] in (*SECRET, E_MAILS)]
+    texts = {**settings_in_file(file, in_file), **os.environ}
     values: dict[str, Any] = {"author": _user(), "sign_in": has_sign_in(file), "secrets_file": file}
     if workspace is not None:
         texts.pop("PERTURBDESK_WORKSPACE", None)
@@ -203,11 +242,6 @@ def _secrets_file() -> Path:
     return _value_of("PERTURBDESK_SECRETS_FILE", named, FILE) if named else SECRETS_FILE
 
 
-def has_sign_in(file: Path) -> bool:
-    """Returns whether a file of secrets configures a sign-in: its section [auth]. Raises InputError as `load_settings` does."""
-    return "auth" in _read_toml(file)
-
-
 def read_base_url(text: str) -> str:
     """Returns where others are to reach the app, without a slash at its end. Raises InputError for what is no address."""
     check_address("--base-url", text, EXAMPLE)
@@ -217,12 +251,6 @@ def read_base_url(text: str) -> str:
 def reaches_others(server_address: str, base_url: str) -> bool:
     """Whether an app that listens there, and is reached at this address, can be reached from another machine."""
     return not (is_loopback(server_address) and is_local(base_url))
-
-
-def redirect_uri(file: Path) -> str:
-    """Returns where a provider sends back who signed in, as a file of secrets says; "" if it does not."""
-    section = _read_toml(file).get("auth")
-    return str(section.get("redirect_uri", "")) if isinstance(section, Mapping) else ""
 
 
 def default_import_roots(settings: Settings) -> tuple[Path, ...]:
@@ -245,51 +273,20 @@ def import_folders(settings: Settings, server_address: str | None) -> tuple[Path
     return settings.import_roots or default_import_roots(settings)
 
 
-def environment_of(settings: Settings) -> dict[str, str]:
-    """Returns this process's environment for another that works on its behalf, with the settings that a caller may have changed.
-
-    Keys are handed on here and nowhere else that the other process could read them from.
-    """
-    return {
-        **os.environ,
-        "PERTURBDESK_AUTHOR": settings.author,
-        "PERTURBDESK_BUSY_TIMEOUT_S": str(settings.busy_timeout_s),
-        "PERTURBDESK_STORE_MEMORY_MB": str(settings.store_memory_mb),
-        KEY_VARIABLE: settings.api_key,
-        "PERTURBDESK_NCBI_API_KEY": settings.ncbi_api_key,
-    }
-
-
 def _value_of(name: str, text: str, kind: SettingType) -> Any:
-    if kind is ADDRESS:
-        check_address(name, text, ENDPOINT)
+    for address in [text] if kind is ADDRESS else text.split(",") if kind is ADDRESSES else ():
+        if kind is ADDRESS or "://" in address:
+            check_address(name, address.strip(), ENDPOINT)
     try:
         text.encode()  # raises UnicodeEncodeError, a ValueError, for bytes that are not UTF-8
-        return kind.read(text)
-    except (ValueError, RuntimeError, OSError):  # RuntimeError: "~nobody/" has no home folder; OSError: a path too long
-        shown = "a value that is not shown" if kind is KEY else repr(text)
+        value = kind.read(text)
+        if kind is KEYS:
+            refuse_two_keys(value)
+        return value
+    # RuntimeError: "~nobody/" has no home folder; OSError: a path too long; InputError: the address of a key
+    except (ValueError, RuntimeError, OSError, InputError):
+        shown = "a value that is not shown" if kind in SECRET else repr(text)
         raise InputError(f"{name}: got {shown}, expected {kind.expected}") from None
-
-
-def _read_toml(file: Path) -> Mapping[str, Any]:
-    """Returns what a file of secrets holds; nothing if there is no such file."""
-    try:
-        return tomllib.loads(file.read_text("utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{file}: cannot be read ({type(error).__name__}), expected TOML in UTF-8") from None
-
-
-def _texts_in(file: Path) -> Mapping[str, str]:
-    """Return what a file of secrets says of the settings that may stand in it, by variable: secrets, and who has which role."""
-    content = _read_toml(file)
-    kinds = {each.metadata["variable"]: each.metadata["type"] for each in fields(Settings)}
-    return {
-        variable: toml_text(f"{file}: {variable}", content[variable], kind)
-        for variable, kind in kinds.items()
-        if kind in (KEY, E_MAILS) and variable in content
-    }
 
 
 def _user() -> str:

@@ -4,7 +4,8 @@ DeskError                   anything below: what, where, got, expected, in one l
 ├── InputError              a file, an argument or a link is wrong
 │   ├── UnknownFormat       a file whose content no reader recognises
 │   ├── UnsafeFile          an archive that tries to escape, to explode, or is not what it says
-│   └── NotFound            a name or id that this workspace does not have
+│   ├── NotFound            a name or id that this workspace does not have
+│   └── AddressRefused      a server that a shared server may not ask, since nobody listed it
 ├── StateError              the request is fine, but not in this state (a name is taken, rows still depend on it)
 │   └── ReadOnly            the workspace is open for reading only
 ├── StoreError              the database file
@@ -39,6 +40,10 @@ class UnsafeFile(InputError):
 
 class NotFound(InputError):
     """No dataset, run, row or import of that name or id."""
+
+
+class AddressRefused(InputError):
+    """A model server or cluster that is not listed in the settings of a shared server; it was not asked."""
 
 
 class StateError(DeskError):

@@ -11,16 +11,18 @@ import os
 import re
 import sys
 import traceback
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
 from core.config import Settings
 from core.errors import StoreBusy
-from core.net.addresses import scrub
+from core.net.scrubber import Scrubber
 
 LOGGER = logging.getLogger("perturbdesk")
 LOGGER.addHandler(logging.NullHandler())  # without one, warnings would go to standard error
@@ -44,10 +46,39 @@ def configure(settings: Settings, role: str, *, console: bool = False) -> None:
     close()
     LOGGER.setLevel(logging.INFO)
     LOGGER.propagate = False
+    scrub = Scrubber(settings.secrets)
     if console:
-        _add(logging.StreamHandler(sys.stderr), _Formatter(role, settings.secrets))
+        _add(logging.StreamHandler(sys.stderr), _Formatter(role, scrub))
     if not settings.read_only:
-        _add(_SharedRotatingFile(log_file(settings)), _Formatter(role, settings.secrets, with_traceback=True))
+        _add(_SharedRotatingFile(log_file(settings)), _Formatter(role, scrub, with_traceback=True))
+
+
+def without_secrets(text: str) -> str:
+    """Return a text as the log would write it: without the secrets of the workspace whose log is open."""
+    formatters = [handler.formatter for handler in LOGGER.handlers if isinstance(handler.formatter, _Formatter)]
+    return formatters[0].scrub(text) if formatters else text
+
+
+def scrub_output(settings: Settings) -> None:
+    """Take secrets out of whatever this process prints from now on, on standard output and standard error, also by the log of a
+    library and by the traceback of an error that nobody caught."""
+    scrub = Scrubber(settings.secrets)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if isinstance(stream, _ScrubbedStream):
+            stream.scrub = scrub
+            continue
+        scrubbed: Any = _ScrubbedStream(stream, scrub)
+        setattr(sys, name, scrubbed)
+        for handler in _stream_handlers():
+            if handler.stream is stream:
+                handler.setStream(scrubbed)
+
+
+def _stream_handlers() -> list[logging.StreamHandler[Any]]:
+    loggers = [logging.getLogger(), *logging.root.manager.loggerDict.values()]
+    handlers = [handler for logger in loggers if isinstance(logger, logging.Logger) for handler in logger.handlers]
+    return [handler for handler in handlers if isinstance(handler, logging.StreamHandler)]
 
 
 def close() -> None:
@@ -81,27 +112,45 @@ def _add(handler: logging.Handler, formatter: logging.Formatter) -> None:
     LOGGER.addHandler(handler)
 
 
+class _ScrubbedStream:
+    """Standard output or standard error, without secrets."""
+
+    def __init__(self, stream: Any, scrub: Scrubber) -> None:
+        self._stream, self.scrub = stream, scrub
+
+    def write(self, text: str) -> int:
+        """Writes a text; returns its length."""
+        self._stream.write(self.scrub(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Writes texts one after the other."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 class _Formatter(logging.Formatter):
     """One line per event, and below it the traceback if `with_traceback`; secrets are replaced by [key]."""
 
-    def __init__(self, role: str, secrets: tuple[str, ...], *, with_traceback: bool = False) -> None:
+    def __init__(self, role: str, scrub: Scrubber, *, with_traceback: bool = False) -> None:
         super().__init__()
         self._role = role
         self._with_traceback = with_traceback
-        self._secrets = secrets
+        self.scrub = scrub
 
     def format(self, record: logging.LogRecord) -> str:
         parts = [f"{record.levelname} {self._role}[{os.getpid()}] {record.getMessage()}"]
         error = record.exc_info[1] if record.exc_info else None
         if error is not None:
-            parts.append(f"{type(error).__name__}: {error}")
+            parts.append(self.scrub(f"{type(error).__name__}: {error}"))  # before its lines are joined
         at = datetime.fromtimestamp(record.created, UTC)
         text = " ".join(f"{at:%Y-%m-%dT%H:%M:%SZ} {': '.join(parts)}".splitlines())
         if error is not None and self._with_traceback:
             text += "".join(f"\n    {line}" for line in "".join(traceback.format_exception(error)).splitlines())
-        for secret in self._secrets:
-            text = scrub(text, secret)
-        return text
+        return self.scrub(text)
 
 
 class _SharedRotatingFile(RotatingFileHandler):

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from core.errors import InputError
-
 ENDPOINT = "http://127.0.0.1:8000/v1"  # where vLLM listens unless it is told otherwise
 EVERYONE = "*"  # among the readers: whoever signs in
 _SWITCH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
@@ -64,6 +62,35 @@ def _e_mails(text: str) -> tuple[str, ...]:
     return found
 
 
+def _addresses(text: str) -> tuple[str, ...]:
+    found = [part.strip() for part in text.split(",") if part.strip()]
+    return tuple(part if "://" in part else str(_absolute(part)) for part in found)
+
+
+def _absolute(text: str) -> Path:
+    path = Path(text).expanduser()
+    if not path.is_absolute():
+        raise ValueError(text)
+    return path
+
+
+def _hosts(text: str) -> tuple[str, ...]:
+    found = tuple(part.strip() for part in text.split(",") if part.strip())
+    if not all(part == "auto" or re.fullmatch(r"\S+:[0-9]{1,5}", part) for part in found):
+        raise ValueError(text)
+    return found
+
+
+def _keys(text: str) -> tuple[tuple[str, str], ...]:
+    found = []
+    for part in text.split():
+        address, equals, key = part.partition("=")
+        if "://" not in address or not equals:
+            raise ValueError
+        found.append((address, _ascii(key)))
+    return tuple(found)
+
+
 def _ascii(text: str) -> str:
     if not (text.isascii() and text.isprintable()):
         raise ValueError(text)
@@ -82,13 +109,7 @@ E_MAIL = SettingType("e-mail address", "an e-mail address in ASCII", _ascii)
 E_MAILS = SettingType("e-mail addresses", "e-mail addresses separated by commas", _e_mails)
 FILE = SettingType("file", "a file", lambda text: Path(text).expanduser().resolve())
 KEY = SettingType("key", "printable ASCII", _ascii)
-
-
-def toml_text(name: str, value: object, kind: SettingType) -> str:
-    """Return a value of a TOML file as it would stand in the environment; e-mail addresses may be a list. Raise InputError for
-    what is no text."""
-    if kind is E_MAILS and isinstance(value, list) and all(isinstance(each, str) for each in value):
-        return ",".join(value)
-    if not isinstance(value, str):
-        raise InputError(f"{name} is a {type(value).__name__}, expected text in quotes{' or a list' if kind is E_MAILS else ''}")
-    return value
+ADDRESSES = SettingType("addresses", "addresses, and absolute paths of files that list some, separated by commas", _addresses)
+HOSTS = SettingType("hosts", "HOST:PORT, or auto, separated by commas", _hosts)
+KEYS = SettingType("keys", "ADDRESS=KEY for each server, separated by blanks", _keys)
+SECRET = (KEY, KEYS)  # never shown, and may stand in the file of secrets

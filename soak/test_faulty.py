@@ -30,7 +30,7 @@ from core.store import traces
 from core.store.runs import Run
 from core.types import Failed, Flag
 from soak.conftest import Record
-from tests.engine.cases import end_worker, fast, status, stored_rows, wish, workspace_with
+from tests.engine.cases import end_worker, fast, keyed, status, stored_rows, wish, workspace_with
 
 ROWS = 300
 SHARE = 0.05  # of each fault of a group
@@ -82,7 +82,11 @@ def launch(workspace: Workspace, name: str, url: str, *, timeout_s: float = 2.0,
     """A run by a worker process of its own, as people start one."""
     settings = fast(url, rows_in_flight=16, concurrency=16, retries=1, timeout_s=timeout_s, unanswered_limit=ROWS + 1)
     spec = wish(workspace, method_named(name), f"split=test; sample={rows},seed=0", model="scripted", options=options)
-    return run_control.start(workspace, spec, name, settings, api_key=KEY)
+    return run_control.start(keyed(workspace, url, KEY), spec, name, settings)
+
+
+def _with_key(workspace: Workspace, run: Run) -> Workspace:
+    return keyed(workspace, run_control.settings_of(workspace, run.id).servers, KEY)
 
 
 def finish(workspace: Workspace, run: Run) -> Finished:
@@ -92,7 +96,7 @@ def finish(workspace: Workspace, run: Run) -> Finished:
     """
     peak_mb = wait_until_ended(workspace, run)
     while (now := status(workspace, run)).state == "stopped" and now.cause.startswith("nobody answered"):
-        run_control.resume(workspace, run.id, api_key=KEY)
+        run_control.resume(_with_key(workspace, run), run.id)
         peak_mb = max(peak_mb, wait_until_ended(workspace, run))
     assert now.state == "done", now
     return Finished(run_control.settle(workspace, run.id), peak_mb)
@@ -173,7 +177,7 @@ def retry_until_done(workspace: Workspace, run: Run, right: Reference, *, asked_
     """The run when `retry` has mended every row; how often it was retried, and how many rows were compared in the end."""
     rounds = 0
     while run.failed and rounds < RETRIES:
-        run = finish(workspace, run_control.retry(workspace, run.id, api_key=KEY)).run
+        run = finish(workspace, run_control.retry(_with_key(workspace, run), run.id)).run
         assert_true(workspace, run, right, asked_again=asked_again)
         rounds += 1
     assert (run.status, run.done, run.failed) == ("done", ROWS, 0)
@@ -232,7 +236,7 @@ def test_every_mean_over_fewer_seeds_is_flagged(name: str, workspace: Workspace,
     with serving(Script(refusing_seed=43, refused=REFUSED, faults=Faults.each(0.02, "error", "half", "wrong_format"))) as url:
         run = finish(workspace, launch(workspace, name, url, **options)).run
         while run.failed:
-            run = finish(workspace, run_control.retry(workspace, run.id, api_key=KEY)).run
+            run = finish(workspace, run_control.retry(_with_key(workspace, run), run.id)).run
     found = by_row(workspace, run)["flags"]
     with workspace.store.read() as db:
         events = traces.frame(db, run.id)

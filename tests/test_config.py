@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from core import config
-from core.config import KEY_VARIABLE, Settings, environment_of, load_settings, settings_table
+from core.config import Settings, load_settings, settings_table
+from core.environment import environment_of
 from core.errors import InputError
+from core.secrets_file import KEY_VARIABLE
 from tests import commands
 
 SECRET = "sk-0123456789"
@@ -131,7 +133,7 @@ def test_every_setting_is_in_the_table() -> None:
     rows = settings_table()
     assert [row.field for row in rows] == [each.name for each in fields(Settings)]
     assert all(row.variable == f"PERTURBDESK_{row.field.upper()}" and row.what.endswith(".") for row in rows)
-    assert [row.field for row in rows if row.secret] == ["api_key", "ncbi_api_key"]
+    assert [row.field for row in rows if row.secret] == ["api_key", "api_keys", "ncbi_api_key"]
     assert ("PERTURBDESK_STORE_MEMORY_MB", "megabytes", "500") in [(row.variable, row.type, row.default) for row in rows]
 
 
@@ -182,3 +184,48 @@ def test_a_role_that_is_no_address_is_named(secrets_file: Path, tmp_path: Path, 
     secrets_file.write_text(f"PERTURBDESK_EDITORS = {value}\n", "utf-8")
     with pytest.raises(InputError, match=r"PERTURBDESK_EDITORS.*expected"):
         load_settings(tmp_path)
+
+
+def test_keys_of_single_servers_stand_in_a_table_or_in_the_environment(
+    secrets_file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("PERTURBDESK_API_KEYS", raising=False)
+    secrets_file.write_text(f'[PERTURBDESK_API_KEYS]\n"https://gpu1.lab.org/v1" = "{SECRET}"\n"https://b/v1" = ""\n', "utf-8")
+    loaded = load_settings(tmp_path)
+    assert loaded.api_keys == (("https://gpu1.lab.org/v1", SECRET), ("https://b/v1", ""))
+    assert loaded.server_access.key_for("https://GPU1.lab.org:443/other") == SECRET
+    assert SECRET not in repr(loaded) + repr(loaded.server_access)
+    monkeypatch.setenv("PERTURBDESK_API_KEYS", f"https://b/v1={SECRET}=  http://c:1/v1=k")
+    assert load_settings(tmp_path).api_keys == (("https://b/v1", f"{SECRET}="), ("http://c:1/v1", "k"))
+
+
+@pytest.mark.parametrize("text", [SECRET, f"b={SECRET}", f"https://u@b/v1={SECRET}", f"https://b/v1={SECRET} HTTPS://B.:443=k"])
+def test_keys_of_no_server_are_not_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str) -> None:
+    monkeypatch.setenv("PERTURBDESK_API_KEYS", text)
+    with pytest.raises(InputError, match="PERTURBDESK_API_KEYS: got a value that is not shown, expected ADDRESS=KEY") as refused:
+        load_settings(tmp_path)
+    assert SECRET not in str(refused.value)
+
+
+def test_the_list_of_servers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PERTURBDESK_ENDPOINTS", f"https://a/v1, {tmp_path / 'servers.txt'},")
+    monkeypatch.setenv("PERTURBDESK_RAY_ADDRESSES", "head:6379,auto")
+    loaded = load_settings(tmp_path)
+    assert loaded.endpoints == ("https://a/v1", str(tmp_path / "servers.txt"))
+    assert loaded.ray_addresses == ("head:6379", "auto")
+    for wrong in ("servers.txt", "https://a/v1,ftp://b", "https://u:p@a/v1"):
+        monkeypatch.setenv("PERTURBDESK_ENDPOINTS", wrong)
+        with pytest.raises(InputError, match="PERTURBDESK_ENDPOINTS: "):
+            load_settings(tmp_path)
+
+
+def test_all_of_the_file_of_secrets_is_secret_but_what_a_sign_in_tells_everybody(secrets_file: Path, tmp_path: Path) -> None:
+    secrets_file.write_text(
+        'SOMETHING = "its-value-is-secret"\n[auth]\nredirect_uri = "https://d/oauth2callback"\nclient_id = "perturbdesk"\n'
+        'cookie_secret = "a-cookie-secret"\n[auth.google]\nclient_secret = "a-client-secret"\nserver_metadata_url = "https://g"\n'
+        '[auth.google.client_kwargs]\nprompt = "select_account"\n',
+        "utf-8",
+    )
+    secrets = load_settings(tmp_path).secrets
+    assert {"its-value-is-secret", "a-cookie-secret", "a-client-secret"} <= set(secrets)
+    assert not {"perturbdesk", "https://d/oauth2callback", "https://g", "select_account"} & set(secrets)

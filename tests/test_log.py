@@ -169,3 +169,11 @@ def test_a_worker_records_its_start_and_its_end(small_workspace: Workspace) -> N
     said = [line.split("] ", 1)[1] for line in events(small_workspace.settings)]
     assert said[0] == "run rules"
     assert [re.sub(r"run \w+", "run ID", line) for line in said[1:]] == ["run ID: a worker starts", "run ID: done"]
+
+
+def test_a_secret_that_is_broken_over_lines_is_not_written(settings: Settings) -> None:
+    log.configure(settings, "app")
+    log.record_error("failed", raised(InputError(f"said {SECRET[:7]}\n{SECRET[7:]}")))
+    assert "InputError: said [key]" in events(settings)[0]
+    assert SECRET[7:] not in log.log_file(settings).read_text("utf-8")
+    assert log.without_secrets(f"<{SECRET}>") == "<[key]>"

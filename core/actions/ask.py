@@ -90,6 +90,7 @@ def ask(
     that does not argue, and options that do not exist; Unreachable without a model server. Such a question leaves nothing behind.
     """
     workspace.refuse_if_read_only("ask", f"{question.pert} {question.gene}")
+    workspace = _with_simulated_server(workspace) if question.endpoint == SCRIPTED else workspace
     if question.method not in methods_that_argue():
         method_named(question.method)
         raise InputError(f"method {question.method}: cannot be asked, expected one of {', '.join(methods_that_argue())}")
@@ -133,6 +134,13 @@ def _endpoint_of(question: Question) -> str | None:
     return scripted_endpoint() if question.endpoint == SCRIPTED else question.endpoint
 
 
+def _with_simulated_server(workspace: Workspace) -> Workspace:
+    """Returns a workspace that may ask the simulated server too, which gets no key."""
+    own, given = scripted_endpoint(), workspace.settings
+    settings = replace(given, endpoints=(*given.endpoints, own), api_keys=(*given.api_keys, (own, "")))
+    return replace(workspace, settings=settings)
+
+
 def _request(workspace: Workspace, question: Question, dataset: Dataset, pair: Pair, repeat: int = 0) -> RunRequest:
     """Returns the run of a question, under a name that the dataset has not yet."""
     with workspace.store.read() as db:
@@ -152,11 +160,11 @@ def _request(workspace: Workspace, question: Question, dataset: Dataset, pair: P
     )
 
 
-def _begin_watched(begin: run_control.Begin, workspace: Workspace, run: str, api_key: str) -> object:
+def _begin_watched(begin: run_control.Begin, workspace: Workspace, run: str) -> object:
     """Begins the work on a run whose row is watched from its first word on."""
     end = listen(watch(workspace, run), lambda _: None)
     try:
-        return begin(workspace, run, api_key)
+        return begin(workspace, run)
     finally:
         end()
 
@@ -167,6 +175,7 @@ def resume(workspace: Workspace, run: str, *, begin: run_control.Begin = run_con
         found = runs.find(db, run)
     settings = run_control.settings_of(workspace, found.id)
     if found.model == SCRIPTED:
+        workspace = _with_simulated_server(workspace)
         settings = replace(settings, servers=scripted_endpoint())
     return _go_on(workspace, found, partial(_begin_watched, begin), settings)
 

@@ -32,6 +32,7 @@ from core.datasets.bundle_parts import SCHEMAS, cast_to_part, contains_text, sel
 from core.datasets.bundles import ENDED, Bundle, BundledDataset, BundledRun, differences, pairs_sha256, read_bundle, write_bundle
 from core.engine.run_state import refuse_live, status_of
 from core.errors import InputError, StateError
+from core.net.scrubber import SHORTEST
 from core.row_schema import field_names
 from core.store import Cursor, changes, datasets, findings, pairs, runs
 from core.store import bundles as records
@@ -109,7 +110,7 @@ def _build(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Probl
     bundle = Bundle(BundledRun(**values), _bundled_dataset(db, datasets.find(db, run.dataset)), parts)
     stripped = _remove_machine_names(bundle, settings)
     changed = differences(bundle, stripped)
-    if any(_contains(stripped, key) for key in machine_names.secrets_of(settings)):
+    if any(_contains(stripped, secret) for secret in settings.secrets if len(secret) >= SHORTEST):
         raise StateError(f"run {run.name}: an API key stands in it; expected a run without, so take it out of its notes first")
     return stripped, list(_list_problems(stripped, changed))
 

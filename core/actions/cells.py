@@ -73,6 +73,7 @@ def label_cells(
     that cannot be one, and StateError if another dataset has it; then nothing is written.
     """
     check_backend(backend, ray_address)
+    workspace.settings.server_access.refuse_cluster(ray_address)
     workspace.refuse_if_read_only("cells labels", path.name)
     check_name("dataset", name)
     file_sha256 = hash_file(path)

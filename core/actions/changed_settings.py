@@ -65,7 +65,7 @@ def check_change(workspace: Workspace, folder: RunFolder, status: Status, settin
 
 def _check_model(workspace: Workspace, settings: ExecutionSettings, model: str) -> None:
     """Raises Unreachable if the server does not answer, InputError if it lists its models and this one is not among them."""
-    endpoint = settings.endpoint(workspace.settings.api_key)
+    endpoint = settings.endpoint(workspace.settings.server_access)
     found = asyncio.run(list_models(endpoint, PATIENCE_S))
     if not found.reachable:
         raise Unreachable(found.problem)

@@ -6,7 +6,7 @@ import asyncio
 import platform
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version as version_of_package
 from pathlib import Path
@@ -18,7 +18,10 @@ from core.config import REPOSITORY, Settings
 from core.errors import DeskError, StoreBusy, StoreError
 from core.llm import health
 from core.llm.endpoint import Endpoint
-from core.llm.server_addresses import read_addresses
+from core.net.address_list import read_addresses
+from core.net.addresses import origin_of
+from core.net.scrubber import SHORTEST
+from core.net.server_access import ServerAccess
 from core.store import Store, runs
 from core.version import commit_of
 
@@ -38,12 +41,23 @@ class EndpointState:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyState:
+    """Where a key goes. url: an address, or a file of addresses. setting: the one that holds its key, "" for none. is_short: the
+    key has too few characters to be taken out of texts everywhere."""
+
+    url: str
+    setting: str
+    is_short: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
     """The state of an installation and its workspace.
 
     commit: "" outside a checkout. store_mb: None if there is no store yet. store: in words, "ok" if it can be read.
     runs, targets: state → how many runs or target rankings are in it now. cells: what is wrong with the tables of screens.
-    lock: who holds the store, None if nobody does. last_errors: from the log, oldest first.
+    lock: who holds the store, None if nobody does. keys: which address gets the key of which setting. last_errors: from the log,
+    oldest first.
     """
 
     version: str
@@ -57,6 +71,7 @@ class Diagnosis:
     targets: Mapping[str, int]
     lock: str | None
     endpoints: Sequence[EndpointState]
+    keys: Sequence[KeyState]
     disk_free_mb: int
     last_errors: Sequence[str]
     packages: Mapping[str, str]
@@ -77,6 +92,7 @@ def examine(settings: Settings) -> Diagnosis:
         targets=_target_states(settings),
         lock=lock,
         endpoints=asyncio.run(_endpoint_states(settings)),
+        keys=tuple(_key_states(settings)),
         disk_free_mb=int(shutil.disk_usage(_existing(settings.data)).free / _MB),
         last_errors=log.last_problems(settings),
         packages={name: version_of_package(name) for name in PACKAGES},
@@ -115,18 +131,33 @@ async def _endpoint_states(settings: Settings) -> list[EndpointState]:
         addresses = read_addresses(settings.endpoint)
     except DeskError as error:
         return [EndpointState(settings.endpoint, False, problem=str(error))]
-    return list(await asyncio.gather(*(_endpoint_state(address, settings.api_key) for address in addresses)))
+    return list(await asyncio.gather(*(_endpoint_state(address, settings.server_access) for address in addresses)))
 
 
-async def _endpoint_state(address: str, api_key: str) -> EndpointState:
+async def _endpoint_state(address: str, access: ServerAccess) -> EndpointState:
     try:
         async with asyncio.timeout(PATIENCE_S):
-            found = await health.list_models(Endpoint(address, api_key), PATIENCE_S)
+            found = await health.list_models(Endpoint(address, access), PATIENCE_S)
     except TimeoutError:
         return EndpointState(address, False, problem=f"no answer within {PATIENCE_S:g} s")
     except DeskError as error:
         return EndpointState(address, False, problem=str(error))
     return EndpointState(address, found.reachable, found.models, found.problem)
+
+
+def _key_states(settings: Settings) -> Iterator[KeyState]:
+    """Yields the addresses of the settings, each with where its key comes from."""
+    own = {origin_of(address) for address, _ in settings.api_keys}
+    for address, key in settings.api_keys:
+        yield _key_state(address, "PERTURBDESK_API_KEYS", key)
+    for address in (settings.endpoint, *settings.endpoints):
+        if "://" not in address or origin_of(address) not in own:
+            yield _key_state(address, "PERTURBDESK_API_KEY", settings.api_key)
+    yield _key_state(settings.pubmed, "PERTURBDESK_NCBI_API_KEY", settings.ncbi_api_key)
+
+
+def _key_state(address: str, setting: str, key: str) -> KeyState:
+    return KeyState(address, setting if key else "", 0 < len(key) < SHORTEST)
 
 
 def _existing(folder: Path) -> Path:

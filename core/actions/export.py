@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from core.actions import inspect_log
+from core.actions import inspect_log, machine_names
 from core.actions.workspace import Workspace
 from core.store import predictions, runs, traces
 
@@ -31,13 +31,14 @@ _FORMULAS = (
 def export(workspace: Workspace, run: str, form: RunFormat, *, with_traces: bool = False) -> tuple[bytes, int]:
     """Returns a file's bytes and its number of rows: predictions in file order, or, `with_traces`, one row a trace event.
 
-    A log has both, whatever is asked; it raises as `inspect_log.build_log` does.
+    A log has both, whatever is asked; it raises as `inspect_log.build_log` does. Raises StateError if an API key stands in it.
     """
     if form == "eval":
         return inspect_log.build_log(workspace, run)
     with workspace.store.read() as db:
         found = runs.find(db, run).id
         frame = traces.frame(db, found) if with_traces else predictions.frame(db, found)
+    machine_names.refuse_secrets_in_table(workspace.settings, f"run {run}", frame)
     return encode(frame, form), len(frame)
 
 

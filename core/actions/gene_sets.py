@@ -79,7 +79,7 @@ def summarise_gene_sets(
     address = endpoint or workspace.settings.endpoint
     if asks_several(address):
         raise InputError(f"gene-sets: got {address!r}, expected the address of one model server")
-    server = Endpoint(address, workspace.settings.api_key)
+    server = Endpoint(address, workspace.settings.server_access)
     chosen = model or _first_model(workspace, server)
     # The sets of PerturbQA are human; packs about mouse genes find them by their orthologs.
     known = packs.read_packs(workspace, packs.pack_hashes(workspace, "human", or_another=True))

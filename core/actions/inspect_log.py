@@ -15,7 +15,7 @@ from core.config import Settings
 from core.datasets.archives import pack
 from core.datasets.inspect_logs import log_members
 from core.datasets.packaged_trace import KEY, write_trace
-from core.errors import InputError, StateError
+from core.errors import InputError
 from core.store import Cursor, datasets, pairs, predictions, runs, traces
 from core.store.predictions import RowFilter
 from core.store.runs import Run
@@ -37,9 +37,7 @@ def build_log(workspace: Workspace, run: str) -> tuple[bytes, int]:
     if not samples:
         raise InputError(f"run {found.name}: no rows, expected at least one to write a log of")
     members = log_members(header, samples)
-    keys = [key.encode() for key in machine_names.secrets_of(workspace.settings)]
-    if any(key in content for key in keys for content in members.values()):
-        raise StateError(f"run {found.name}: an API key stands in it; expected a run without")
+    machine_names.refuse_secrets(workspace.settings, f"run {found.name}", members.values())
     return pack(members), len(samples)
 
 

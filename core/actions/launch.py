@@ -115,8 +115,8 @@ def start(
     if isinstance(found, DerivedMethod):
         found.check(spec.rows, spec.options, loader)
 
-    def work_here(workspace: Workspace, run: str, api_key: str) -> None:
-        run_control.work_on(workspace, run, api_key, method=method, components=loader)
+    def work_here(workspace: Workspace, run: str) -> None:
+        run_control.work_on(workspace, run, method=method, components=loader)
 
     begin = run_control.start_worker if detach else work_here
     if existing is not None:
@@ -139,8 +139,8 @@ def name_of(request: RunRequest) -> str:
 
 
 def execution_settings(workspace: Workspace, request: RunRequest, method: Method) -> ExecutionSettings:
-    """Returns how a request is carried out."""
-    return ExecutionSettings(
+    """Returns how a request is carried out. Raises AddressRefused for a server or cluster that this workspace may not ask."""
+    settings = ExecutionSettings(
         servers=_servers_of(workspace, request) if method.needs_model else "",
         concurrency=request.concurrency,
         rows_in_flight=request.concurrency,
@@ -151,6 +151,8 @@ def execution_settings(workspace: Workspace, request: RunRequest, method: Method
         backend=request.backend,
         ray_address=request.ray_address,
     )
+    model_servers.refuse_unlisted(workspace, settings)
+    return settings
 
 
 def _servers_of(workspace: Workspace, request: RunRequest) -> str:
@@ -171,7 +173,7 @@ async def health(workspace: Workspace, base_url: str | None = None, model: str |
     workspace.refuse_if_read_only("endpoint", address)
     if asks_several(address):
         return model_servers.combine(await model_servers.check_each(workspace, address, model))
-    return await llm_health.check_health(Endpoint(address, workspace.settings.api_key), model)
+    return await llm_health.check_health(Endpoint(address, workspace.settings.server_access), model)
 
 
 def rate_of(workspace: Workspace, method: str, model: str) -> Rate | None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Mapping
+import zipfile
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from core.config import Settings
+from core.errors import StateError
+from core.net.scrubber import SHORTEST, escapes_of
 
-_SHORTEST_KEY = 8  # characters; a shorter one would be found in any text
+if TYPE_CHECKING:
+    import pandas as pd
+
 _PATH = re.compile(r"(?<![\w:/.~-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\'\":]+[/\\])+([^\s/\\'\":]*)")
 _ADDRESS = re.compile(r"https?://[^\s'\"<>()]+")
 
@@ -45,6 +51,22 @@ def change_texts(value: Any, change: Remover) -> Any:
     return [change_texts(inner, change) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def secrets_of(settings: Settings) -> list[str]:
-    """Returns the API keys that can be told from any text."""
-    return [key for key in (settings.api_key, settings.ncbi_api_key) if len(key) >= _SHORTEST_KEY]
+def refuse_secrets(settings: Settings, what: str, contents: Iterable[bytes]) -> None:
+    """Raise StateError if a secret stands in files that leave this machine, in plain letters or as a file escapes them."""
+    spellings = [spelling for secret in settings.secrets if len(secret) >= SHORTEST for spelling in escapes_of(secret)]
+    if any(spelling in content for content in contents for spelling in spellings):
+        raise StateError(f"{what}: an API key stands in it; expected {what.partition(' ')[0]} without, so take it out first")
+
+
+def refuse_secrets_in_table(settings: Settings, what: str, frame: pd.DataFrame) -> None:
+    """Raise StateError as `refuse_secrets` does if a secret stands in the texts of a table."""
+    texts = [column for _, column in frame.select_dtypes(["object", "string"]).items()]
+    for secret in settings.secrets:
+        if len(secret) >= SHORTEST and any(column.astype(str).str.contains(secret, regex=False).any() for column in texts):
+            raise StateError(f"{what}: an API key stands in it; expected {what.partition(' ')[0]} without, so take it out first")
+
+
+def refuse_secrets_in_zip(settings: Settings, what: str, content: bytes) -> None:
+    """Raise StateError as `refuse_secrets` does if a secret stands in a file of a zip."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        refuse_secrets(settings, what, (archive.read(name) for name in archive.namelist()))

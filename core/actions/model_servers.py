@@ -7,10 +7,24 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from core.actions.workspace import Workspace
+from core.engine.spec import ExecutionSettings
 from core.errors import InputError, Unreachable
 from core.llm.endpoint import Endpoint, asks_several
 from core.llm.health import Health, check_health, list_models
-from core.llm.server_addresses import describe_difference, normalise, read_addresses
+from core.llm.server_addresses import describe_difference, normalise
+from core.net.address_list import read_addresses
+
+
+def refuse_unlisted(workspace: Workspace, settings: ExecutionSettings) -> None:
+    """Raise AddressRefused if a run would ask a model server, or join a cluster, that this workspace may not.
+
+    Raise InputError if a file of addresses cannot be read.
+    """
+    access = workspace.settings.server_access
+    if access.only_listed:
+        access.refuse_cluster(settings.ray_address)
+        for address in read_addresses(settings.servers) if settings.servers else ():
+            access.refuse_unlisted(address)
 
 
 async def check_each(workspace: Workspace, servers: str, model: str | None = None, timeout_s: float = 60.0) -> dict[str, Health]:
@@ -21,7 +35,7 @@ async def check_each(workspace: Workspace, servers: str, model: str | None = Non
     """
     workspace.refuse_if_read_only("endpoint", servers)
     if not asks_several(servers):
-        return {servers: await check_health(Endpoint(servers, workspace.settings.api_key), model, timeout_s)}
+        return {servers: await check_health(Endpoint(servers, workspace.settings.server_access), model, timeout_s)}
     found, differences = await _compare(workspace, servers, model, timeout_s)
     return {
         address: replace(health, problem=f"{address}: {differences[address]}") if address in differences else health
@@ -33,7 +47,7 @@ async def _compare(
     workspace: Workspace, servers: str, model: str | None, timeout_s: float
 ) -> tuple[dict[str, Health], dict[str, str]]:
     """Returns address → what each of several servers can do, and of those that differ from the first address → in what."""
-    endpoints = [Endpoint(address, workspace.settings.api_key) for address in read_addresses(normalise(servers))]
+    endpoints = [Endpoint(address, workspace.settings.server_access) for address in read_addresses(normalise(servers))]
     if model is None:
         listed = await asyncio.gather(*(list_models(endpoint, timeout_s) for endpoint in endpoints))
         model = next((found.models[0] for found in listed if found.models), None)

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from core.actions.workspace import Workspace
-from core.config import REPOSITORY, environment_of
+from core.config import REPOSITORY
+from core.environment import environment_of
 
 
 def start_command(workspace: Workspace, arguments: Sequence[str], log: Path) -> int:

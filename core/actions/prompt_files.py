@@ -65,7 +65,7 @@ def check_lengths(workspace: Workspace, spec: RunSpec, file: PromptFile | None, 
     """
     workspace.refuse_if_read_only("endpoint", settings.servers)
     name, prompts = _named_prompts(workspace, spec, file)
-    endpoint = settings.endpoint(workspace.settings.api_key)
+    endpoint = settings.endpoint(workspace.settings.server_access)
 
     async def count() -> dict[str, str]:
         async with Client(endpoint, concurrency=settings.concurrency) as client:

@@ -259,7 +259,7 @@ async def _count_tokens(
     by_length = sorted(prompts, key=len)
     step = max(len(by_length) / _MOST_COUNTED, 1.0)
     chosen = [by_length[int((i + 0.5) * step)] for i in range(min(len(by_length), _MOST_COUNTED))]
-    endpoint = Endpoint(plan.request.endpoint or workspace.settings.endpoint, workspace.settings.api_key)
+    endpoint = Endpoint(plan.request.endpoint or workspace.settings.endpoint, workspace.settings.server_access)
     async with Client(endpoint, concurrency=plan.request.concurrency) as client:
         counter = TokenCounter(client, plan.spec.model)
         form, *counted = [await counter.count(text) for text in (_FORM, *chosen)]

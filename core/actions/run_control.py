@@ -8,7 +8,9 @@ from functools import partial
 from core.actions import packs, prompt_files, run_writer
 from core.actions.changed_settings import check_change
 from core.actions.component_loader import WorkspaceComponents, default_dataset
+from core.actions.model_servers import refuse_unlisted
 from core.actions.workspace import Workspace
+from core.config import Settings
 from core.engine.dependencies import INGEST_EVERY_S, Dependencies
 from core.engine.ingest import ingest_journal
 from core.engine.journal import Progress, mark_for_retry, read_progress
@@ -18,6 +20,7 @@ from core.engine.run_state import LIVE_STATES, Counts, Status, exclusive_lock, s
 from core.engine.spec import ExecutionSettings, RunSpec
 from core.engine.worker import work
 from core.engine.worker_process import start as start_process
+from core.environment import keys_needed
 from core.errors import StateError
 from core.evidence.sources import source_settings_of
 from core.methods.base import DerivedMethod, Method, method_named
@@ -27,20 +30,26 @@ from core.store.runs import Run
 from core.texts import check_name
 from core.version import describe as describe_version
 
-Begin = Callable[[Workspace, str, str], object]  # starts the work, given a workspace, a run's id and the API key
+Begin = Callable[[Workspace, str], object]  # starts the work, given a workspace and a run's id
 CACHE = "llm.sqlite"  # of replies, in the workspace's cache
 
 
-def start_worker(workspace: Workspace, run: str, api_key: str = "") -> int:
+def start_worker(workspace: Workspace, run: str) -> int:
     """Starts a worker on the run with this id, in a process that outlives this one; returns its process id."""
     workspace.refuse_if_read_only("worker", run)
-    return start_process(workspace.run_folder(run), workspace.settings, api_key)
+    return start_process(workspace.run_folder(run), settings_of_worker(workspace, run))
+
+
+def settings_of_worker(workspace: Workspace, run: str) -> Settings:
+    """Returns the settings that a run's worker gets: of the keys, those that its servers and sources need."""
+    folder = workspace.run_folder(run)
+    asks_sources = folder.spec().options.get("sources", "packs") != "packs"
+    return keys_needed(workspace.settings, folder.execution_settings().servers, sources=asks_sources)
 
 
 def work_on(
     workspace: Workspace,
     run: str,
-    api_key: str = "",
     *,
     method: Callable[[str], Method] = method_named,
     components: ComponentLoader | None = None,
@@ -57,7 +66,7 @@ def work_on(
         store=workspace.store,
         read_packs=partial(packs.read_packs, workspace),
         cache=workspace.settings.cache / CACHE,
-        api_key=api_key or workspace.settings.api_key,
+        access=workspace.settings.server_access,
         method=method,
         components=components or WorkspaceComponents(workspace, default_dataset(workspace, found.dataset)),
         ingest_every_s=ingest_every_s,
@@ -82,7 +91,6 @@ def start(
     settings: ExecutionSettings,
     *,
     calls: int | None = None,
-    api_key: str = "",
     replace: bool = False,
     begin: Begin = start_worker,
     origin: str = run_writer.RUN_HERE,
@@ -91,9 +99,10 @@ def start(
 
     calls: how many calls of a model are expected. begin: `start_worker`, or `work_on` to work here until it ends. origin: as in
     `RunRecord`. Raises StateError if the name is another run's, unless `replace`, and if a worker is on the run that would be
-    replaced.
+    replaced, AddressRefused as `refuse_unlisted` does.
     """
     workspace.refuse_if_read_only("run", name)
+    refuse_unlisted(workspace, settings)
     existing = find_same(workspace, spec, name, replace=replace)
     if existing is not None:
         return existing
@@ -107,7 +116,7 @@ def start(
         detail |= {"run": spec.key, "rows": len(spec.rows), "method": spec.method}
     for run in replaced:
         workspace.run_folder(run).remove()
-    return _start_work(workspace, spec.key, api_key, begin)
+    return _start_work(workspace, spec.key, begin)
 
 
 def _new_run(db: Cursor, spec: RunSpec, name: str, calls: int | None, origin: str) -> Run:
@@ -137,8 +146,8 @@ def _new_run(db: Cursor, spec: RunSpec, name: str, calls: int | None, origin: st
     )
 
 
-def _start_work(workspace: Workspace, run: str, api_key: str, begin: Begin) -> Run:
-    begin(workspace, run, api_key)
+def _start_work(workspace: Workspace, run: str, begin: Begin) -> Run:
+    begin(workspace, run)
     return _find(workspace, run)
 
 
@@ -165,12 +174,10 @@ def cancel(workspace: Workspace, run: str) -> Run:
     return settle(workspace, found.id)
 
 
-def resume(
-    workspace: Workspace, run: str, *, settings: ExecutionSettings | None = None, api_key: str = "", begin: Begin = start_worker
-) -> Run:
+def resume(workspace: Workspace, run: str, *, settings: ExecutionSettings | None = None, begin: Begin = start_worker) -> Run:
     """Continues a run that is paused, or that ended with rows missing. settings: replace those it was started with, for good.
 
-    Raises StateError if every row is finished or the run is running, and what `check_change` raises.
+    Raises StateError if every row is finished or the run is running, and what `check_change` and `refuse_unlisted` raise.
     """
     found, folder, status = _find_with_folder(workspace, run)
     if status.state == "done":
@@ -179,6 +186,7 @@ def resume(
     if status.state == "running":
         raise StateError(f"resume {run}: process {status.pid} is working on it, expected a run that is not running")
     workspace.refuse_if_read_only("resume", found.name)
+    refuse_unlisted(workspace, settings or folder.execution_settings())
     if settings is not None:
         check_change(workspace, folder, status, settings)
     if status.state in LIVE_STATES:
@@ -186,20 +194,19 @@ def resume(
     with workspace.change("resume", found.name) as (_, detail):
         _prepare(folder, settings)
         detail |= {"run": found.id, "was": status.state, "done": status.counts.done}
-    return _start_work(workspace, found.id, api_key, begin)
+    return _start_work(workspace, found.id, begin)
 
 
-def retry(
-    workspace: Workspace, run: str, *, settings: ExecutionSettings | None = None, api_key: str = "", begin: Begin = start_worker
-) -> Run:
+def retry(workspace: Workspace, run: str, *, settings: ExecutionSettings | None = None, begin: Begin = start_worker) -> Run:
     """Predicts every failed row again, and the missing ones. settings: replace those it was started with, for good.
 
-    Raises StateError if no row failed or a worker is on the run, and what `check_change` raises.
+    Raises StateError if no row failed or a worker is on the run, and what `check_change` and `refuse_unlisted` raise.
     """
     found, folder, status = _find_with_folder(workspace, run)
     if status.state in LIVE_STATES:
         raise StateError(f"retry {run}: process {status.pid} is working on it, expected a run that is not running")
     workspace.refuse_if_read_only("retry", found.name)
+    refuse_unlisted(workspace, settings or folder.execution_settings())
     if settings is not None:
         check_change(workspace, folder, status, settings)
     with workspace.change("retry", found.name) as (_, detail), exclusive_lock(folder):
@@ -210,7 +217,7 @@ def retry(
         folder.done.unlink(missing_ok=True)
         _prepare(folder, settings)
         detail |= {"run": found.id, "rows": len(failed)}
-    return _start_work(workspace, found.id, api_key, begin)
+    return _start_work(workspace, found.id, begin)
 
 
 def _prepare(folder: RunFolder, settings: ExecutionSettings | None) -> None:

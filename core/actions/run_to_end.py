@@ -53,7 +53,7 @@ def _start(
     if there.status == "done":
         return there
 
-    def work_here(workspace: Workspace, run: str, api_key: str) -> None:
-        run_control.work_on(workspace, run, api_key, method=method, components=components)
+    def work_here(workspace: Workspace, run: str) -> None:
+        run_control.work_on(workspace, run, method=method, components=components)
 
     return run_control.resume(workspace, there.id, begin=work_here)

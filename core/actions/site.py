@@ -52,9 +52,7 @@ def build_site(workspace: Workspace, run: str) -> BuiltSite:
         sources = Sources(machine_names.remover(workspace.settings), _dataset_sha256(db, found.dataset))
         content = read_content(db, found, sources)
     files = make_files(content)
-    keys = [key.encode() for key in machine_names.secrets_of(workspace.settings)]
-    if any(key in data for key in keys for data in files.values()):
-        raise StateError(f"run {found.name}: an API key stands in it; expected a run without")
+    machine_names.refuse_secrets(workspace.settings, f"run {found.name}", files.values())
     name = re.sub(r"[^\w.-]+", "_", found.name).strip("._") or found.id
     return BuiltSite(files, len(content.texts), f"{name[:80]}-site")
 

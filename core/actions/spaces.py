@@ -43,7 +43,7 @@ def _build_sentences(workspace: Workspace, spec: Spec, name: str) -> Space:
 
 
 def _build_endpoint(workspace: Workspace, spec: Spec, name: str) -> Space:
-    server = Endpoint(spec["base_url"], spec["model"], workspace.settings.api_key)
+    server = Endpoint(spec["base_url"], spec["model"], workspace.settings.server_access)
     return embeddings.build_endpoint(_read_descriptions(workspace, spec), name, server)
 
 

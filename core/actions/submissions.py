@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dataclasses import replace as replace_in
 from pathlib import Path
 
+from core.actions import machine_names
 from core.actions.component_loader import default_dataset
 from core.actions.lineage import Prompts, lineage, prompts_of, provenance_of, tools_of
 from core.actions.uploads_apart import read_apart
@@ -132,6 +133,7 @@ def package(workspace: Workspace, run: str, options: PackageOptions, out: Path, 
     checked = check_run(workspace, run, options)
     if not is_valid(checked.problems):
         return PackageResult(None, None, checked.problems)
+    machine_names.refuse_secrets_in_zip(workspace.settings, f"package of {run}", checked.content)
     sha256 = hashlib.sha256(checked.content).hexdigest()
     with workspace.change("package", run) as (db, detail):
         detail |= {"run": runs.find(db, run).id, "track": options.track, "file": out.name, "sha256": sha256}

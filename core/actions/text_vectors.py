@@ -35,7 +35,7 @@ def make_encoder(
     if embedding == "minilm":
         return lambda texts: _vectors(build_sentences(_by_place(texts), _NAME), len(texts))
     workspace.refuse_if_read_only("endpoint", endpoint)
-    server = Endpoint(endpoint, model, workspace.settings.api_key)
+    server = Endpoint(endpoint, model, workspace.settings.server_access)
     return lambda texts: _vectors(build_endpoint(_by_place(texts), _NAME, server), len(texts))
 
 

@@ -112,7 +112,7 @@ class Workspace:
 
 
 def _without_keys(settings: Settings) -> Settings:
-    return replace(settings, api_key="", ncbi_api_key="")
+    return replace(settings, api_key="", api_keys=(), ncbi_api_key="")
 
 
 def open_workspace(settings: Settings | None = None) -> Workspace:

@@ -20,6 +20,7 @@ from typing import Any, Self
 from core.cells.evaluation_cells import CellChoice
 from core.cells.predicted_expression import CellOptions
 from core.config import REPOSITORY
+from core.environment import bare_environment
 from core.errors import InputError, MissingPackage, StateError
 
 REQUEST, RESULT, LOG = "request.json", "result.json", "log.txt"
@@ -100,7 +101,9 @@ def evaluate_cells(choice: CellChoice) -> CellEvaluation:
         (folder / REQUEST).write_text(json.dumps(_as_request(choice)))
         with (folder / LOG).open("wb") as log:
             command = (sys.executable, "-m", "core.cells.cell_eval_process", str(folder))
-            ended = subprocess.run(command, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False)
+            ended = subprocess.run(
+                command, cwd=REPOSITORY, env=bare_environment(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False
+            )
         return _read_result(folder, choice, ended.returncode)
 
 

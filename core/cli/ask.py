@@ -42,10 +42,10 @@ def ask(
 
     printer = _ArgumentPrinter()
 
-    def work_aloud(workspace: Any, run: str, api_key: str) -> None:
+    def work_aloud(workspace: Any, run: str) -> None:
         end = asking.listen(asking.watch(workspace, run), printer.print_event)
         try:
-            run_control.work_on(workspace, run, api_key)
+            run_control.work_on(workspace, run)
         finally:
             end()
 

@@ -83,6 +83,7 @@ def workspace(
     from core.actions.workspace import open_workspace  # brings the store, which --help does without
 
     context.obj = open_workspace(load_settings(folder))
+    log.scrub_output(context.obj.settings)
     log.configure(context.obj.settings, context.invoked_subcommand or "command")
     if context.invoked_subcommand in _READ_RUNS and context.obj.settings.store_file.exists() and "--help" not in sys.argv:
         from core.actions.run_states import settle_ended

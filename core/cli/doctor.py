@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import typer
 
-from core.actions.doctor import Diagnosis, EndpointState, examine
+from core.actions.doctor import Diagnosis, EndpointState, KeyState, examine
 from core.cli.base import Json, show
 
 app = typer.Typer()
@@ -31,10 +31,16 @@ def _lines(found: Diagnosis) -> list[str]:
         f"targets    {', '.join(f'{n} {state}' for state, n in found.targets.items()) or 'none'}",
         f"lock       {found.lock or 'free'}",
         *(f"endpoint   {_endpoint_line(endpoint)}" for endpoint in found.endpoints),
+        *(f"key        {_key_line(key)}" for key in found.keys),
         f"disk       {found.disk_free_mb:,} MB free",
         f"errors     {'the last ones:' if found.last_errors else 'none in the log'}",
         *(f"  {line}" for line in found.last_errors),
     ]
+
+
+def _key_line(key: KeyState) -> str:
+    short = ", too short to be taken out of every text: choose one of 8 characters or more" if key.is_short else ""
+    return f"{key.url}: {key.setting or 'none'}{short}"
 
 
 def _endpoint_line(endpoint: EndpointState) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from core.actions import readings, reports
+from core.actions import machine_names, readings, reports
 from core.actions.knn_numbers import kept_vectors
 from core.actions.reproduction import reproduce_numbers
 from core.cli.base import Json, say, show
@@ -73,6 +73,7 @@ def build(
     built = build_report(
         context.obj.store, name, selection, find_vectors, slides=slides, reproduce=reproduce, find_answers=find_answers
     )
+    machine_names.refuse_secrets(context.obj.settings, f"report {name}", [built.content])
     content = as_pdf(built.content) if out.suffix.lower() == ".pdf" else built.content
     write(content, out, replace=replace)
     sha256 = hashlib.sha256(content).hexdigest()

@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 import typer
 
 from core import log
-from core.config import CALLBACK, EXAMPLE, REPOSITORY, Settings, reaches_others, read_base_url, redirect_uri
+from core.config import CALLBACK, EXAMPLE, REPOSITORY, Settings, reaches_others, read_base_url
 from core.errors import InputError, MissingPackage
+from core.secrets_file import redirect_uri
 
 app = typer.Typer()
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from core.embeddings.space import Space, first_line, make_space
 from core.errors import InputError, NotFound, Unreachable
-from core.net.addresses import scrub
 from core.net.retry import RetryPolicy
+from core.net.server_access import ServerAccess
 from core.net.transport import HttpResponse, exchange, fault_of_status, open_http_client, send_request
 from core.packages import require_package as require_package
 from core.texts import parse_json
@@ -32,12 +32,13 @@ MOST_SHOWN = 300  # characters of an answer that refuses
 class Endpoint:
     """An OpenAI-compatible server: base_url ends in /v1; batch: number of texts in one request.
 
-    retries: how often a request is repeated after a temporary failure.
+    access: what its key comes from, and whether it may be asked. retries: how often a request is repeated after a temporary
+    failure.
     """
 
     base_url: str
     model: str
-    api_key: str = field(default="", repr=False)
+    access: ServerAccess = field(default_factory=ServerAccess, repr=False)
     batch: int = 64
     timeout_s: float = 60.0
     retries: int = 2
@@ -102,7 +103,7 @@ def _characters_note(characters: int) -> str:
 
 async def _embed_batches(endpoint: Endpoint, batches: list[list[str]]) -> list[NDArray[np.float64]]:
     """The vectors of each batch, one batch after the other."""
-    async with open_http_client(endpoint.base_url, headers={"Authorization": f"Bearer {endpoint.api_key or 'none'}"}) as client:
+    async with open_http_client(endpoint.base_url, endpoint.access) as client:
         return [_read_vectors(endpoint, await _request(client, endpoint, texts), len(texts)) for texts in batches]
 
 
@@ -116,8 +117,9 @@ async def _request(client: AsyncClient, endpoint: Endpoint, texts: list[str]) ->
         if isinstance(response, HttpResponse):
             if response.status == 200:
                 return response.content
-            said = scrub(response.content.decode("utf-8", "replace"), endpoint.api_key)[:MOST_SHOWN]
-            response = fault_of_status(response, f" ({said})")
+            said = endpoint.access.scrub(response.content.decode("utf-8", "replace"))[:MOST_SHOWN]
+            hint = endpoint.access.describe_missing_key(endpoint.base_url, response.status)
+            response = fault_of_status(response, f" ({said}){hint}")
         failures += 1
         if policy.reason_to_give_up(response, failures):
             raise Unreachable(f"{endpoint.base_url}: {response.message}, expected embeddings of {endpoint.model}")

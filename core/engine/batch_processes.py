@@ -21,6 +21,7 @@ from typing import IO, Self
 
 from core.config import REPOSITORY
 from core.engine.row_batches import Piece, RowBatch, read_piece
+from core.environment import bare_environment
 from core.log import LOGGER
 
 MOST_PROCESSES = 4  # more would wait for the process that writes
@@ -89,7 +90,9 @@ class BatchProcesses:
 
 def _start() -> subprocess.Popen[bytes]:
     command = (sys.executable, "-m", "core.engine.batch_processes")
-    return subprocess.Popen(command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return subprocess.Popen(
+        command, cwd=REPOSITORY, env=bare_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
 
 
 def _exchange(process: subprocess.Popen[bytes], piece: Piece) -> RowBatch:

@@ -30,6 +30,7 @@ from core.methods.base import (
     packs_read,
 )
 from core.methods.fusion_components import ComponentLoader
+from core.net.server_access import ServerAccess
 from core.store import Store, evidence, pairs, predictions, rubrics, runs, spaces, traces
 from core.types import TRAIN, Evidence, Label, Pair, TraceEvent
 
@@ -50,17 +51,17 @@ def read_no_prompts(sha256: str) -> Mapping[str, str]:
 class Dependencies:
     """What a worker works with.
 
-    read_packs: returns the knowledge packs of these names and hashes, called for the runs that read some. cache: the file of
-    the response cache. api_key: of the model server, in memory only. method: returns the method of a name. components: as in
-    `Context`. ingest_every_s, heartbeat_every_s: the least time between two. source_settings: returns the addresses of the
-    public sources of evidence, called for the runs that need them. read_prompts: returns id → prompt of the file with this
-    SHA-256, called for the runs that ask the prompts of a file.
+    read_packs: returns the knowledge packs of these names and hashes, called for the runs that read some. cache: the file of the
+    response cache. access: the model servers that may be asked, with their keys, in memory only. method: returns the method of a
+    name. components: as in `Context`. ingest_every_s, heartbeat_every_s: the least time between two. source_settings: returns the
+    addresses of the public sources of evidence, called for the runs that need them. read_prompts: returns id → prompt of the file
+    with this SHA-256, called for the runs that ask the prompts of a file.
     """
 
     store: Store
     read_packs: Callable[[Mapping[str, str]], Packs] = read_no_pack
     cache: Path | None = None
-    api_key: str = field(default="", repr=False)
+    access: ServerAccess = field(default_factory=ServerAccess, repr=False)
     method: Callable[[str], Method] = method_named
     components: ComponentLoader | None = None
     ingest_every_s: float = INGEST_EVERY_S

@@ -48,7 +48,11 @@ class RayBackend:
         self._work = SharedWork(method, replace(context, client=None, components=None, notes={}))
         self._settings, self._reports = settings, reports
         self._calls = None if client is None else SharedCalls(client)
-        self._call_settings = client and CallSettings(client.endpoint, settings.concurrency, client.cache is not None)
+        self._call_settings = client and CallSettings(
+            replace(client.endpoint, access=client.endpoint.access.narrowed_to(settings.servers)),
+            settings.concurrency,
+            client.cache is not None,
+        )
         self._nodes: dict[str, RunNode] = {}
         self._queue: deque[AwaitedRow] = deque()
         self._watcher: asyncio.Task[None] | None = None

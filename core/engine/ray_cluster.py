@@ -13,14 +13,21 @@ import os
 import secrets
 import shutil
 import socket
+import stat
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from pathlib import Path
+from textwrap import shorten
+from typing import Any, cast
+
+from filelock import FileLock, Timeout
 
 from core.config import REPOSITORY
 from core.engine.spec import ExecutionSettings
+from core.environment import without_secrets
 from core.errors import InputError, MissingPackage, StateError, Unreachable
 from core.log import LOGGER
 from core.methods.base import Method, RowMethod
@@ -33,6 +40,9 @@ _LONGEST_LINE = 300  # characters of a message of Ray
 _PURPOSE = "the backend ray"
 # Sockets lie in this folder, and their paths may have 107 bytes: it cannot be a folder of the user's choice.
 _TEMPORARY = "/tmp"
+_PREFIX = "perturbdesk-ray-"
+_LOCK = "driver.lock"  # held as long as the driver lives
+_YOUNG_S = 60.0  # in which an earlier version may have made a folder that no process names yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +97,36 @@ def _own_environment() -> dict[str, str]:
 def _log_lines(data: Mapping[str, Any], *_: object, **__: object) -> None:
     """Writes a message of Ray into the workspace's log."""
     for line in data["lines"]:
-        LOGGER.info("ray: %s", line[:_LONGEST_LINE])
+        LOGGER.info("ray: %s", shorten(line, _LONGEST_LINE))  # at a blank: what is secret is left whole, or out
+
+
+def remove_left_folders(temporary: Path = Path(_TEMPORARY)) -> None:
+    """Remove the folders of clusters whose driver is dead, with Ray's logs and sockets. Other people's and those in use stay."""
+    for folder in temporary.glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            about = folder.lstat()
+            if stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid() and not _is_used(folder, about.st_mtime):
+                shutil.rmtree(folder)
+
+
+def _is_used(folder: Path, changed_at: float) -> bool:
+    """Return whether the driver of a cluster lives. An earlier version's has no lock, but processes that name its folder."""
+    if (folder / _LOCK).exists():
+        try:
+            with FileLock(folder / _LOCK, timeout=0):
+                return False
+        except Timeout:
+            return True
+    if time.time() - changed_at < _YOUNG_S:
+        return True
+    return any(str(folder).encode() in _command_line(process) for process in Path("/proc").glob("[0-9]*/cmdline"))
+
+
+def _command_line(process: Path) -> bytes:
+    try:
+        return process.read_bytes()
+    except OSError:  # it has ended
+        return b""
 
 
 class Cluster:
@@ -106,7 +145,7 @@ class Cluster:
         logging.getLogger("ray").setLevel(logging.ERROR)
         # Ray prints what befalls its processes on standard output, where a command writes its JSON.
         self.ray._private.worker.print_to_stdstream = _log_lines
-        self._folder = ""
+        self._folder, self._lock = "", cast(FileLock | None, None)
         try:
             self._start() if not address else self._join(address)
         except (self.ray.exceptions.RayError, RuntimeError, ValueError, OSError) as error:
@@ -119,7 +158,10 @@ class Cluster:
         from ray._private import ray_constants
 
         ray_constants.ENABLE_RAY_CLUSTER = False  # as the environment says, if Ray was imported before
-        self._folder = tempfile.mkdtemp(prefix="perturbdesk-ray-", dir=_TEMPORARY)
+        remove_left_folders()
+        self._folder = tempfile.mkdtemp(prefix=_PREFIX, dir=_TEMPORARY)  # which nobody else may open
+        self._lock = FileLock(Path(self._folder, _LOCK))
+        self._lock.acquire()
         self._init(
             address="local",
             include_dashboard=False,
@@ -127,6 +169,9 @@ class Cluster:
             _node_ip_address="127.0.0.1",
             _temp_dir=self._folder,
         )
+        for session in Path(self._folder).glob("session_*"):
+            if session.is_dir() and not session.is_symlink():
+                session.chmod(0o700)  # the folder around it is closed too
 
     def _join(self, address: str) -> None:
         if address != "auto":
@@ -139,7 +184,8 @@ class Cluster:
     def _init(self, **how: Any) -> None:
         # So that this very code runs on nodes that have it at the same place; others need it installed.
         paths = self.ray.job_config.JobConfig(_py_driver_sys_path=[str(REPOSITORY)])
-        self.ray.init(**how, job_config=paths, log_to_driver=False, configure_logging=False)
+        with without_secrets(keep=("RAY_AUTH_TOKEN",)):  # Ray's processes get this environment
+            self.ray.init(**how, job_config=paths, log_to_driver=False, configure_logging=False)
 
     def close(self) -> None:
         """Ends the connection, and the cluster if it was started here."""
@@ -150,6 +196,8 @@ class Cluster:
         if self._folder:
             with contextlib.suppress(OSError):
                 shutil.rmtree(self._folder)
+            if self._lock is not None:
+                self._lock.release()
 
     def nodes(self) -> tuple[ClusterNode, ...]:
         """Returns the living nodes that have a CPU to give."""

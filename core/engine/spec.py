@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 
 from core.errors import InputError
 from core.llm.endpoint import EXAMPLE, MAX_ANSWER_MB, Endpoint, asks_several
+from core.net.server_access import NO_KEYS, ServerAccess
 from core.types import ASKED, Pair
 
 ViewKind = Literal["all", "blinded", "folds"]
@@ -172,22 +173,22 @@ class ExecutionSettings:
             raise InputError(f"longest_outage_s: got {self.longest_outage_s}, expected 0 or more seconds")
         check_backend(self.backend, self.ray_address)
         if self.has_several:
-            from core.llm.server_addresses import check_addresses
+            from core.net.address_list import check_addresses
 
             check_addresses(self.servers)
         if self.servers:
-            self.endpoint("")
+            self.endpoint()
 
     @property
     def has_several(self) -> bool:
         """Whether there may be more than one model server."""
         return asks_several(self.servers)
 
-    def endpoint(self, api_key: str) -> Endpoint:
-        """Returns the model server with its key, which is never written to a file; the limits alone, at an example of an address,
-        if there may be several."""
+    def endpoint(self, access: ServerAccess = NO_KEYS) -> Endpoint:
+        """Returns the model server with its key, which is never written to a file; the limits and the access alone, at an example
+        of an address, if there may be several."""
         limits = ("timeout_s", "retries", "backoff_s", "longest_backoff_s", "longest_wait_s", "max_answer_mb")
-        return Endpoint(EXAMPLE if self.has_several else self.servers, api_key, **{name: getattr(self, name) for name in limits})
+        return Endpoint(EXAMPLE if self.has_several else self.servers, access, **{name: getattr(self, name) for name in limits})
 
     def as_json(self) -> dict[str, Any]:
         """Returns plain data from which `from_json` makes an equal record."""

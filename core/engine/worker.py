@@ -55,8 +55,7 @@ class _Worker:
     def __init__(self, folder: RunFolder, dependencies: Dependencies) -> None:
         self.folder, self.dependencies = folder, dependencies
         self.spec, self.settings = folder.spec(), folder.execution_settings()
-        self.endpoint = self.settings.endpoint(dependencies.api_key) if self.settings.servers else None
-        self.scrub: Callable[[str], str] = self.endpoint.scrub if self.endpoint else str
+        self.scrub: Callable[[str], str] = dependencies.access.scrub
         self.journal = Journal(folder, self.scrub)
         self.spending = SpendingLog(folder.spending, self.journal.progress.spent)
         self.reporter = RunReporter(folder, dependencies.store, self.journal.progress, len(self.spec.rows), self.scrub)
@@ -142,6 +141,7 @@ class _Worker:
     async def _context(self) -> AsyncIterator[Context]:
         method = self.dependencies.method(self.spec.method)
         if self.settings.backend == "ray":
+            self.dependencies.access.refuse_cluster(self.settings.ray_address)
             await asyncio.to_thread(check_ray, self.settings, method, self.spec.options)
         async with contextlib.AsyncExitStack() as stack:
             client = await stack.enter_async_context(self._client()) if method.needs_model else None
@@ -151,12 +151,13 @@ class _Worker:
             yield await asyncio.to_thread(build_context, self.dependencies, self.spec, method, client, web)
 
     def _client(self) -> Client:
-        if self.endpoint is None:
+        if not self.settings.servers:
             raise InputError(f"method {self.spec.method}: needs a model server, got none; give its address")
+        endpoint = self.settings.endpoint(self.dependencies.access)
         path = self.dependencies.cache if self.settings.cached else None
         cache = None if path is None else RetryCache(path, self.journal.progress.rejected_keys)
-        self.pool = self.reporter.pool = open_pool(self.settings, self.endpoint, self.spec.model, self.reporter.log)
-        client = Client(self.endpoint, concurrency=self.settings.concurrency, cache=cache, servers=self.pool)
+        self.pool = self.reporter.pool = open_pool(self.settings, endpoint, self.spec.model, self.reporter.log)
+        client = Client(endpoint, concurrency=self.settings.concurrency, cache=cache, servers=self.pool)
         client.on_call = self._count_spending
         return client
 

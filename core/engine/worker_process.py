@@ -9,9 +9,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.config import REPOSITORY, Settings, environment_of
+from core.config import REPOSITORY, Settings
 from core.engine.run_folder import RunFolder, log_tail
 from core.engine.run_state import last_heartbeat
+from core.environment import environment_of
 from core.errors import StateError
 
 FIRST_HEARTBEAT_S = 60.0
@@ -28,19 +29,23 @@ def command_of(settings: Settings, run: str) -> tuple[str, ...]:
 
 
 def start(
-    folder: RunFolder, settings: Settings, api_key: str = "", command: Sequence[str] = (), within_s: float = FIRST_HEARTBEAT_S
+    folder: RunFolder,
+    settings: Settings,
+    command: Sequence[str] = (),
+    within_s: float = FIRST_HEARTBEAT_S,
+    keep: Sequence[str] = (),
 ) -> int:
     """Starts a run's worker in a session of its own and waits for its first heartbeat; returns its process id.
 
-    api_key: goes into the worker's environment only. command: by default that of `command_of`. Raises StateError, with the last
-    lines of its log, if the worker ends before its first heartbeat or writes none within `within_s`.
+    settings: with the keys that it needs, which go into its environment only. command: by default that of `command_of`. keep:
+    further secrets of the environment that it needs. Raises StateError, with the last lines of its log, if the worker ends before
+    its first heartbeat or writes none within `within_s`.
     """
-    own = replace(settings, api_key=api_key or settings.api_key, store_memory_mb=WORKER_STORE_MB)
     with folder.log.open("ab") as log:
         process = subprocess.Popen(
             command or command_of(settings, folder.run),
             cwd=REPOSITORY,
-            env=environment_of(own) | _MEMORY,
+            env=environment_of(replace(settings, store_memory_mb=WORKER_STORE_MB), keep) | _MEMORY,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

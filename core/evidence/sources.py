@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 from core.config import MYGENE, PUBMED, STRING, Settings
 from core.errors import InputError
 from core.evidence.errors import SourceRefused
-from core.net.addresses import check_address, is_local, scrub
+from core.net.addresses import check_address, is_local
 from core.net.retry import RetryPolicy
+from core.net.scrubber import Scrubber
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -32,10 +33,11 @@ _ONE_SYMBOL = re.compile(r"[\w.\-()/@']{1,60}", re.ASCII)
 class SourceSettings:
     """The addresses of public sources, who asks them, and the limits of an exchange.
 
-    cache: the file of their answers, None for none. api_key: NCBI's; it is never written anywhere. contact: an e-mail
-    address for those who run the sources, "" for none. rate_factor: multiplies the allowed rates; more than 1 is for servers
-    on this machine only. timeout_s: for one whole answer. The other numbers: see `RetryPolicy`. max_bytes: of one answer.
-    Raises InputError if an address, the contact or the factor is invalid.
+    cache: the file of their answers, None for none. api_key: NCBI's, which PubMed's address alone gets; it is never written
+    anywhere. secrets: what else no answer may hold. contact: an e-mail address for those who run the sources, "" for none.
+    rate_factor: multiplies the allowed rates; more than 1 is for servers on this machine only. timeout_s: for one whole answer.
+    The other numbers: see `RetryPolicy`. max_bytes: of one answer. Raises InputError if an address, the contact or the factor is
+    invalid.
     """
 
     cache: Path | None = None
@@ -43,6 +45,7 @@ class SourceSettings:
     string: str = STRING
     pubmed: str = PUBMED
     api_key: str = field(default="", repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
     contact: str = ""
     rate_factor: float = 1.0
     timeout_s: float = 60.0
@@ -68,8 +71,8 @@ class SourceSettings:
         return RetryPolicy(self.retries, self.backoff_s, self.longest_backoff_s, self.longest_wait_s)
 
     def scrub(self, text: str) -> str:
-        """The text without the key."""
-        return scrub(text, self.api_key)
+        """The text without the key and other secrets."""
+        return Scrubber((self.api_key, *self.secrets))(text)
 
 
 def source_settings_of(settings: Settings) -> SourceSettings:
@@ -80,6 +83,7 @@ def source_settings_of(settings: Settings) -> SourceSettings:
         string=settings.string,
         pubmed=settings.pubmed,
         api_key=settings.ncbi_api_key,
+        secrets=settings.secrets,
         contact=settings.contact,
     )
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from core.config import REPOSITORY, Settings
 from core.engine.worker_process import start as start_worker
+from core.environment import HUB_VARIABLES, bare_environment, keys_needed
 from core.errors import MissingPackage
 from core.finetune.job_folder import FinetuneFolder
 
@@ -25,7 +26,9 @@ def default_python() -> Path:
 def refuse_missing_packages(python: Path) -> None:
     """Raises MissingPackage if an interpreter lacks what a fine-tune needs; imports none of it."""
     try:
-        found = subprocess.run((str(python), "-c", _LIST_MISSING, *PACKAGES), capture_output=True, text=True, check=False)
+        found = subprocess.run(
+            (str(python), "-c", _LIST_MISSING, *PACKAGES), capture_output=True, text=True, check=False, env=bare_environment()
+        )
     except OSError as error:
         raise MissingPackage(f"{python}: cannot be run ({error}); {_TO_INSTALL}") from error
     missing = found.stdout.split() if found.returncode == 0 else [*PACKAGES]
@@ -40,4 +43,5 @@ def start(folder: FinetuneFolder, settings: Settings, python: Path) -> int:
     """
     folder.worker.done.unlink(missing_ok=True)
     folder.worker.set_command("run")
-    return start_worker(folder.worker, settings, command=(str(python), "-m", "core.finetune.train", str(folder.path)))
+    command = (str(python), "-m", "core.finetune.train", str(folder.path))
+    return start_worker(folder.worker, keys_needed(settings, "", sources=False), command=command, keep=HUB_VARIABLES)

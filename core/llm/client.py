@@ -75,7 +75,7 @@ class Client:
 
     concurrency: the most requests at the same time. cache: where replies are stored; None sends every request. rng: draws
     the jitter of waits. sleep: waits for so many seconds. servers: asked in place of the endpoint's one server (see
-    `ServerPool`); key, time limits and retries are the endpoint's.
+    `ServerPool`); access, time limits and retries are the endpoint's.
     """
 
     def __init__(
@@ -186,7 +186,9 @@ class Client:
         """Sends a call's request, for a stream if somebody hears the words and the server has refused none."""
         on_words, attempt = call.on_words, call.usage.attempts + 1
         if on_words is not None and not self._refuses_streams:
-            text = await send_streamed(server, call.request, most, lambda *new: on_words(Words(new[0], new[1], attempt)))
+            text = await send_streamed(
+                server, call.request, most, lambda *new: on_words(Words(new[0], new[1], attempt)), self.endpoint.access.scrub
+            )
             self._refuses_streams = refuses_streams(text)
             if not self._refuses_streams:
                 return text

@@ -14,8 +14,9 @@ from typing import Any, Literal, Self, TypeVar
 from core.errors import InputError
 from core.llm.answers import Answer, error_message_of
 from core.llm.messages import Request
-from core.net.addresses import check_address, scrub
+from core.net.addresses import check_address
 from core.net.retry import RetryPolicy
+from core.net.server_access import ServerAccess
 from core.net.transport import (
     ConnectionFailed,
     Fault,
@@ -42,13 +43,13 @@ _MOST_SHOWN = 200  # characters of an address that is not ours
 class Endpoint:
     """An OpenAI-compatible server; base_url ends in /v1.
 
-    timeout_s: for one whole answer. connect_timeout_s: for making a connection. max_answer_mb: an answer is cut off beyond so
-    many million bytes (see `max_answer_bytes`). The other numbers: see `RetryPolicy`.
-    Raises InputError if the address, the key or a number is invalid; its text never shows the key.
+    access: what its key comes from, and whether it may be asked. timeout_s: for one whole answer. connect_timeout_s: for making a
+    connection. max_answer_mb: an answer is cut off beyond so many million bytes (see `max_answer_bytes`). The other numbers: see
+    `RetryPolicy`. Raises InputError if the address, the key or a number is invalid; its text never shows the key.
     """
 
     base_url: str
-    api_key: str = field(default="", repr=False)
+    access: ServerAccess = field(default_factory=ServerAccess, repr=False)
     timeout_s: float = 600.0
     connect_timeout_s: float = 5.0
     retries: int = 5
@@ -68,6 +69,11 @@ class Endpoint:
             _check(name, getattr(self, name), 0 <= getattr(self, name) < math.inf, "0 or more")
 
     @property
+    def api_key(self) -> str:
+        """The key of its address, "" for none."""
+        return self.access.key_for(self.base_url)
+
+    @property
     def retry_policy(self) -> RetryPolicy:
         """When a failed call is sent again."""
         return RetryPolicy(self.retries, self.backoff_s, self.longest_backoff_s, self.longest_wait_s)
@@ -80,8 +86,8 @@ class Endpoint:
         return max(most, request.max_completion_tokens * (1 + request.top_logprobs) * _BYTES_PER_LOGPROB)
 
     def scrub(self, text: str) -> str:
-        """The text without the key."""
-        return scrub(text, self.api_key)
+        """The text without any key."""
+        return self.access.scrub(text)
 
 
 def asks_several(text: str) -> bool:
@@ -95,7 +101,10 @@ def _check(name: str, value: object, holds: bool, expected: str) -> None:
 
 
 class ModelTransport:
-    """Connections to one model server, kept open, for one event loop. No answer and no fault holds the key."""
+    """Connections to one model server, kept open, for one event loop. No answer and no fault holds a key.
+
+    Raises AddressRefused for a server that may not be asked.
+    """
 
     def __init__(self, endpoint: Endpoint, connections: int) -> None:
         from httpx2 import Limits, Response, Timeout
@@ -106,11 +115,12 @@ class ModelTransport:
         timeout = Timeout(None, connect=endpoint.connect_timeout_s)
         self._openai = AsyncOpenAI(
             base_url=endpoint.base_url,
-            api_key=endpoint.api_key or "none",
+            api_key="none",  # the key of the address is added where a request leaves
             max_retries=0,
             timeout=timeout,
             http_client=open_http_client(
                 endpoint.base_url,
+                endpoint.access,
                 # The client of aiohttp needs a third less time a call; openai carries it, aiohttp is optional.
                 base=DefaultAioHttpClient if importlib.util.find_spec("aiohttp") else DefaultAsyncHttpxClient,
                 timeout=timeout,
@@ -155,7 +165,8 @@ class ModelTransport:
         if 300 <= response.status < 400:
             return fault_of_status(response, self._describe_target(response.headers.get("location", "")), text)
         if not 200 <= response.status < 300:
-            return fault_of_status(response, f" ({error_message_of(text)})", text)
+            hint = self.endpoint.access.describe_missing_key(self.address, response.status)
+            return fault_of_status(response, f" ({error_message_of(text)}){hint}", text)
         try:
             response.content.decode()
         except UnicodeDecodeError as error:

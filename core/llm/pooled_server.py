@@ -1,4 +1,4 @@
-"""One of several model servers: what it was asked, what it answered, and how it is doing."""
+"""One of several model servers: what it was asked, what it answered, and how it is doing; and the patience with it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,24 @@ from core.llm.server_addresses import ServerState, ServerStatus
 from core.net.transport import Fault, OnPart
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class PoolTimes:
+    """The patience of a pool, in seconds.
+
+    rest_s, longest_rest_s: of the first rest and the longest. check_s: for each request of a check. silence_s: a server that
+    holds requests and answers none for so long is checked. watch_s: between two looks at the servers and the file of addresses.
+    """
+
+    rest_s: float = 1.0
+    longest_rest_s: float = 30.0
+    check_s: float = 20.0
+    silence_s: float = 30.0
+    watch_s: float = 0.25
+
+
+TIMES = PoolTimes()
 
 
 @dataclass(slots=True, eq=False)

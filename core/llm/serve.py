@@ -22,6 +22,7 @@ from types import FrameType
 from typing import Literal
 
 from core.config import REPOSITORY
+from core.environment import HUB_VARIABLES, bare_environment
 from core.errors import InputError, MissingPackage, StateError
 from core.net.addresses import is_loopback
 
@@ -76,6 +77,8 @@ class ServerOptions:
             self.host not in _EVERYWHERE and ":" not in self.host,
             "the name or the IPv4 address of one interface",
         )
+        if any(word == "--api-key" or word.startswith("--api-key=") for word in self.extra):
+            raise InputError("serve: --api-key would show the key to every user of this machine; set PERTURBDESK_API_KEY instead")
         if not self.api_key and not is_loopback(self.host):
             raise InputError(
                 f"serve: {self.host} can be reached from other machines, so requests need a key: set PERTURBDESK_API_KEY"
@@ -137,7 +140,9 @@ def device_of(python: Path) -> Device:
     """
     program = "from vllm.platforms import current_platform as p; print('cpu' if p.is_cpu() else 'gpu')"
     try:
-        process = subprocess.run((str(python), "-c", program), capture_output=True, text=True, check=False)
+        process = subprocess.run(
+            (str(python), "-c", program), capture_output=True, text=True, check=False, env=bare_environment()
+        )
     except OSError as error:
         raise MissingPackage(f"{python}: cannot be run ({error}); {_TO_INSTALL}") from error
     words = process.stdout.split()[-1:]
@@ -180,7 +185,7 @@ def environment_of(options: ServerOptions, device: Device) -> Mapping[str, str]:
     space = {"VLLM_CPU_KVCACHE_SPACE": "1"} if device == "cpu" else {}
     offline = {"HF_HUB_OFFLINE": "1"} if Path(options.model).is_dir() else {}
     key = {} if is_loopback(options.host) else {KEY_VARIABLE: options.api_key}
-    return {**space, **os.environ, "VLLM_NO_USAGE_STATS": "1", **offline, **key}
+    return {**space, **bare_environment(keep=HUB_VARIABLES), "VLLM_NO_USAGE_STATS": "1", **offline, **key}
 
 
 def supervise(

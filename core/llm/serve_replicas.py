@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from signal import Signals
 
+from core.environment import bare_environment
 from core.errors import DeskError, InputError, StateError
 from core.llm.serve import (
     Device,
@@ -68,7 +69,7 @@ def visible_gpus(python: Path) -> tuple[str, ...]:
     if named:
         return tuple(part.strip() for part in named.split(","))
     program = "import torch; print(torch.cuda.device_count())"
-    process = subprocess.run((str(python), "-c", program), capture_output=True, text=True, check=False)
+    process = subprocess.run((str(python), "-c", program), capture_output=True, text=True, check=False, env=bare_environment())
     if process.returncode != 0 or not process.stdout.split():
         raise StateError(f"{python}: cannot count the GPUs, expected a number of torch.cuda; set CUDA_VISIBLE_DEVICES")
     return tuple(map(str, range(int(process.stdout.split()[-1]))))

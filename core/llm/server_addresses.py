@@ -1,23 +1,19 @@
-"""Several model servers: their addresses in a text or a file, whether they serve the same model, and how each is doing."""
+"""Several model servers: what a person gave for their addresses, whether they serve the same model, and how each is doing."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import SplitResult, urlsplit
 
 from core.errors import InputError
-from core.file_io import read_file
 from core.llm.endpoint import EXAMPLE
-from core.net.addresses import check_address
+from core.net.address_list import read_addresses
 
 if TYPE_CHECKING:
     from core.llm.health import Health  # which brings NumPy
 
 ServerState = Literal["checking", "ready", "resting", "refused", "leaving"]
-_MAX_FILE_BYTES = 1 << 20
-_ONE_A_LINE = "expected one address a line"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,59 +57,6 @@ def _find_file(text: str) -> Path | None:
         return path.absolute() if path.is_absolute() or path.is_file() else None
     except (OSError, RuntimeError):  # too long, or in the home of nobody
         return None
-
-
-def names_file(text: str) -> bool:
-    """Whether a text, as settings hold it, is the path of a file of addresses."""
-    return text.startswith("/")
-
-
-def check_addresses(text: str) -> None:
-    """Raises InputError if addresses, as settings hold them, cannot be used; a file is not read."""
-    if not names_file(text):
-        read_addresses(text)
-
-
-def read_addresses(text: str) -> tuple[str, ...]:
-    """The addresses that are joined by commas in a text, or that stand in the file whose absolute path it is, in their order.
-
-    In a file, what follows "#" is a remark. Raises InputError if there is none, if one is not an address or comes twice, and if
-    the file cannot be read; its text shows nothing of a file that may hold other things.
-    """
-    if not names_file(text):
-        return _distinct("endpoint", [_checked("endpoint", part) for part in text.split(",") if part.strip()], "expected one")
-    file = Path(text)
-    try:
-        lines = read_file(file, _MAX_FILE_BYTES).decode("utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file}: is no text, {_ONE_A_LINE}") from error
-    found = []
-    for number, line in enumerate(lines, 1):
-        for part in line.partition("#")[0].split(","):
-            if part.strip():
-                if "://" not in part:
-                    raise InputError(f"{file}, line {number}: is no address, expected one such as {EXAMPLE}")
-                found.append(_checked(f"{file}, line {number}", part))
-    return _distinct(str(file), found, _ONE_A_LINE)
-
-
-def _checked(where: str, part: str) -> str:
-    address = part.strip().rstrip("/")
-    check_address(where, address, EXAMPLE)
-    return address
-
-
-def _distinct(where: str, addresses: list[str], expected: str) -> tuple[str, ...]:
-    if not addresses:
-        raise InputError(f"{where}: holds no address, {expected}")
-    seen: set[SplitResult] = set()
-    for address in addresses:
-        parts = urlsplit(address)  # whose scheme is in lower case
-        server = parts._replace(netloc=parts.netloc.lower())
-        if server in seen:
-            raise InputError(f"{where}: {address} comes twice, expected each server once")
-        seen.add(server)
-    return tuple(addresses)
 
 
 def describe_difference(health: Health, model: str, reference: Health, at: str) -> str:

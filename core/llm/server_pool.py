@@ -12,13 +12,14 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from core.errors import InputError
+from core.errors import AddressRefused, InputError
 from core.llm.endpoint import Endpoint, ModelTransport
 from core.llm.health import Health, check_health, list_models
-from core.llm.pooled_server import PooledServer
-from core.llm.server_addresses import ServerStatus, describe_difference, names_file, read_addresses
+from core.llm.pooled_server import TIMES, PooledServer, PoolTimes
+from core.llm.server_addresses import ServerStatus, describe_difference
+from core.net.address_list import names_file, read_addresses
 from core.net.transport import Fault
 
 Say = Callable[[str], object]
@@ -27,27 +28,12 @@ _MOST_FAULTS = 3  # in succession, before a server rests
 _OF_THE_SERVER = frozenset({401, 403, 404})  # refusals that another server may not share: a wrong key, no such model
 
 
-@dataclass(frozen=True, slots=True)
-class PoolTimes:
-    """The patience of a pool, in seconds.
-
-    rest_s, longest_rest_s: of the first rest and the longest. check_s: for each request of a check. silence_s: a server that
-    holds requests and answers none for so long is checked. watch_s: between two looks at the servers and the file of addresses.
-    """
-
-    rest_s: float = 1.0
-    longest_rest_s: float = 30.0
-    check_s: float = 20.0
-    silence_s: float = 30.0
-    watch_s: float = 0.25
-
-
 class ServerPool:
     """The servers of a run, for one event loop.
 
     servers: addresses, or the file that is read again whenever it changes (see `read_addresses`). endpoint: key, limits and
     retries of each server. model: what each has to serve. connections: the most to each. say: takes a line about what happens
-    to a server. Raises InputError if there is no usable address.
+    to a server. Raises InputError if there is no usable address, AddressRefused if none of them may be asked.
     """
 
     def __init__(
@@ -58,7 +44,7 @@ class ServerPool:
         *,
         connections: int,
         say: Say = lambda _: None,
-        times: PoolTimes = PoolTimes(),
+        times: PoolTimes = TIMES,
     ) -> None:
         self._text, self._endpoint, self._model = servers, endpoint, model
         self._connections, self._say, self._times = connections, say, times
@@ -69,8 +55,11 @@ class ServerPool:
         self._n_waiting = 0
         self._waiting_since: float | None = None
         self._unreadable = ""
+        self._unlisted: dict[str, str] = {}  # address → why it may not be asked
         for address in read_addresses(servers):
             self._add(address)
+        if not self._servers:
+            raise AddressRefused("; ".join(self._unlisted.values()))
 
     async def close(self) -> None:
         """End the watch and close the connections."""
@@ -85,7 +74,8 @@ class ServerPool:
     @property
     def statuses(self) -> tuple[ServerStatus, ...]:
         """How each server is doing now."""
-        return tuple(server.status for server in self._servers.values())
+        unlisted = (ServerStatus(address, "refused", problem=why) for address, why in self._unlisted.items())
+        return (*(server.status for server in self._servers.values()), *unlisted)
 
     @property
     def waited_s(self) -> float:
@@ -131,9 +121,18 @@ class ServerPool:
             self._n_waiting -= 1
         return min(ready, key=lambda server: (server.in_flight, server.done))
 
-    def _add(self, address: str) -> None:
+    def _add(self, address: str) -> bool:
+        """Adds a server; returns whether it may be asked, says so the first time it may not."""
+        refusal = self._endpoint.access.refusal(address)
+        if refusal:
+            if address not in self._unlisted:
+                self._say(f"server {address}: refused: {refusal}")
+            self._unlisted[address] = refusal
+            return False
+        self._unlisted.pop(address, None)
         endpoint = replace(self._endpoint, base_url=address)
         self._servers[address] = PooledServer(endpoint, ModelTransport(endpoint, self._connections), self._take_fault)
+        return True
 
     async def _watch(self) -> None:
         """Checks the servers at first, then looks after them until the pool is closed."""
@@ -287,10 +286,11 @@ class ServerPool:
         self._unreadable = ""
         for address in wanted:
             if address not in self._servers:
-                self._add(address)
-                self._say(f"server {address}: joins")
+                if self._add(address):
+                    self._say(f"server {address}: joins")
             elif self._servers[address].state == "leaving":
                 self._servers[address].state = "checking"
+        self._unlisted = {address: why for address, why in self._unlisted.items() if address in wanted}
         for address, server in self._servers.items():
             if address not in wanted and server.state != "leaving":
                 server.state, server.problem = "leaving", "its address was taken away"

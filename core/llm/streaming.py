@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 from core.llm.answers import read_json
 from core.llm.endpoint import Method
 from core.llm.messages import Request
+from core.net.scrubber import Scrubber
 from core.net.transport import Fault, OnPart
 
 CHAT = "/chat/completions"
@@ -46,29 +47,52 @@ class Sends(Protocol):
     ) -> str | Fault: ...
 
 
-async def send_streamed(server: Sends, request: Request, most: int, say: Callable[[str, str], object]) -> str | Fault:
+async def send_streamed(
+    server: Sends, request: Request, most: int, say: Callable[[str, str], object], scrub: Scrubber
+) -> str | Fault:
     """Asks for a stream; returns the JSON of the whole answer. most: of its bytes. say: takes content and reasoning as they come.
+    scrub: takes secrets out of both, also one that comes in pieces.
 
     A stream that breaks off or holds no JSON is a fault that may be retried, as a broken answer is.
     """
-    reader = EventReader()
+    reader, content, reasoning = EventReader(), _Shown(scrub), _Shown(scrub)
 
     def take(part: bytes) -> None:
         for chunk in reader.read(part):
-            content, reasoning = read_delta(chunk)
-            if content or reasoning:
-                say(content, reasoning)
+            texts = [shown.add(text) for shown, text in zip((content, reasoning), read_delta(chunk), strict=True)]
+            if any(texts):
+                say(*texts)
 
     text = await server.send("POST", CHAT, stream_text(request), max(most, min(TRANSIT * most, MOST_IN_TRANSIT)), take)
     if isinstance(text, Fault):
         return text
     try:
-        whole = join_stream(text)
+        whole = scrub(join_stream(text))
     except ValueError as error:
         return Fault("malformed", str(error), retryable=True, raw=text)
+    rest = content.end(), reasoning.end()
+    if any(rest):
+        say(*rest)
     if len(whole.encode()) > most:
         return Fault("malformed", f"an answer of more than {most:,} bytes", raw=whole)
     return whole
+
+
+class _Shown:
+    """What is shown of a text that comes in pieces: its end waits as long as it may be the beginning of a secret."""
+
+    def __init__(self, scrub: Scrubber) -> None:
+        self._scrub, self._rest = scrub, ""
+
+    def add(self, text: str) -> str:
+        """Returns what can be shown now."""
+        shown, self._rest = self._scrub.split(self._rest + text)
+        return shown
+
+    def end(self) -> str:
+        """Returns what is left, at the end of the text."""
+        shown, self._rest = self._rest, ""
+        return self._scrub(shown)
 
 
 def stream_text(request: Request) -> str:

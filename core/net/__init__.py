@@ -6,6 +6,9 @@ retry             the one retry policy; Retry-After
 rate_limit        how fast a source may be asked, also across processes
 sqlite_cache      a SQLite file that may be damaged or deleted at any time
 response_cache    answers of public sources on such a file
-addresses         which addresses can be used, and which are local; hides keys in texts
+addresses         which addresses can be used, which are of one server, and which are local
+address_list      several addresses in a text or in a file
+server_access     which model servers may be asked, and with which key
+scrubber          takes secrets out of texts
 testing           a local server for fakes
 """

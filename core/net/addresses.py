@@ -1,18 +1,19 @@
-"""Addresses of servers: which can be used, and which are on this machine; and keys, which no text may show."""
+"""Addresses of servers: which can be used, which are of the same server, and which are on this machine."""
 
 from __future__ import annotations
 
 import ipaddress
 import re
-from base64 import b64encode
-from collections.abc import Iterator
 from functools import lru_cache
 from urllib.parse import urlsplit
 
 from core.errors import InputError
 
-_HIDDEN = "[key]"
-_MIN_LENGTH = 6  # shorter keys are placeholders such as EMPTY; hiding them would mangle ordinary words
+_PORTS = {"http": 80, "https": 443}
+# Letters and digits in parts that are joined by dots: what every client reads alike. A backslash, a percent sign or a second dot
+# at the end is read in several ways.
+_HOST = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.?", re.IGNORECASE)
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE)  # the last part of an IPv4 address, however it is written
 
 
 def check_address(name: str, url: str, example: str) -> None:
@@ -29,8 +30,39 @@ def check_address(name: str, url: str, example: str) -> None:
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
         raise InputError(f"{name}: the address holds a name, a password or a query (not shown), expected one such as {example}")
     printable = all("!" <= character <= "~" for character in url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0 or not printable:
+    if parts.scheme not in _PORTS or not parts.hostname or port == 0 or not printable or _host_of(parts.hostname) is None:
         raise InputError(f"{name}: address {url!r}, expected one such as {example}")
+
+
+def origin_of(url: str) -> str:
+    """Return the server that an address belongs to, spelled in one way: its scheme, host and port.
+
+    Raise InputError for what is no address: a text that two clients may read in two ways is none.
+    """
+    return _origin_of(url)
+
+
+@lru_cache(maxsize=256)
+def _origin_of(url: str) -> str:
+    check_address("address", url, "https://api.example.org/v1")
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{_host_of(parts.hostname or '')}:{parts.port or _PORTS[parts.scheme]}"
+
+
+def _host_of(host: str) -> str | None:
+    """Return a host spelled in one way: in lower case, without a dot at its end, a number as the shortest; None if it is none.
+
+    An IPv4 address in IPv6's notation is that IPv4 address. One in other digits than four decimal numbers is none.
+    """
+    try:
+        number = ipaddress.ip_address(host)
+    except ValueError:
+        name = host.lower().removesuffix(".")
+        is_name = _HOST.fullmatch(host) is not None and _NUMBER.fullmatch(name.rpartition(".")[2]) is None
+        return name if is_name else None
+    if isinstance(number, ipaddress.IPv4Address):
+        return str(number)
+    return None if number.scope_id else str(number.ipv4_mapped or f"[{number}]")
 
 
 def is_local(url: str) -> bool:
@@ -47,44 +79,3 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def scrub(text: str, key: str) -> str:
-    """The text with `[key]` in place of the key, however each of its characters is spelled: as it is, as JSON, HTML or a URL
-    escape it (once or twice, in either case), and in Base64, also behind a user's name or "Bearer".
-
-    Keys of fewer than 6 characters are left in.
-    """
-    if len(key) < _MIN_LENGTH:
-        return text
-    return _spellings(key).sub(_HIDDEN, text)
-
-
-@lru_cache(maxsize=16)
-def _spellings(key: str) -> re.Pattern[str]:
-    """A pattern for every spelling of a key."""
-    in_base64 = [re.escape(piece) for offset in range(3) for piece in _base64_pieces(key.encode("utf-8", "replace"), offset)]
-    return re.compile("|".join(["".join(map(_character_pattern, key)), *in_base64]))
-
-
-def _character_pattern(character: str) -> str:
-    in_url = "".join(f"%(?:25)*(?i:{byte:02x})" for byte in character.encode("utf-8", "replace"))
-    code = ord(character)
-    escapes = [
-        in_url,
-        rf"\\+u(?i:{code:04x})",
-        rf"&\#(?:0*{code}|(?i:x0*{code:x}));",
-        *({" ": [r"\+"], "/": [r"\\+/"], '"': [r"\\+\"", "&quot;"], "\\": [r"\\\\+"]}.get(character, [])),
-        *({"&": ["&amp;"], "<": ["&lt;"], ">": ["&gt;"], "'": [r"\\+'", "&\\#x27;"]}.get(character, [])),
-        re.escape(character),  # last, since it may be how another begins
-    ]
-    return f"(?:{'|'.join(escapes)})"
-
-
-def _base64_pieces(content: bytes, offset: int) -> Iterator[str]:
-    """Yields what stands in a Base64 text, in both alphabets, wherever `content` begins: `offset` bytes after a whole group."""
-    encoded = b64encode(bytes(offset) + content).decode()
-    first = (8 * offset + 5) // 6  # characters that other bytes have a share in
-    last = 8 * (offset + len(content)) // 6
-    piece = encoded[first:last]
-    yield from {piece, piece.replace("+", "-").replace("/", "_")}

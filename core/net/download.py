@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.errors import Unreachable, WrongContent
-from core.net.addresses import is_local
+from core.errors import InputError, Unreachable, WrongContent
+from core.net.addresses import is_local, origin_of
 
 if TYPE_CHECKING:
-    from httpx2 import Client, Response
+    from httpx2 import Client, Request, Response
 
 MAX_BYTES = 1 << 30
 
@@ -30,12 +30,33 @@ class Download:
 
 
 def open_download_client(address: str, timeout_s: float) -> Client:
-    """A client for downloads from a server. Redirects are followed; no proxy stands between this machine and itself."""
+    """A client for downloads from a server. Redirects are followed to that server alone; no proxy stands between this machine and
+    itself.
+    """
     import httpx2
+
+    def refuse_another_server(request: Request) -> None:
+        url = request.url
+        if not _is_of(address, str(url.copy_with(query=None, fragment=None))):
+            raise Unreachable(f"{address}: a redirect to {url.scheme}://{url.host}, another server, which is not followed")
 
     # identity, so that bytes on the wire are bytes of the file and a range means what it says
     headers = {"Accept-Encoding": "identity"}
-    return httpx2.Client(timeout=timeout_s, follow_redirects=True, headers=headers, trust_env=not is_local(address))
+    return httpx2.Client(
+        timeout=timeout_s,
+        follow_redirects=True,
+        headers=headers,
+        trust_env=not is_local(address),
+        event_hooks={"request": [refuse_another_server]},
+    )
+
+
+def _is_of(address: str, target: str) -> bool:
+    """Return whether an address is one of a server; what is no address is of none."""
+    try:
+        return origin_of(target) == origin_of(address)
+    except InputError:
+        return False
 
 
 def download(client: Client, file: Download) -> None:

@@ -1,7 +1,7 @@
 """One HTTP exchange with a server: a response, or a typed fault. Nothing is repeated here.
 
-Every exchange has a time limit for the whole answer and a size limit. Redirects are not followed, and no proxy stands
-between this machine and itself.
+Every exchange has a time limit for the whole answer and a size limit. Redirects are not followed, a client asks no other server
+than its own, and no proxy stands between this machine and itself.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from core.net.addresses import is_local
+from core.net.addresses import is_local, origin_of
 from core.net.retry import BUSY, is_retryable, retry_after_s
+from core.net.server_access import ServerAccess
 
 if TYPE_CHECKING:
     from httpx2 import AsyncByteStream, AsyncClient, Request, Response
 
 MAX_BYTES = 256 << 20
 OnPart = Callable[[bytes], object]
+# What the client of the openai package takes from arguments and from the environment.
+_IDENTIFYING = ("Authorization", "OpenAI-Organization", "OpenAI-Project")
 _smaller_limit: ContextVar[int | None] = ContextVar("smaller_limit", default=None)
 _on_part: ContextVar[OnPart | None] = ContextVar("on_part", default=None)
 
@@ -93,17 +96,27 @@ def fault_of_status(response: HttpResponse, detail: str = "", raw: str = "") -> 
 
 
 def open_http_client(
-    address: str, *, max_bytes: int = MAX_BYTES, base: type[AsyncClient] | None = None, **options: Any
+    address: str,
+    access: ServerAccess | None = None,
+    *,
+    max_bytes: int = MAX_BYTES,
+    base: type[AsyncClient] | None = None,
+    **options: Any,
 ) -> AsyncClient:
     """An HTTP client for one server and one event loop.
 
-    max_bytes: the most that an answer may hold, in transit and after decompression; TooLong is raised as soon as more has
-    come. base: the class of the client, httpx2's own by default. options: as of that class.
+    access: gives each request the key of the address, and no other key; None for a server that takes none. max_bytes: the most
+    that an answer may hold, in transit and after decompression; TooLong is raised as soon as more has come. base: the class of
+    the client, httpx2's own by default. options: as of that class. Raises AddressRefused for a server that may not be asked.
     """
     import httpx2
 
+    key = None
+    if access is not None:
+        access.refuse_unlisted(address)
+        key = access.key_for(address)
     timeout = options.pop("timeout", None)  # a whole answer is timed in `exchange`
-    kind = _with_size_limit(base or httpx2.AsyncClient, max_bytes)
+    kind = _bind(_with_size_limit(base or httpx2.AsyncClient, max_bytes), origin_of(address), key)
     return kind(timeout=timeout, follow_redirects=False, trust_env=not is_local(address), **options)
 
 
@@ -133,6 +146,28 @@ async def send_request(client: AsyncClient, method: str, url: str, **options: An
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise ConnectionFailed(type(error).__name__) from None
     return HttpResponse(response.status_code, response.headers, response.content)
+
+
+def _bind(base: type[AsyncClient], origin: str, key: str | None) -> type[AsyncClient]:
+    """The class of a client whose requests go to one server, and carry its key and no other; None leaves headers as they are.
+
+    This is the only place where a request gets a key.
+    """
+    import httpx2
+
+    class BoundClient(base):  # type: ignore[misc, valid-type]
+        async def send(self, request: Request, **options: Any) -> Response:
+            if origin_of(str(request.url.copy_with(query=None))) != origin:
+                raise httpx2.UnsupportedProtocol(f"a request to another server than {origin}")
+            if key is not None:
+                for name in _IDENTIFYING:
+                    request.headers.pop(name, None)
+            if key:
+                request.headers["Authorization"] = f"Bearer {key}"
+            response: Response = await super().send(request, **options)
+            return response
+
+    return BoundClient
 
 
 def _with_size_limit(base: type[AsyncClient], max_bytes: int) -> type[AsyncClient]:

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from core.environment import bare_environment
 from core.errors import StateError
 from core.plots.printed import find_browser
 
@@ -27,7 +28,7 @@ def as_pdf(page: bytes) -> bytes:
         profile = f"--user-data-dir={Path(folder, 'profile')}"
         command = [browser, *_FLAGS, profile, "--virtual-time-budget=30000", f"--print-to-pdf={target}", source.as_uri()]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=WAIT_S)
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=WAIT_S, env=bare_environment())
         except subprocess.TimeoutExpired as error:
             raise StateError(f"PDF: {browser} has not printed within {WAIT_S} s; open the HTML and print it") from error
         if not target.is_file():

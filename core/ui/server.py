@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core.config import CALLBACK, REPOSITORY, load_settings
-from core.log import record_error
+from core.log import record_error, scrub_output
 from core.ui.sessions import SIGNED_IN, PageMessages
 
 # While a page computes, what it has drawn waits for its thread to give way, and each message again: 5 ms unless told.
@@ -145,6 +145,7 @@ def _record(error: Exception) -> None:
 
 
 _SETTINGS = load_settings()
+scrub_output(_SETTINGS)
 app = st.App(
     REPOSITORY / "app.py",
     middleware=[

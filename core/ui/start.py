@@ -16,6 +16,7 @@ def main() -> None:
     """Make the demo in an empty workspace, then replace this process by the server; arguments are passed to Streamlit."""
     try:
         workspace = open_workspace()
+        log.scrub_output(workspace.settings)
         log.configure(workspace.settings, "start")
     except InputError as error:  # a setting that cannot be read: there is nothing to serve
         sys.exit(f"error: {error}")

@@ -74,9 +74,9 @@ def test_what_was_asked_is_not_asked_twice(small_workspace: Workspace) -> None:
 
 
 def test_a_question_that_was_stopped_goes_on(small_workspace: Workspace) -> None:
-    def begin_and_stop(workspace: Workspace, run: str, api_key: str) -> None:
+    def begin_and_stop(workspace: Workspace, run: str) -> None:
         workspace.run_folder(run).set_command("cancel")
-        run_control.work_on(workspace, run, api_key)
+        run_control.work_on(workspace, run)
 
     with serving(Script(delay_s=0.5)) as url:
         question = Question("Pa", "Gc", dataset="bmdm", endpoint=url, model="scripted", options=QUICK)

@@ -182,8 +182,8 @@ def test_changed_labels_make_a_coresponse_space_another(furnished: Workspace, ca
 
 
 def test_vectors_from_a_server_are_kept_beside_the_cache(furnished: Workspace) -> None:
-    workspace = open_workspace(dataclasses.replace(furnished.settings, api_key="sesame"))
     with serving(by_length) as (url, asked):
+        workspace = open_workspace(dataclasses.replace(furnished.settings, endpoint=url, api_key="sesame"))
         options = {"base_url": url, "model": "m"}
         made = spaces.embed(workspace, "endpoint", "e", options)
         shutil.rmtree(workspace.settings.cache)

@@ -13,6 +13,7 @@ import pytest
 
 from core.embeddings import Endpoint, build_endpoint, build_sentences
 from core.errors import InputError, MissingPackage, NotFound, Unreachable
+from core.net.server_access import ServerAccess
 
 Answer = Callable[[dict[str, Any]], tuple[int, Any]]
 TEXTS = {"A": "one", "B": " ", "C": "three", "D": "fourth text"}
@@ -67,7 +68,7 @@ def endpoint(url: str, **options: Any) -> Endpoint:
 
 def test_endpoint_gives_each_text_its_vector() -> None:
     with serving(by_length) as (url, asked):
-        space = build_endpoint(TEXTS, "e", endpoint(url, batch=2, api_key="sesame"), characters=6)
+        space = build_endpoint(TEXTS, "e", endpoint(url, batch=2, access=ServerAccess.of(url, "sesame")), characters=6)
     assert space.symbols == ("A", "C", "D")
     assert space.vectors.tolist() == [[3, 1], [5, 1], [6, 1]]
     assert [request["input"] for request in asked] == [["one", "three"], ["fourth"]]
@@ -76,7 +77,7 @@ def test_endpoint_gives_each_text_its_vector() -> None:
     }
     assert space.notes == ("first 6 characters of each description", "1 descriptions without text left out")
     assert space.source == "bge-m3 at 127.0.0.1 of 3 descriptions"
-    assert "sesame" not in repr(endpoint(url, api_key="sesame")) + repr(space)
+    assert "sesame" not in repr(endpoint(url, access=ServerAccess.of(url, "sesame"))) + repr(space)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +129,7 @@ def test_a_key_that_a_server_repeats_is_not_shown() -> None:
         return 401, {"error": {"message": "wrong key sesame-1"}}
 
     with serving(refuses) as (url, _), pytest.raises(Unreachable, match=r"wrong key \[key\]"):
-        build_endpoint(TEXTS, "e", endpoint(url, api_key="sesame-1"))
+        build_endpoint(TEXTS, "e", endpoint(url, access=ServerAccess.of(url, "sesame-1")))
 
 
 def test_no_text_at_all() -> None:

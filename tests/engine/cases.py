@@ -9,6 +9,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -105,3 +106,8 @@ def end_worker(workspace: Workspace, run: Run) -> None:
     pid = status(workspace, run).pid
     if pid is not None:
         os.kill(pid, signal.SIGKILL)
+
+
+def keyed(workspace: Workspace, url: str, key: str) -> Workspace:
+    """The workspace of somebody whose key belongs to this model server."""
+    return Workspace(replace(workspace.settings, endpoint=url, api_key=key))

@@ -211,13 +211,15 @@ def here(*methods: Method) -> run_control.Begin:
     return partial(_work_here, method=finder(*methods))
 
 
-def _work_here(workspace: Workspace, run: str, api_key: str = "", *, method: Any) -> object:
-    return run_control.work_on(workspace, run, api_key, method=method)
+def _work_here(workspace: Workspace, run: str, *, method: Any) -> object:
+    return run_control.work_on(workspace, run, method=method)
 
 
-def apart(workspace: Workspace, run: str, api_key: str = "", **options: Any) -> int:
+def apart(workspace: Workspace, run: str, **options: Any) -> int:
     """Begin a run in a worker of its own that knows the methods of this file; `options` are those of `main`."""
-    return start(workspace.run_folder(run), workspace.settings, api_key, worker_command(workspace, run, options))
+    return start(
+        workspace.run_folder(run), run_control.settings_of_worker(workspace, run), worker_command(workspace, run, options)
+    )
 
 
 def worker_command(workspace: Workspace, run: str, options: Mapping[str, Any]) -> tuple[str, ...]:

@@ -99,7 +99,7 @@ class Spawner:
         self._options = {"began": str(began), "ingest_every_s": 0.05, **options}
         self.process: subprocess.Popen[bytes] | None = None
 
-    def __call__(self, workspace: Workspace, run: str, api_key: str = "") -> int:  # noqa: ARG002
+    def __call__(self, workspace: Workspace, run: str) -> int:
         with workspace.run_folder(run).log.open("ab") as log:
             command = worker_command(workspace, run, self._options)
             self.process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)

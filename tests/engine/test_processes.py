@@ -15,15 +15,16 @@ import pytest
 
 from core.actions import run_control
 from core.actions.workspace import Workspace
-from core.config import KEY_VARIABLE, Settings
+from core.config import Settings
 from core.engine.journal import read_progress
 from core.engine.run_state import exclusive_lock
 from core.engine.worker_process import command_of, start
 from core.errors import StateError
 from core.llm.scripted_server import Script, serving
+from core.secrets_file import KEY_VARIABLE, KEYS_VARIABLE
 from core.store import runs
 from core.store.runs import Run
-from tests.engine.cases import end_worker, fast, status, until, until_state, wish, workspace_with
+from tests.engine.cases import end_worker, fast, keyed, status, until, until_state, wish, workspace_with
 from tests.engine.methods import Asking, Counting, apart, here
 
 KEY = "sk-never-to-be-seen/anywhere"
@@ -102,21 +103,21 @@ def test_the_key_is_in_the_workers_environment_and_nowhere_else(tmp_path: Path) 
     workspace = workspace_with(tmp_path, 12)
     with serving(Script(api_key=KEY, delay_s=0.05)) as url:
         how = fast(url, rows_in_flight=2)
-        run = run_control.start(workspace, wish(workspace, Asking(), model="scripted"), "r", how, api_key=KEY, begin=apart)
+        own = keyed(workspace, url, KEY)
+        run = run_control.start(own, wish(workspace, Asking(), model="scripted"), "r", how, begin=apart)
         pid = status(workspace, run).pid
         assert pid is not None
         process = psutil.Process(pid)
-        assert process.environ()[KEY_VARIABLE] == KEY
+        assert (process.environ()[KEY_VARIABLE], process.environ()[KEYS_VARIABLE]) == ("", f"{url}={KEY}")
         assert not any(KEY in part for part in process.cmdline())
         until_state(workspace, run, "done")
         # A wrong key is echoed by this server
         wrong = KEY + "-wrong"
         other = run_control.start(
-            workspace,
+            keyed(workspace, url, wrong),
             wish(workspace, Asking(), model="scripted", labels="blinded"),
             "w",
             fast(url, cached=False),
-            api_key=wrong,
             begin=here(Asking()),
         )
         ended = status(workspace, other)

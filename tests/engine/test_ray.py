@@ -30,7 +30,7 @@ from core.store.runs import Run
 from core.types import Failed, Pair, RowResult
 from tests import commands
 from tests.cells.cases import write_case
-from tests.engine.cases import end_worker, fast, status, until, wish, workspace_with
+from tests.engine.cases import end_worker, fast, keyed, status, until, wish, workspace_with
 from tests.engine.methods import Asking, Base, constant, here
 from tests.engine.ray_clusters import Nodes, cluster
 from tests.engine.test_killed import Spawner, has_rows, journalled, stored
@@ -154,7 +154,7 @@ def test_a_run_with_packs_and_folds_that_began_here_goes_on_there_and_is_the_sam
         done = status(moved, run).counts.done
         assert status(moved, run).state == "budget"
         there = change_settings(on(nodes, url), token_budget=None)
-        run_control.resume(moved, run.id, settings=there, api_key=KEY, begin=run_control.work_on)
+        run_control.resume(keyed(moved, url, KEY), run.id, settings=there, begin=run_control.work_on)
     assert not nodes.holds_in_memory(KEY)
     assert 0 < done < 12
     assert runs[0].id == run.id

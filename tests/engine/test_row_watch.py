@@ -34,9 +34,9 @@ def argue(workspace: Workspace, url: str, watch: Callable[[str], object] = lambd
     method = method_named("debate")
     spec = wish(workspace, method, model="scripted", options=OPTIONS)
 
-    def begin(workspace: Workspace, run: str, api_key: str) -> None:
+    def begin(workspace: Workspace, run: str) -> None:
         watch(run)
-        run_control.work_on(workspace, run, api_key)
+        run_control.work_on(workspace, run)
 
     settings = fast(url, timeout_s=20.0, retries=9, cached=False, rows_in_flight=3)
     return run_control.start(workspace, spec, "argued", settings, begin=begin)

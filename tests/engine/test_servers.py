@@ -42,8 +42,8 @@ def working(workspace: Workspace, servers: str, name: str = "r", **how: Any) -> 
     """A run of two calls a row that is worked on in a thread; the block ends with the run."""
     threads: list[threading.Thread] = []
 
-    def begin(workspace: Workspace, run: str, api_key: str) -> None:
-        threads.append(threading.Thread(target=lambda: here(ASKING)(workspace, run, api_key), name=run))
+    def begin(workspace: Workspace, run: str) -> None:
+        threads.append(threading.Thread(target=lambda: here(ASKING)(workspace, run), name=run))
         threads[0].start()
 
     settings = fast(servers, **{"timeout_s": 10.0, "rows_in_flight": 12, "concurrency": 12, "cached": False, **how})

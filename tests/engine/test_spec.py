@@ -8,6 +8,7 @@ import pytest
 
 from core.engine.spec import ExecutionSettings, LabelViewSpec, RunSpec, dataset_sha256
 from core.errors import InputError
+from core.net.server_access import ServerAccess
 from core.types import Label, Pair
 
 SPEC = RunSpec("debate", 2, {"rounds": 1, "context": "kit"}, "d1", "ab" * 32, ("a_b", "c_d"), "m", 3, 1, "cd" * 32)
@@ -77,7 +78,7 @@ def test_views_that_cannot_be() -> None:
 def test_how_keeps_no_key() -> None:
     how = ExecutionSettings("http://127.0.0.1:1/v1", token_budget=5, timeout_s=3.0)
     assert ExecutionSettings.from_json(json.loads(json.dumps(how.as_json()))) == how
-    assert (how.endpoint("sk-secret").api_key, how.endpoint("").timeout_s) == ("sk-secret", 3.0)
+    assert (how.endpoint(ServerAccess.of(how.servers, "sk-secret")).api_key, how.endpoint().timeout_s) == ("sk-secret", 3.0)
     assert "key" not in json.dumps(how.as_json())
     for wrong in (
         {"rows_in_flight": 0},

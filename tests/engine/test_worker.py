@@ -23,7 +23,7 @@ from core.llm.scripted_server import Script, request_counts, serving
 from core.methods.base import Context
 from core.store import calls, evidence, predictions, traces
 from core.types import Pair, RowResult
-from tests.engine.cases import fast, status, stored_rows, wish, workspace_with
+from tests.engine.cases import fast, keyed, status, stored_rows, wish, workspace_with
 from tests.engine.methods import Asking, Base, Counting, Whole, constant, here
 from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as canned
@@ -34,7 +34,7 @@ def test_a_run_from_plan_to_store(tmp_path: Path) -> None:
     method = Asking()
     with serving(Script(api_key="sk-very-secret")) as url:
         spec = wish(workspace, method, model="scripted")
-        run = run_control.start(workspace, spec, "asked", fast(url), api_key="sk-very-secret", begin=here(method), calls=24)
+        run = run_control.start(keyed(workspace, url, "sk-very-secret"), spec, "asked", fast(url), begin=here(method), calls=24)
     assert (run.status, run.total, run.done, run.failed, run.expected_calls) == ("done", 12, 12, 0, 24)
     with workspace.store.read() as db:
         frame = predictions.frame(db, run.id)
@@ -100,7 +100,7 @@ def test_errors_that_no_room_expects_have_one_line_a_kind_and_one_traceback_in_t
     try:
         spec = wish(workspace, Buggy())
         how = fast("http://127.0.0.1:9/v1")
-        run = run_control.start(workspace, spec, "r", how, api_key="sk-very-secret", begin=here(Buggy()))
+        run = run_control.start(keyed(workspace, how.servers, "sk-very-secret"), spec, "r", how, begin=here(Buggy()))
     finally:
         log.close()
     assert (run.status, run.done, run.failed) == ("done", 0, 20)

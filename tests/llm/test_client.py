@@ -19,6 +19,7 @@ from core.llm.endpoint import Endpoint
 from core.llm.errors import Malformed, ModelError, NoLogprobs, Refused, Truncated, Unanswered
 from core.llm.messages import Reply, Request, Usage
 from core.llm.reply_cache import ReplyCache
+from core.net.server_access import ServerAccess
 from tests.llm.canned import ASK, KEY, Asked, Canned, completion, serving
 
 LOGPROBS = {"content": [{"token": "A", "logprob": -0.5, "top_logprobs": []}]}
@@ -43,7 +44,7 @@ def busy(status: int = 500, **headers: str) -> Canned:
 
 
 def endpoint(url: str, **limits: Any) -> Endpoint:
-    return Endpoint(url, **{"api_key": KEY, "timeout_s": 10.0, **limits})
+    return Endpoint(url, **{"access": ServerAccess.of(url, KEY), "timeout_s": 10.0, **limits})
 
 
 def complete(

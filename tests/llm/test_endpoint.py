@@ -17,6 +17,7 @@ import pytest
 from core.errors import InputError
 from core.llm.endpoint import Endpoint, ModelTransport
 from core.llm.messages import Message, Request
+from core.net.server_access import ServerAccess
 from core.net.testing import RawResponse, ReceivedRequest, serve_in_thread
 from core.net.transport import Fault
 from tests.llm.canned import KEY, Canned, serving
@@ -26,11 +27,11 @@ ODD_KEY = 'sk-a/b"c\\d'
 
 
 def test_the_key_is_not_in_the_repr() -> None:
-    assert "sk-" not in repr(Endpoint(URL, api_key=ODD_KEY))
+    assert "sk-" not in repr(Endpoint(URL, ServerAccess.of(URL, ODD_KEY)))
 
 
 def test_scrub_takes_the_key_out_however_it_is_spelled() -> None:
-    endpoint = Endpoint(URL, api_key=ODD_KEY)
+    endpoint = Endpoint(URL, ServerAccess.of(URL, ODD_KEY))
     in_json = json.dumps(ODD_KEY)[1:-1]
     for spelled in (ODD_KEY, in_json, in_json.replace("/", "\\/"), quote(ODD_KEY, safe="")):
         assert endpoint.scrub(f"wrong key <{spelled}>.") == "wrong key <[key]>."
@@ -38,7 +39,7 @@ def test_scrub_takes_the_key_out_however_it_is_spelled() -> None:
 
 @pytest.mark.parametrize("key", ["", "EMPTY", "none"])
 def test_placeholders_are_no_secrets(key: str) -> None:
-    assert Endpoint(URL, api_key=key).scrub("EMPTY, none") == "EMPTY, none"
+    assert Endpoint(URL, ServerAccess.of(URL, key)).scrub("EMPTY, none") == "EMPTY, none"
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_addresses_that_are_none_or_hold_a_secret(url: str) -> None:
 @pytest.mark.parametrize("key", ["sk-sesame\n", "sk sesame", "sk-sésame", "sk-sesame\x00"])
 def test_keys_that_no_header_can_carry_are_not_shown(key: str) -> None:
     with pytest.raises(InputError, match="endpoint: the key holds") as caught:
-        Endpoint(URL, api_key=key)
+        Endpoint(URL, ServerAccess.of(URL, key))
     assert "same" not in str(caught.value)
 
 
@@ -88,7 +89,7 @@ def test_limits_that_are_none(limits: dict[str, Any]) -> None:
 
 def send(url: str, path: str = "/chat/completions", body: str | None = "{}", **limits: Any) -> str | Fault:
     async def once() -> str | Fault:
-        transport = ModelTransport(Endpoint(url, api_key=KEY, **limits), 1)
+        transport = ModelTransport(Endpoint(url, ServerAccess.of(url, KEY), **limits), 1)
         try:
             return await transport.send("POST" if body is not None else "GET", path, body)
         finally:
@@ -189,7 +190,7 @@ def test_keys_of_the_environment_are_not_sent(monkeypatch: pytest.MonkeyPatch) -
 
     with serving(lambda _: Canned({})) as (url, asked):
         asyncio.run(once(url))
-    assert asked[0].key == "Bearer none"
+    assert asked[0].key is None
 
 
 def head(*lines: bytes, status: bytes = b"200 OK") -> bytes:
@@ -241,7 +242,7 @@ def send_each(answers: Sequence[bytes]) -> list[str | Fault]:
         return RawResponse([answers[int(request.path.rpartition("/")[2])]])
 
     async def all_of_them(url: str) -> list[str | Fault]:
-        transport = ModelTransport(Endpoint(f"{url}/v1", api_key=KEY, timeout_s=30.0, max_answer_mb=1.0), 16)
+        transport = ModelTransport(Endpoint(f"{url}/v1", ServerAccess.of(url, KEY), timeout_s=30.0, max_answer_mb=1.0), 16)
         places = asyncio.Semaphore(16)
 
         async def one(i: int) -> str | Fault:

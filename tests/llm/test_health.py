@@ -8,6 +8,7 @@ import pytest
 from core.llm.endpoint import Endpoint
 from core.llm.health import START_COMMAND, Health, check_health
 from core.llm.scripted_server import Script, serving
+from core.net.server_access import ServerAccess
 from tests.llm import canned
 from tests.llm.canned import KEY, Asked, Canned, completion
 
@@ -15,7 +16,7 @@ MODELS = {"object": "list", "data": [{"id": "m", "max_model_len": 4096}, {"id": 
 
 
 def health(url: str, model: str | None = None, key: str = "") -> Health:
-    return asyncio.run(check_health(Endpoint(url, api_key=key), model, timeout_s=5.0))
+    return asyncio.run(check_health(Endpoint(url, ServerAccess.of(url, key)), model, timeout_s=5.0))
 
 
 def server(asked: Asked) -> Canned:

@@ -24,6 +24,7 @@ from core.llm.messages import Message, Reply, Request
 from core.llm.parsing import Unparsed
 from core.llm.scripted_server import Faults, Script, request_counts, serving
 from core.llm.scripted_text import read_prompt, scripted_probabilities
+from core.net.server_access import ServerAccess
 
 PROMPT = "A) up\nB) down\nC) none\nWhat does knockdown of {} do to Mmp14? Reply with <answer>letter</answer>."
 RATE = 0.024
@@ -121,7 +122,9 @@ def test_what_it_refuses() -> None:
     with serving(Script(api_key="sesame-sesame", max_model_len=50)) as url:
         (keyless,) = outcomes(url, [request(1)])
         long, other = outcomes(
-            url, [request(1, max_completion_tokens=50), Request("gpt", request(1).messages)], api_key="sesame-sesame"
+            url,
+            [request(1, max_completion_tokens=50), Request("gpt", request(1).messages)],
+            access=ServerAccess.of(url, "sesame-sesame"),
         )
         assert contents(url) == []
     assert [type(one) for one in (keyless, long, other)] == [Refused] * 3

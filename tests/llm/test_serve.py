@@ -240,3 +240,18 @@ def test_output_goes_to_standard_error() -> None:
     assert done.returncode == 1
     assert done.stdout == ""
     assert {"out", "err"} <= set(done.stderr.split("\n"))
+
+
+def test_no_key_stands_in_a_command_line_or_reaches_a_server_that_needs_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    for extra in (("--api-key", "sesame-1234"), ("--api-key=sesame-1234",)):
+        with pytest.raises(InputError, match="set PERTURBDESK_API_KEY instead") as refused:
+            ServerOptions("some/model", extra=extra)
+        assert "sesame" not in str(refused.value)
+    monkeypatch.setenv("PERTURBDESK_API_KEY", "sesame-1234")
+    monkeypatch.setenv("PERTURBDESK_NCBI_API_KEY", "ncbi-1234567")
+    monkeypatch.setenv("HF_TOKEN", "hf_1234567")
+    local = environment_of(ServerOptions("some/model"), "gpu")
+    assert not any("sesame" in text or "ncbi-1" in text for text in local.values())
+    assert local["HF_TOKEN"] == "hf_1234567"  # with which vLLM fetches a model
+    other = environment_of(ServerOptions("some/model", host="gpu1", api_key="sesame-1234"), "gpu")
+    assert [name for name, text in other.items() if "sesame" in text] == ["VLLM_API_KEY"]

@@ -8,7 +8,9 @@ import itertools
 
 import pytest
 
-from core.net.testing import RawResponse, ReceivedRequest, Response, ServerResponse, serve_in_thread
+from core.errors import AddressRefused
+from core.net.server_access import ServerAccess
+from core.net.testing import RawResponse, ReceivedRequest, Response, ServerResponse, json_response, serve_in_thread
 from core.net.transport import (
     ConnectionFailed,
     Fault,
@@ -135,3 +137,31 @@ def test_faults_by_status(status: int, expected: Fault) -> None:
     fault = fault_of_status(HttpResponse(status, {"retry-after": "3"}, b""), " (why)", "raw")
     assert fault == expected
     assert fault.busy == (status in (429, 503))
+
+
+async def _send_with(access: ServerAccess, address: str, path: str = "", **headers: str) -> HttpResponse:
+    async with open_http_client(address, access) as client:
+        return await send_request(client, "GET", path or f"{address}/v1/models", headers=headers)
+
+
+def test_a_request_gets_the_key_of_its_address_and_nothing_else_that_tells_who_asks() -> None:
+    seen: list[ReceivedRequest] = []
+
+    async def answer(request: ReceivedRequest, _: object) -> ServerResponse:
+        seen.append(request)
+        return json_response(200, {})
+
+    told = {"Authorization": "Bearer sk-of-somebody", "OpenAI-Organization": "org", "OpenAI-Project": "project"}
+    with serve_in_thread(answer, "listens") as one, serve_in_thread(answer, "listens") as other:
+        access = ServerAccess.of(one, "sk-its-own-key")
+        for address in (one, other):
+            asyncio.run(_send_with(access, address, **told))
+        with pytest.raises(ConnectionFailed, match="UnsupportedProtocol"):
+            asyncio.run(_send_with(access, one, f"{other}/v1/models"))
+    assert [request.headers.get("authorization") for request in seen] == ["Bearer sk-its-own-key", None]
+    assert not any(name.startswith("openai-") for request in seen for name in request.headers)
+
+
+def test_no_client_is_opened_for_a_server_that_may_not_be_asked() -> None:
+    with pytest.raises(AddressRefused):
+        open_http_client("http://127.0.0.1:9/v1", ServerAccess(only_listed=True))

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.actions import readings, reports
+from core.actions import machine_names, readings, reports
 from core.actions.knn_numbers import kept_vectors
 from core.actions.reproduction import reproduce_numbers
 from core.actions.workspace import Workspace
@@ -113,4 +113,5 @@ def make_file(workspace: Workspace, name: str, selection: ReportSelection, form:
     built = build_report(
         workspace.store, name, selection, find_vectors, slides=form == "slides", reproduce=reproduce, find_answers=find_answers
     )
+    machine_names.refuse_secrets(workspace.settings, f"report {name}", [built.content])
     return as_pdf(built.content) if form == "pdf" else built.content

@@ -29,6 +29,7 @@ LookUp = Callable[[], Person | None]  # who somebody is now
 def _own_workspace() -> Workspace:
     """The server's own workspace, which no page gets; its log is opened with it."""
     found = open_workspace()
+    log.scrub_output(found.settings)
     log.configure(found.settings, "app", console=True)
     log.LOGGER.info("serves %s with version %s", found.settings.workspace, describe())
     return found

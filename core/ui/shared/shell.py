@@ -107,7 +107,7 @@ def open_page(page_file: str) -> PageContext:
 def show_error(error: DeskError) -> None:
     """Show an expected error in words, and record it with its traceback."""
     log.record_error(_address(), error)
-    st.error(as_text(error), icon=":material/error:")
+    st.error(as_text(log.without_secrets(str(error))), icon=":material/error:")
 
 
 @contextmanager
