@@ -43,7 +43,7 @@ GROUPS = {  # a module whose commands stand behind its name → what they are ab
     "audit": "Look for what a score does not show.",
     "cells": "Single cells: labels from a screen of one's own, runs from predicted expression.",
     "embed": "Gene spaces: build, load, list.",
-    "ledger": "The ledger of hypotheses: register, record, list.",
+    "ledger": "The ledger of hypotheses: register, record, list, verify.",
     "rubric": "Rubrics: questions asked of every brief, verdict or row of a run.",
     "targets": "Target ranking, the reverse problem: which gene was perturbed, told from expression.",
     "report": "Reports: save what one shows, build it as a file.",

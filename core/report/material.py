@@ -22,7 +22,21 @@ from core.scoring.other_scores import OtherScores, other_scores_of_run
 from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.standing import Standing, standing_of
 from core.stats.arrays import Floats
-from core.store import Cursor, datasets, evidence, findings, hypotheses, imports, pairs, predictions, rubrics, runs, traces
+from core.store import (
+    Cursor,
+    chain_check,
+    datasets,
+    evidence,
+    findings,
+    hypotheses,
+    imports,
+    pairs,
+    predictions,
+    rubrics,
+    runs,
+    traces,
+)
+from core.store.chain_check import Finding
 from core.store.datasets import Dataset
 from core.store.hypotheses import Entry
 from core.store.imports import Import
@@ -71,7 +85,8 @@ class Material:
 
     runs: those that were chosen; ancestors: what they were made from. counts: `datasets.counts` of the dataset; dataset_rows:
     `pairs.frame`. rows, audits: by run, of all that are shown or compared. chosen_rows: by id, each in the chosen runs that
-    have it. files: what was imported. ledger: every hypothesis. texts: by run, of those that have any, if a figure shows their
+    have it. files: what was imported. ledger: every hypothesis; chain: whether they are as they were
+    written. texts: by run, of those that have any, if a figure shows their
     kinds. rubrics, outcomes: by run, if a figure shows rubrics; outcomes: `rubric_worth.load_outcomes`. find_vectors: what
     permuted vectors score, if that was computed before. find_answers: what a rule or a model answers to a rubric. reproduce:
     computes the published numbers anew.
@@ -88,6 +103,7 @@ class Material:
     chosen_rows: Mapping[str, Sequence[ChosenRow]]
     files: Sequence[Import]
     ledger: Sequence[Entry]
+    chain: Finding
     texts: Mapping[str, RunTexts]
     rubrics: Mapping[str, Sequence[AskedRubric]]
     outcomes: Mapping[str, pd.Series]
@@ -181,6 +197,7 @@ def load_material(
         chosen_rows={pair_id: tuple(_rows_of(db, selection, chosen, pair_id)) for pair_id in selection.rows},
         files=imports.behind(db, selection.dataset, [*shown, *(run.id for run in ancestors)]),
         ledger=hypotheses.list_all(db),
+        chain=chain_check.verify(db)[0],
         texts=_texts_of(db, chosen) if ARGUMENT_KINDS in selection.figure_names else {},
         rubrics={run.id: _asked_of(db, run) for run in chosen} if shows_rubrics else {},
         outcomes={run.id: rubric_worth.load_outcomes(db, rows[run.id]) for run in chosen} if shows_rubrics else {},
