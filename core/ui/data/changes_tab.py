@@ -27,7 +27,6 @@ def show(changes: pd.DataFrame, finding: Finding) -> None:
         return
     shown = pd.DataFrame(
         {
-            "entry": changes["position"].map("{:,}".format),
             "when": changes["changed_at"].dt.strftime("%Y-%m-%d %H:%M"),
             "by": changes["author"].map(as_text),
             "what": changes["action"].map(as_text),
