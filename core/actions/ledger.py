@@ -16,7 +16,7 @@ from core.errors import InputError, NotFound, StateError
 from core.experiments import measure
 from core.experiments.decision import DecisionRule
 from core.experiments.published_ladder import LADDER, entry_of_row
-from core.store import Cursor, chain_check, changes, datasets, hypotheses, runs
+from core.store import Cursor, chain, chain_check, changes, datasets, hypotheses, runs
 from core.store.chain_check import Finding
 from core.store.hypotheses import HERE, Entry
 from core.store.runs import Run
@@ -285,5 +285,6 @@ def _add(workspace: Workspace, action: str, entries: Sequence[Entry]) -> list[En
                 added.append(there)
             found.append(there)
         changes.bump(db, "ledger")
+        detail |= {"ledger": asdict(chain.head(db, chain.LEDGER))}
         detail |= {"entries": [entry.id for entry in added], "verdicts": [entry.verdict for entry in added if entry.verdict]}
         return found

@@ -204,7 +204,7 @@ def _earlier(first: Finding, second: Finding) -> Finding:
 
 def _check_counted(of_ledger: Finding, ledger: Sequence[Row], of_log: Finding, log: Sequence[Row]) -> tuple[Finding, Finding]:
     """Return both findings with what shows only in both together: each entry of the ledger is followed by a line of the log."""
-    counted = (log[-1]["other_entries"] or 0) if log else 0
+    counted = next((row["other_entries"] for row in reversed(log) if row["other_entries"] is not None), 0)
     if counted >= len(ledger):
         return of_ledger, of_log
     number, before = counted + 1, ledger[counted]["other_entries"] or 0

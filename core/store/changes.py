@@ -14,9 +14,14 @@ if TYPE_CHECKING:
 
 
 def record(cursor: Cursor, author: str, action: str, subject: str, detail: Mapping[str, Any]) -> chain.Head:
-    """Add a line to the audit log, in the transaction that makes the change; lines are only ever added, chained to the last."""
+    """Add a line to the audit log, in the transaction that makes the change; lines are only ever added, chained to the last.
+
+    A change of the ledger states the end of that in its detail: entries and hash, as "ledger".
+    """
     text = json.dumps(detail, default=str, sort_keys=True)
-    line = chain.append(cursor, chain.AUDIT_LOG, {"author": author, "action": action, "subject": subject, "detail": text})
+    ledger = chain.Head(**detail["ledger"]) if "ledger" in detail else None
+    columns = {"author": author, "action": action, "subject": subject, "detail": text}
+    line = chain.append(cursor, chain.AUDIT_LOG, columns, ledger)
     return chain.Head(line["position"], line["hash"])
 
 

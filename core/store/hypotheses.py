@@ -90,7 +90,7 @@ _CONTENT = tuple(name for name in _COLUMNS if name not in _OF_WRITING)
 
 def add(cursor: Cursor, entry: Entry, new_id: str) -> Entry:
     """Add an entry under a new id, dated now, at the end of the ledger, chained to the last and linked to the first about its
-    hypothesis.
+    hypothesis. The line of the audit log that tells of it must state the ledger's end (`changes.record`).
 
     Hypotheses of one source and dataset are told apart by their names.
     """
@@ -101,7 +101,8 @@ def add(cursor: Cursor, entry: Entry, new_id: str) -> Entry:
         [entry.name, entry.source, entry.dataset],
     ) or (None,)
     values = {name: _as_stored(getattr(entry, name), kind) for name, kind in _KINDS.items()}
-    added = chain.append(cursor, chain.LEDGER, {**values, "id": new_id, "first": first or new_id})
+    log = chain.head(cursor, chain.AUDIT_LOG)
+    added = chain.append(cursor, chain.LEDGER, {**values, "id": new_id, "first": first or new_id}, log)
     return _record(tuple(added[name] for name in _COLUMNS))
 
 

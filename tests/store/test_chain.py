@@ -7,6 +7,7 @@ import math
 import re
 import subprocess
 import sys
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -20,15 +21,16 @@ from core.store.hypotheses import HERE, Entry
 PROCESSES, CHANGES = 3, 5
 WRITER = """
 import sys
+from dataclasses import asdict
 from pathlib import Path
-from core.store import Store, changes, hypotheses
+from core.store import Store, chain, changes, hypotheses
 from core.store.hypotheses import HERE, Entry
 folder, name = Path(sys.argv[1]), sys.argv[2]
 store = Store(folder / "desk.duckdb", folder / "cache")
 for number in range(int(sys.argv[3])):
     with store.write() as db:
         hypotheses.add(db, Entry(kind="registration", name=name, hypothesis=str(number), source=HERE), f"{name}{number}")
-        changes.record(db, name, "register hypothesis", str(number), {})
+        changes.record(db, name, "register hypothesis", str(number), {"ledger": asdict(chain.head(db, chain.LEDGER))})
 """
 
 
@@ -85,13 +87,14 @@ def test_an_entry_holds_what_the_store_gives_back(tmp_path: Path) -> None:
     )
     with store.write() as db:
         added = hypotheses.add(db, entry, "id")
-        line = changes.record(db, "Ada", "x", "y", {"b": 1, "a": {"d": [None, 0.1], "c": "é"}})
+        head = asdict(chain.head(db, chain.LEDGER))
+        line = changes.record(db, "Ada", "x", "y", {"ledger": head, "b": 1, "a": {"d": [None, 0.1], "c": "é"}})
         assert line == chain.head(db, chain.AUDIT_LOG)
     with store.read() as db:
         assert [each.is_intact for each in chain_check.verify(db)] == [True, True]
         assert hypotheses.list_all(db)[0].id == added.id
         [(detail,)] = db.execute("SELECT detail FROM trail").fetchall()
-    assert detail == '{"a": {"c": "\\u00e9", "d": [null, 0.1]}, "b": 1}'
+    assert detail.startswith('{"a": {"c": "\\u00e9", "d": [null, 0.1]}, "b": 1, "ledger": {"entries": 1, "hash": "')
 
 
 def test_a_change_that_fails_leaves_no_link(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import duckdb
@@ -23,10 +24,12 @@ Attack = Callable[[Cursor], object]
 def write_both(store: Store) -> None:
     for number in range(1, LINES + 1):
         with store.write() as db:
+            detail: dict[str, object] = {"rows": number, "name": "x"}
             if number % 3 == 0:
                 entry = Entry(kind="registration", name=f"h{number}", hypothesis="it rises", source=HERE, smallest_effect=1)
                 hypotheses.add(db, entry, f"id{number}")
-            changes.record(db, "Ada", "set", f"run {number}", {"rows": number, "name": "x"})
+                detail["ledger"] = asdict(chain.head(db, chain.LEDGER))
+            changes.record(db, "Ada", "set", f"run {number}", detail)
 
 
 @pytest.fixture(scope="module")
