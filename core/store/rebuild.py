@@ -21,7 +21,7 @@ from core.store.closed_connection import closed_connection, first_line, quote_pa
 from core.store.connection import Cursor
 from core.system_errors import explain_text
 
-MOST_UNPACKED = 200  # times the bytes that it came in; half a million debates have 12
+MOST_UNPACKED = 200  # times the bytes that it came in, as of the zips in core/datasets/archives.py
 _LEAST_UNPACKED = 1 << 24  # bytes that any store may unpack to
 _BYTES = {"BOOLEAN": 1, "SMALLINT": 2, "INTEGER": 4, "BIGINT": 8, "DOUBLE": 8, "TIMESTAMP": 8, "VARCHAR": 1, "VARCHAR[]": 16}
 _SHOWN = 60  # characters of a name
