@@ -18,6 +18,6 @@ widgets.show_tabs(
         "Rejected rows": lambda: import_tabs.show_rejected_rows(loaders.rejected_rows()),
         "Runs": lambda: import_tabs.show_run(context),
         "Notes": lambda: notes_tab.show(context),
-        "Changes": lambda: changes_tab.show(loaders.latest_changes()),
+        "Changes": lambda: changes_tab.show(loaders.latest_changes(), loaders.chain_findings()[1]),
     },
 )

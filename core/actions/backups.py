@@ -14,13 +14,14 @@ that no row in it is missing from what was spent.
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from io import BytesIO
-from itertools import chain
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from core.actions.workspace import Workspace
 from core.config import Settings
@@ -28,7 +29,8 @@ from core.datasets.backup_archive import BackupWriter, sha256_of, unpack_backup
 from core.engine.run_folder import RunFolder
 from core.errors import StateError, StoreDamaged
 from core.log import LOGGER
-from core.store import file_copy, open_store, runs
+from core.store import chain, chain_check, file_copy, open_store, rebuild, runs
+from core.store.chain import Head
 from core.system_errors import explain
 from core.target_ranking.results import RankingFolder
 
@@ -43,11 +45,16 @@ _BESIDE_STORE = (".lock", ".holder")  # of the store's name: what is made anew
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup's file. runs: how many runs it holds."""
+    """A backup's file. runs: how many runs it holds. heads: of its ledger and audit log. left_out: what its store held beside
+    the tables of PerturbDesk and was not restored. problems: what was found of its chains, if they are not as they were written.
+    """
 
     path: Path
     sha256: str
     runs: int
+    heads: Mapping[str, Head]
+    left_out: Sequence[str] = ()
+    problems: Sequence[str] = ()
 
 
 def back_up(workspace: Workspace, out: Path, *, replace: bool = False) -> Backup:
@@ -65,14 +72,19 @@ def back_up(workspace: Workspace, out: Path, *, replace: bool = False) -> Backup
                 for file in (*files, *_files_beside(settings)):
                     with file.open("rb") as opened:
                         backup.add(_name(settings, file), opened)
-                known = sorted(runs.statuses(db))
+                known, heads = sorted(runs.statuses(db)), chain.heads(db)
+                backup.heads = _as_stated(heads)
             for run in known:
                 _add_run(backup, settings, workspace.run_folder(run))
         sha256 = sha256_of(out)
     except OSError as error:
         raise explain(error, error.filename or out) from error
     LOGGER.info("backup %s, %s", out, sha256)
-    return Backup(out, sha256, len(known))
+    return Backup(out, sha256, len(known), heads)
+
+
+def _as_stated(heads: Mapping[str, Head]) -> dict[str, Any]:
+    return {name: asdict(head) for name, head in heads.items()}
 
 
 def _files_beside(settings: Settings) -> Iterator[Path]:
@@ -122,8 +134,9 @@ def _read(file: Path) -> bytes | None:
 def restore(workspace: Workspace, archive: Path) -> Backup:
     """Makes an empty workspace the one of a backup. Its unfinished runs can be resumed.
 
-    Raises StateError if the workspace is not empty, InputError for a file that is no backup, is damaged or unsafe, and
-    StoreError if this version cannot open its store; then nothing is written.
+    Of its store, the rows of our tables are copied into new ones, and nothing else. Raises StateError if the workspace is not
+    empty, InputError for a file that is no backup, is damaged or unsafe, and StoreError if this version cannot read its store;
+    then nothing is written.
     """
     workspace.refuse_if_read_only("restore", str(archive))
     data = workspace.settings.data
@@ -132,8 +145,9 @@ def restore(workspace: Workspace, archive: Path) -> Backup:
         _refuse_used(workspace.settings)
         staged.mkdir(parents=True)
         sha256 = sha256_of(archive)
-        unpack_backup(archive, staged, _belongs)
-        restored = _count_runs(archive, Settings(workspace=staged))
+        stated = unpack_backup(archive, staged, _belongs)
+        left_out = _rebuild_store(archive, Settings(workspace=staged), workspace.settings.store_memory_mb)
+        restored, heads, problems = _look_through(Settings(workspace=staged), stated)
         _refuse_used(workspace.settings)
         _move_in(staged / _DATA, data)
     except OSError as error:
@@ -142,7 +156,8 @@ def restore(workspace: Workspace, archive: Path) -> Backup:
         shutil.rmtree(staged, ignore_errors=True)
     with workspace.change("restore", archive.name) as (_, detail):
         detail |= {"sha256": sha256, "runs": restored}
-    return Backup(archive, sha256, restored)
+        detail |= {name: value for name, value in (("left_out", left_out), ("problems", problems)) if value}
+    return Backup(archive, sha256, restored, heads, left_out, problems)
 
 
 def _belongs(path: PurePosixPath) -> bool:
@@ -165,7 +180,7 @@ def _refuse_used(settings: Settings) -> None:
     store = settings.store_file
     of_store = (path for path in store.parent.glob(f"{store.name}*") if not path.name.startswith(_names_of_locks(store)))
     within = (path for name in (_RUNS, *FOLDERS) for path in (settings.data / name).glob("*"))
-    found = next(chain(of_store, within), None)
+    found = next(itertools.chain(of_store, within), None)
     if found is not None:
         raise StateError(f"{settings.workspace}: holds {found.relative_to(settings.workspace)}, expected an empty workspace")
 
@@ -174,12 +189,28 @@ def _names_of_locks(store: Path) -> tuple[str, ...]:
     return tuple(f"{store.name}{suffix}" for suffix in _BESIDE_STORE)
 
 
-def _count_runs(archive: Path, staged: Settings) -> int:
-    """Returns how many runs the unpacked store has. Raises StoreError if this version cannot open it."""
-    if not staged.store_file.exists():
-        raise StoreDamaged(f"{archive}: holds no store, expected {_DATA}/{staged.store_file.name}; nothing was restored")
+def _rebuild_store(archive: Path, staged: Settings, memory_mb: int) -> list[str]:
+    """Makes the unpacked store anew of the rows of its tables; returns what was left out. Raises as `rebuild.rebuild`."""
+    store = staged.store_file
+    if not store.exists():
+        raise StoreDamaged(f"{archive}: holds no store, expected {_DATA}/{store.name}; nothing was restored")
+    uploaded = staged.workspace / "uploaded"
+    uploaded.mkdir()
+    for path in list(store.parent.glob(f"{store.name}*")):
+        path.rename(uploaded / path.name)
+    return rebuild.rebuild(uploaded / store.name, store, str(archive), archive.stat().st_size, memory_mb)
+
+
+def _look_through(staged: Settings, stated: Mapping[str, Any]) -> tuple[int, Mapping[str, Head], list[str]]:
+    """Returns how many runs a store has, the heads of its chains, and what is wrong with these. stated: heads by the manifest."""
     with open_store(staged).read() as db:
-        return len(runs.statuses(db))
+        heads, found = chain.heads(db), chain_check.verify(db)
+        known = len(runs.statuses(db))
+    problems = [each.sentence for each in found if not each.is_intact]
+    as_stated = _as_stated(heads)
+    other = [name for name in as_stated if name in stated and stated[name] != as_stated[name]]
+    problems += [f"The backup's list states another head of the {name} than its store has." for name in other]
+    return known, heads, problems
 
 
 def _move_in(source: Path, data: Path) -> None:

@@ -7,7 +7,7 @@ import platform
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version as version_of_package
 from pathlib import Path
 
@@ -22,7 +22,8 @@ from core.net.address_list import read_addresses
 from core.net.addresses import origin_of
 from core.net.scrubber import SHORTEST
 from core.net.server_access import ServerAccess
-from core.store import Store, runs
+from core.store import Store, chain_check, rebuild, runs
+from core.store.chain_check import Finding
 from core.version import commit_of
 
 PACKAGES = ("streamlit", "duckdb", "pandas", "numpy", "pyarrow", "scipy", "plotly", "openai")
@@ -56,8 +57,9 @@ class Diagnosis:
 
     commit: "" outside a checkout. store_mb: None if there is no store yet. store: in words, "ok" if it can be read.
     runs, targets: state → how many runs or target rankings are in it now. cells: what is wrong with the tables of screens.
-    lock: who holds the store, None if nobody does. keys: which address gets the key of which setting. last_errors: from the log,
-    oldest first.
+    chains: of the ledger and the audit log, whether they are as they were written. left_over: what the store holds beside the
+    tables of PerturbDesk. lock: who holds the store, None if nobody does. keys: which address gets the key of
+    which setting. last_errors: from the log, oldest first.
     """
 
     version: str
@@ -68,6 +70,8 @@ class Diagnosis:
     store: str
     runs: Mapping[str, int]
     cells: Sequence[str]
+    chains: Sequence[Finding]
+    left_over: Sequence[str]
     targets: Mapping[str, int]
     lock: str | None
     endpoints: Sequence[EndpointState]
@@ -79,18 +83,20 @@ class Diagnosis:
 
 def examine(settings: Settings) -> Diagnosis:
     """Looks at everything that may be wrong with an installation; takes a few seconds if something does not answer."""
-    store, lock, runs_by_state, cell_problems = _store_state(settings)
+    found = _store_state(settings)
     return Diagnosis(
         version=__version__,
         commit=commit_of(REPOSITORY),
         python=platform.python_version(),
         workspace=str(settings.workspace),
         store_mb=round(settings.store_file.stat().st_size / _MB, 1) if settings.store_file.is_file() else None,
-        store=store,
-        runs=runs_by_state,
-        cells=cell_problems,
+        store=found.words,
+        runs=found.runs,
+        cells=found.cells,
+        chains=found.chains,
+        left_over=found.left_over,
         targets=_target_states(settings),
-        lock=lock,
+        lock=found.lock,
         endpoints=asyncio.run(_endpoint_states(settings)),
         keys=tuple(_key_states(settings)),
         disk_free_mb=int(shutil.disk_usage(_existing(settings.data)).free / _MB),
@@ -99,20 +105,32 @@ def examine(settings: Settings) -> Diagnosis:
     )
 
 
-def _store_state(settings: Settings) -> tuple[str, str | None, Mapping[str, int], Sequence[str]]:
-    """Returns the store in words, who holds it, how many runs are in which state, and what is wrong with tables of screens."""
+@dataclass(frozen=True, slots=True)
+class _StoreState:
+    """The store in words, and the fields of a Diagnosis that come from it."""
+
+    words: str
+    lock: str | None = None
+    runs: Mapping[str, int] = field(default_factory=dict)
+    cells: Sequence[str] = ()
+    chains: Sequence[Finding] = ()
+    left_over: Sequence[str] = ()
+
+
+def _store_state(settings: Settings) -> _StoreState:
     if not settings.store_file.exists():
-        return "none yet: the workspace is empty", None, {}, ()
+        return _StoreState("none yet: the workspace is empty")
     try:
         with Store(settings.store_file, settings.cache / "scratch", PATIENCE_S, settings.store_memory_mb).read() as db:
             recorded = runs.list_all(db)
-            cell_problems = cells.find_problems(Workspace(settings), db)
+            problems = cells.find_problems(Workspace(settings), db)
+            chains, left_over = chain_check.verify(db), rebuild.find_foreign(db)
     except StoreBusy as error:
-        return "busy", str(error), {}, ()
+        return _StoreState("busy", str(error))
     except (StoreError, OSError) as error:
-        return f"{type(error).__name__}: {error}", None, {}, ()
+        return _StoreState(f"{type(error).__name__}: {error}")
     present = run_states.with_present_states(Workspace(settings), recorded)
-    return "ok", None, dict(Counter(run.status for run in present)), cell_problems
+    return _StoreState("ok", None, dict(Counter(run.status for run in present)), problems, chains, left_over)
 
 
 def _target_states(settings: Settings) -> Mapping[str, int]:

@@ -17,7 +17,8 @@ from core.errors import InputError, NotFound, StateError
 from core.experiments import measure
 from core.experiments.decision import DecisionRule
 from core.experiments.published_ladder import LADDER, entry_of_row
-from core.store import Cursor, changes, datasets, hypotheses, runs
+from core.store import Cursor, chain, chain_check, changes, datasets, hypotheses, runs
+from core.store.chain_check import Finding
 from core.store.hypotheses import HERE, Entry
 from core.store.runs import Run
 from core.texts import check_name
@@ -60,6 +61,18 @@ def list_entries(workspace: Workspace) -> list[Entry]:
     """Every entry, in the order in which they were written."""
     with workspace.store.read() as db:
         return hypotheses.list_all(db)
+
+
+def verify(workspace: Workspace) -> tuple[Finding, Finding]:
+    """Return whether the ledger and the audit log are as they were written, and if not, from which entry on."""
+    with workspace.store.read() as db:
+        return chain_check.verify(db)
+
+
+def find_head(workspace: Workspace, noted: str) -> tuple[str, int] | None:
+    """Return which chain has an entry with a noted hash, and its number; None if neither. Raise InputError for no hash."""
+    with workspace.store.read() as db:
+        return chain_check.find_head(db, noted)
 
 
 def register(workspace: Workspace, wanted: Registration) -> Entry:
@@ -281,5 +294,6 @@ def _add(workspace: Workspace, action: str, entries: Sequence[Entry]) -> list[En
                 added.append(there)
             found.append(there)
         changes.bump(db, "ledger")
+        detail |= {"ledger": asdict(chain.head(db, chain.LEDGER))}
         detail |= {"entries": [entry.id for entry in added], "verdicts": [entry.verdict for entry in added if entry.verdict]}
         return found

@@ -75,8 +75,8 @@ class Workspace:
         with self.store.write() as cursor:
             detail: dict[str, Any] = {}
             yield cursor, detail
-            changes.record(cursor, self.settings.author, action, subject, detail)
-        LOGGER.info("%s %s", action, subject)
+            line = changes.record(cursor, self.settings.author, action, subject, detail)
+        LOGGER.info("%s %s (audit log: entry %d, %s)", action, subject, line.entries, line.hash)
 
     def refuse_if_read_only(self, action: str, subject: str) -> None:
         """Raises ReadOnly in read-only mode, and for a person who may change nothing now; for actions that do something before

@@ -68,7 +68,7 @@ PANELS: Mapping[str, Mapping[str, Command | Group]] = {
         "ablation": Group("Ready ablations: one idea changed, added or taken away."),
         "plan": Command("benchmark", "Say what a benchmark takes."),
         "benchmark": Command("benchmark", "Run a blinded paired benchmark."),
-        "ledger": Group("The ledger of hypotheses: register, record, list."),
+        "ledger": Group("The ledger of hypotheses: register, record, list, verify."),
         "reproduce": Command("reproduce", "Compute the published numbers anew."),
     },
     "Show": {

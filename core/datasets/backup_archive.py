@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from types import TracebackType
@@ -38,6 +38,7 @@ class BackupWriter:
         self._part = out.with_name(f".{out.name}.{os.getpid()}.part")
         self._zip = zipfile.ZipFile(self._part, "w")
         self._files: dict[str, dict[str, Any]] = {}
+        self.heads: Mapping[str, Any] = {}  # of the store's chains, for the manifest
 
     def __enter__(self) -> Self:
         return self
@@ -58,7 +59,7 @@ class BackupWriter:
     def __exit__(self, kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
         try:
             if kind is None:
-                manifest = {"format": FORMAT, "version": VERSION, "files": self._files}
+                manifest = {"format": FORMAT, "version": VERSION, "heads": self.heads, "files": self._files}
                 self._zip.writestr(MANIFEST, json.dumps(manifest, indent=1))
             self._zip.close()
             if kind is None:
@@ -80,8 +81,8 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def unpack_backup(archive: Path, folder: Path, belongs: Callable[[PurePosixPath], bool]) -> list[str]:
-    """Unpacks a backup into a new folder; returns the paths of its files there.
+def unpack_backup(archive: Path, folder: Path, belongs: Callable[[PurePosixPath], bool]) -> Mapping[str, Any]:
+    """Unpacks a backup into a new folder; returns the heads that it states, which may be anything.
 
     belongs: whether a path is one of a backup. Raises UnsafeFile for members that are no plain files or lie elsewhere,
     UnknownFormat for another file, InputError for a damaged one, and OSError. What was unpacked by then stays in the folder.
@@ -90,18 +91,21 @@ def unpack_backup(archive: Path, folder: Path, belongs: Callable[[PurePosixPath]
     try:
         with zipfile.ZipFile(archive) as opened:
             members = opened.infolist()
-            expected = _read_manifest(opened, archive)
+            manifest = _read_manifest(opened, archive)
+            expected = manifest["files"]
             _refuse_unexpected(members, expected, archive, belongs)
             _refuse_too_large(members, archive, folder)
             for member in members[:-1]:
                 _unpack_member(opened, member, expected[member.filename], archive, folder)
     except DAMAGE as error:
         raise InputError(f"{archive}: a damaged backup ({error}); nothing was restored") from error
-    return list(expected)
+    heads = manifest.get("heads")
+    return heads if isinstance(heads, dict) else {}
 
 
-def _read_manifest(opened: zipfile.ZipFile, archive: Path) -> dict[str, dict[str, Any]]:
-    """Returns path → SHA-256 and bytes. Raises UnknownFormat if the last member is no manifest of this version."""
+def _read_manifest(opened: zipfile.ZipFile, archive: Path) -> dict[str, Any]:
+    """Returns the manifest, whose "files" are path → SHA-256 and bytes. Raises UnknownFormat if the last member is no manifest of
+    this version."""
     members = opened.infolist()
     if not members or members[-1].filename != MANIFEST or members[-1].file_size > _MOST_MANIFEST_BYTES:
         raise UnknownFormat(f"{archive}: no backup of a workspace, expected a zip that ends with {MANIFEST}")
@@ -113,7 +117,7 @@ def _read_manifest(opened: zipfile.ZipFile, archive: Path) -> dict[str, dict[str
     files = manifest.get("files")
     if not isinstance(files, dict) or not all(isinstance(about, dict) for about in files.values()):
         raise InputError(f"{archive}: a damaged backup (its manifest lists no files); nothing was restored")
-    return files
+    return manifest
 
 
 def _refuse_unexpected(

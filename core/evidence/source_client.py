@@ -16,8 +16,7 @@ from core.evidence.source_transport import SourceTransport
 from core.evidence.sources import Site, SourceRequest, SourceSettings, is_askable
 from core.net.rate_limit import MARGIN, RateLimit
 from core.net.response_cache import CachedResponse, ResponseCache
-from core.net.retry import Sleep
-from core.net.transport import Fault
+from core.net.retry import Fault, Sleep
 
 T = TypeVar("T")
 Mode = Literal["live", "offline"]

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 from core import __version__
 from core.evidence.sources import Site, SourceRequest, SourceSettings
 from core.net.rate_limit import RateLimit, Take
-from core.net.transport import Fault, HttpResponse, exchange, fault_of_status, open_http_client, send_request
+from core.net.retry import Fault
+from core.net.transport import HttpResponse, exchange, fault_of_status, open_http_client, send_request
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient

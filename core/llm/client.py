@@ -22,8 +22,7 @@ from core.llm.messages import Outcome, Reply, Request, TokenLogprob, Usage
 from core.llm.reply_cache import ReplyCache
 from core.llm.streaming import CHAT, OnWords, Sends, Words, refuses_streams, send_streamed
 from core.log import LOGGER
-from core.net.retry import GiveUp, Sleep
-from core.net.transport import Fault
+from core.net.retry import Fault, GiveUp, Sleep
 
 T = TypeVar("T")
 CONCURRENCY = 16  # a cap, not a target: vLLM queues without bound instead of answering 429

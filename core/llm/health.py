@@ -10,7 +10,7 @@ from core.llm.client import Client, refuses_logprobs
 from core.llm.endpoint import Endpoint
 from core.llm.messages import Message, Request
 from core.llm.serve import FLAGS, PORT
-from core.net.transport import Fault
+from core.net.retry import Fault
 
 START_COMMAND = f"vllm serve openai/gpt-oss-120b --port {PORT} {' '.join(FLAGS)}"
 _TINY_PROMPT = "Answer with the single letter A."

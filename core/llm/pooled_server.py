@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 from core.llm.answers import Answer
 from core.llm.endpoint import Endpoint, Method, ModelTransport
 from core.llm.server_addresses import ServerState, ServerStatus
-from core.net.transport import Fault, OnPart
+from core.net.retry import Fault
+from core.net.transport import OnPart
 
 T = TypeVar("T")
 

@@ -19,7 +19,8 @@ from core.llm.client import Client
 from core.llm.endpoint import Endpoint, Method, ModelTransport
 from core.llm.messages import Reply, Request
 from core.llm.streaming import OnWords
-from core.net.transport import Fault, OnPart
+from core.net.retry import Fault
+from core.net.transport import OnPart
 
 T = TypeVar("T")
 

@@ -20,7 +20,7 @@ from core.llm.health import Health, check_health, list_models
 from core.llm.pooled_server import TIMES, PooledServer, PoolTimes
 from core.llm.server_addresses import ServerStatus, describe_difference
 from core.net.address_list import names_file, read_addresses
-from core.net.transport import Fault
+from core.net.retry import Fault
 
 Say = Callable[[str], object]
 

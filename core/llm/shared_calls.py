@@ -10,7 +10,7 @@ from core.llm.answers import Answer
 from core.llm.client import Client
 from core.llm.messages import Reply
 from core.llm.remote_client import Answered, CallMessage, EndExchange, EndSearch, FindReply, TakeServer
-from core.net.transport import Fault
+from core.net.retry import Fault
 
 Tell = Callable[[Answered], object]
 

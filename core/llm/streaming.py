@@ -15,8 +15,9 @@ from typing import Any, NamedTuple, Protocol
 from core.llm.answers import read_json
 from core.llm.endpoint import Method
 from core.llm.messages import Request
+from core.net.retry import Fault
 from core.net.scrubber import Scrubber
-from core.net.transport import Fault, OnPart
+from core.net.transport import OnPart
 
 CHAT = "/chat/completions"
 # Each token of a stream comes in an envelope: it may have so many times the bytes of its answer, but no more than these.

@@ -12,7 +12,7 @@ from typing import Literal
 from core.config import tiktoken_folder
 from core.llm.answers import read_json, read_token_count
 from core.llm.client import Client
-from core.net.transport import Fault
+from core.net.retry import Fault
 
 # Where tiktoken takes its tables from, and the encodings that share the table of another.
 _TABLES = "https://openaipublic.blob.core.windows.net/encodings"

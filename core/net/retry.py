@@ -1,4 +1,4 @@
-"""The retry policy: which failed exchanges are repeated, after how long, and when to give up."""
+"""What a failed exchange is, and the retry policy: which are repeated, after how long, and when to give up."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ import math
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from core.net.transport import Fault
+from typing import Literal
 
 Sleep = Callable[[float], Awaitable[object]]
 GiveUp = Literal["final", "wait too long", "no retries left"]
@@ -18,6 +15,28 @@ GiveUp = Literal["final", "wait too long", "no retries left"]
 # Beside every 5xx: request timeout, conflict (openai's own client repeats it, too), too early, too many requests.
 RETRYABLE = frozenset({408, 409, 425, 429})
 BUSY = frozenset({429, 503})  # the server asks for fewer requests
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An exchange that failed.
+
+    kind: unanswered (no answer, or one that asks to come back later), refused, or malformed. retryable: whether sending
+    the request again may help. status: None if no answer came. wait_s: how long the server asks to wait, None if it does
+    not say. raw: the text of the answer, without secrets.
+    """
+
+    kind: Literal["unanswered", "refused", "malformed"]
+    message: str
+    retryable: bool = False
+    status: int | None = None
+    wait_s: float | None = None
+    raw: str = ""
+
+    @property
+    def busy(self) -> bool:
+        """Whether the server asks for fewer requests."""
+        return self.status in BUSY
 
 
 def is_retryable(status: int) -> bool:

@@ -13,11 +13,10 @@ import time
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.net.addresses import is_local, origin_of
-from core.net.retry import BUSY, is_retryable, retry_after_s
+from core.net.retry import Fault, is_retryable, retry_after_s
 from core.net.server_access import ServerAccess
 
 if TYPE_CHECKING:
@@ -37,28 +36,6 @@ class HttpResponse(NamedTuple):
     status: int
     headers: Mapping[str, str]
     content: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """An exchange that failed.
-
-    kind: unanswered (no answer, or one that asks to come back later), refused, or malformed. retryable: whether sending
-    the request again may help. status: None if no answer came. wait_s: how long the server asks to wait, None if it does
-    not say. raw: the text of the answer, without secrets.
-    """
-
-    kind: Literal["unanswered", "refused", "malformed"]
-    message: str
-    retryable: bool = False
-    status: int | None = None
-    wait_s: float | None = None
-    raw: str = ""
-
-    @property
-    def busy(self) -> bool:
-        """Whether the server asks for fewer requests."""
-        return self.status in BUSY
 
 
 class ConnectionFailed(Exception):

@@ -20,6 +20,7 @@ from core.scoring.other_scores import OtherScores, other_scores_of_run
 from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.standing import Standing, standing_of
 from core.stats.arrays import Floats
+from core.store.chain_check import Finding
 from core.store.datasets import Dataset
 from core.store.hypotheses import Entry
 from core.store.imports import Import
@@ -63,7 +64,8 @@ class Material:
 
     runs: those that were chosen; ancestors: what they were made from. counts: `datasets.counts` of the dataset; dataset_rows:
     `pairs.frame`. rows, audits: by run, of all that are shown or compared. chosen_rows: by id, each in the chosen runs that
-    have it. files: what was imported. ledger: every hypothesis. texts: by run, of those that have any, if a figure shows their
+    have it. files: what was imported. ledger: every hypothesis; chain: whether they are as they were written. texts: by run, of
+    those that have any, if a figure shows their
     kinds. rubrics, outcomes: by run, if a figure shows rubrics; outcomes: `rubric_worth.load_outcomes`. find_vectors: what
     permuted vectors score, if that was computed before. find_answers: what a rule or a model answers to a rubric. reproduce:
     computes the published numbers anew.
@@ -80,6 +82,7 @@ class Material:
     chosen_rows: Mapping[str, Sequence[ChosenRow]]
     files: Sequence[Import]
     ledger: Sequence[Entry]
+    chain: Finding
     texts: Mapping[str, RunTexts]
     rubrics: Mapping[str, Sequence[AskedRubric]]
     outcomes: Mapping[str, pd.Series]

@@ -18,7 +18,7 @@ def show_provenance(material: Material, selection: ReportSelection) -> Html:
     """Version, files, runs with what they were made from, and what was chosen."""
     return join(
         [
-            lines([("Made with PerturbDesk", describe()), ("Dataset", _dataset(material))]),
+            lines([("Made with PerturbDesk", describe()), ("Dataset", _dataset(material)), *_ledger(material)]),
             element("h3", "Imported files"),
             _files(material),
             element("h3", "Runs"),
@@ -33,6 +33,11 @@ def _dataset(material: Material) -> str:
     found = material.dataset
     parts = (f"{found.name} ({found.id})", found.organism, found.context, "simulated" if found.origin == "simulated" else "")
     return ", ".join(filter(None, parts))
+
+
+def _ledger(material: Material) -> list[tuple[str, object]]:
+    """The state of the ledger with its head, which readers can ask its owner for; nothing of an empty one."""
+    return [("Ledger", material.chain.sentence.removeprefix("Ledger: "))] if material.chain.entries else []
 
 
 def _files(material: Material) -> Html:

@@ -1,8 +1,12 @@
 """The only room that imports duckdb: the gate to the file, its schema, and one query module per table.
 
 connection      who may use the file when: many readers or one writer, across threads and processes
+closed_connection  a DuckDB that reaches a few folders and nothing else
 file_copy       the files, held still while they are copied
 migrations      the schema, as numbered steps
+frozen          what released migrations run, never edited
+rebuild         a store that came from elsewhere, made anew of the rows of its tables
+chain           the chains of hashes that the audit log and the ledger are; chain_check says where one is broken
 queries         how query modules talk to a cursor
 datasets, pairs, runs, predictions, traces, evidence, calls, imports: one table each
 file_rows       what each file of a cell line says, from which its rows are made

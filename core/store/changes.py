@@ -6,29 +6,35 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from core.store import chain
 from core.store.connection import Cursor
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def record(cursor: Cursor, author: str, action: str, subject: str, detail: Mapping[str, Any]) -> None:
-    """Add a line to the audit log, in the transaction that makes the change; lines are only ever added."""
-    cursor.execute(
-        "INSERT INTO trail VALUES (now()::TIMESTAMP, ?, ?, ?, ?)",
-        [author, action, subject, json.dumps(detail, default=str)],
-    )
+def record(cursor: Cursor, author: str, action: str, subject: str, detail: Mapping[str, Any]) -> chain.Head:
+    """Add a line to the audit log, in the transaction that makes the change; lines are only ever added, chained to the last.
+
+    A change of the ledger states the end of that in its detail: entries and hash, as "ledger".
+    """
+    text = json.dumps(detail, default=str, sort_keys=True)
+    ledger = chain.Head(**detail["ledger"]) if "ledger" in detail else None
+    columns = {"author": author, "action": action, "subject": subject, "detail": text}
+    line = chain.append(cursor, chain.AUDIT_LOG, columns, ledger)
+    return chain.Head(line["position"], line["hash"])
 
 
 def latest(cursor: Cursor, limit: int = 50) -> pd.DataFrame:
-    """The last lines of the audit log, newest first: changed_at, author, action, subject, detail."""
-    return cursor.execute("SELECT * FROM trail ORDER BY changed_at DESC LIMIT ?", [limit]).df()
+    """The last lines of the audit log, newest first: position, changed_at, author, action, subject, detail."""
+    columns = "position, changed_at, author, action, subject, detail"
+    return cursor.execute(f"SELECT {columns} FROM trail ORDER BY position DESC LIMIT ?", [limit]).df()
 
 
 def of_action(cursor: Cursor, action: str, author: str) -> list[tuple[str, Mapping[str, Any]]]:
     """(subject, detail) of an author's changes of one kind, oldest first."""
     rows = cursor.execute(
-        "SELECT subject, detail FROM trail WHERE action = ? AND author = ? ORDER BY changed_at", [action, author]
+        "SELECT subject, detail FROM trail WHERE action = ? AND author = ? ORDER BY position", [action, author]
     ).fetchall()
     return [(subject, json.loads(detail)) for subject, detail in rows]
 

@@ -28,6 +28,7 @@ from core.errors import StoreBusy, StoreDamaged, StoreError, SystemFailure
 from core.file_io import read_head
 from core.log import LOGGER
 from core.store import migrations
+from core.store.closed_connection import closed_connection, first_line, quote_path
 from core.system_errors import explain, explain_text
 
 Cursor = duckdb.DuckDBPyConnection
@@ -54,7 +55,7 @@ class Store:
             with suppress(OSError):  # readers need neither; a writer says what is wrong when it writes
                 folder.mkdir(parents=True, exist_ok=True)
         self._holder = file.with_name(file.name + ".holder")
-        self._connection = _closed_connection(file.parent, scratch, memory_mb)
+        self._connection = closed_connection(file.parent, scratch, memory_mb)
         self._mutex = threading.Lock()
         self._readers = 0
         self._of_thread = threading.local()
@@ -134,7 +135,7 @@ class Store:
         except Timeout:
             raise StoreBusy(self._busy_message()) from None
         except sqlite3.Error as error:
-            raise explain_text(error, place) or StoreError(f"{place}: cannot be used as a lock: {_first_line(error)}") from error
+            raise explain_text(error, place) or StoreError(f"{place}: cannot be used as a lock: {first_line(error)}") from error
         except OSError as error:
             raise explain(error, error.filename or place) from error
         with proxy:
@@ -182,7 +183,7 @@ class Store:
                 self._connection.execute("DETACH desk")
             except duckdb.Error as error:
                 # What was committed stays in the log beside the file, which is whole: no reason to call the change a failure.
-                LOGGER.warning("%s: closed, but not tidied up: %s", self.file, _first_line(error))
+                LOGGER.warning("%s: closed, but not tidied up: %s", self.file, first_line(error))
 
     def _attach(self, mode: Mode) -> None:
         """Attach the file; wait for a program that opened it past the lock, as a notebook would."""
@@ -190,7 +191,7 @@ class Store:
         deadline = time.monotonic() + self.timeout_s
         while True:
             try:
-                self._connection.execute(f"ATTACH {_quote_path(self.file)} AS desk (TYPE duckdb, {mode})")
+                self._connection.execute(f"ATTACH {quote_path(self.file)} AS desk (TYPE duckdb, {mode})")
                 return
             except duckdb.Error as error:
                 held = _HELD_BY.search(str(error))
@@ -209,7 +210,7 @@ class Store:
 
     def _damage_error(self, reason: object) -> StoreDamaged:
         return StoreDamaged(
-            f"{self.file}: cannot be read, and is left as it is: {_first_line(reason)} Expected a whole PerturbDesk store; "
+            f"{self.file}: cannot be read, and is left as it is: {first_line(reason)} Expected a whole PerturbDesk store; "
             "restore it from a backup, or move it away to start anew"
         )
 
@@ -260,39 +261,11 @@ class Store:
             cursor.close()
 
 
-def _closed_connection(folder: Path, scratch: Path, memory_mb: int) -> Cursor:
-    """An in-memory connection that can reach two folders and nothing else: no network, no extensions, no other file."""
-    connection = duckdb.connect(":memory:")
-    allowed = ", ".join(_quote_path(f"{path}/") for path in (folder, scratch))
-    for setting in (
-        "autoinstall_known_extensions = false",
-        "autoload_known_extensions = false",
-        "python_enable_replacements = false",
-        "enable_progress_bar = false",  # DuckDB draws one on standard output where it takes a process for an interactive one
-        f"temp_directory = {_quote_path(scratch / 'duckdb')}",
-        f"memory_limit = '{memory_mb}MB'",
-        f"allowed_directories = [{allowed}]",
-        "enable_external_access = false",
-        "lock_configuration = true",
-    ):
-        connection.execute(f"SET {setting}")
-    return connection
-
-
 def _stat(path: Path) -> os.stat_result | None:
     try:
         return path.stat()
     except FileNotFoundError:
         return None
-
-
-def _quote_path(path: Path | str) -> str:
-    """A path as an SQL string."""
-    return "'" + str(path).replace("'", "''") + "'"
-
-
-def _first_line(error: object) -> str:
-    return str(error).strip().splitlines()[0]
 
 
 def open_store(settings: Settings) -> Store:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Literal
 
+from core.store import chain
 from core.store.connection import Cursor
 from core.store.queries import one
 
@@ -81,13 +82,15 @@ class Entry:
         return all(getattr(self, name) == getattr(other, name) for name in _CONTENT)
 
 
-_COLUMNS = tuple(column.name for column in fields(Entry))
+_KINDS: dict[str, str] = {column.name: str(column.type) for column in fields(Entry)}
+_COLUMNS = tuple(_KINDS)
 _OF_WRITING = {"id", "first", "position", "author", "written_at", "code_version", "seen_before"}
 _CONTENT = tuple(name for name in _COLUMNS if name not in _OF_WRITING)
 
 
 def add(cursor: Cursor, entry: Entry, new_id: str) -> Entry:
-    """Add an entry under a new id, dated now, at the end of the ledger and linked to the first about its hypothesis.
+    """Add an entry under a new id, dated now, at the end of the ledger, chained to the last and linked to the first about its
+    hypothesis. The line of the audit log that tells of it must state the ledger's end (`changes.record`).
 
     Hypotheses of one source and dataset are told apart by their names.
     """
@@ -97,13 +100,16 @@ def add(cursor: Cursor, entry: Entry, new_id: str) -> Entry:
            AND dataset IS NOT DISTINCT FROM ?""",
         [entry.name, entry.source, entry.dataset],
     ) or (None,)
-    [position] = one(cursor, "SELECT count(*) + 1 FROM hypothesis") or (1,)
-    [now] = one(cursor, "SELECT now()::TIMESTAMP") or (None,)
-    added = replace(entry, id=new_id, first=first or new_id, position=int(position), written_at=now)
-    marks = ", ".join("?" * len(_COLUMNS))
-    values = [getattr(added, name) for name in _COLUMNS]
-    cursor.execute(f"INSERT INTO hypothesis ({', '.join(_COLUMNS)}) VALUES ({marks})", values)
-    return added
+    values = {name: _as_stored(getattr(entry, name), kind) for name, kind in _KINDS.items()}
+    log = chain.head(cursor, chain.AUDIT_LOG)
+    added = chain.append(cursor, chain.LEDGER, {**values, "id": new_id, "first": first or new_id}, log)
+    return _record(tuple(added[name] for name in _COLUMNS))
+
+
+def _as_stored(value: Any, kind: str) -> Any:
+    """The value as the store gives it back, of which the chain makes its hash."""
+    number = {"float | None": float, "int | None": int, "bool | None": bool}.get(kind)
+    return value if value is None or number is None else number(value)
 
 
 def list_all(cursor: Cursor) -> list[Entry]:

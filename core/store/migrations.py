@@ -1,16 +1,19 @@
 """The schema, as numbered steps. Each step and its record share one transaction.
 
-An older file is upgraded when it is opened, a newer one refused. Steps are never edited once released: add one.
+An older file is upgraded when it is opened, a newer one refused. Steps are never edited once released, and run no code that is
+(tests/store/test_frozen.py): SQL, the standard library, and files of core/store/frozen. Add one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
 
 from core.errors import StoreDamaged, StoreTooNew
+from core.store.frozen import brief_findings_6, hash_chain_1
 
 Step = Callable[[duckdb.DuckDBPyConnection], None]
 STEPS: list[Step] = []
@@ -45,12 +48,12 @@ def is_behind(cursor: duckdb.DuckDBPyConnection, file: Path) -> bool:
     return version < len(STEPS)
 
 
-def upgrade(cursor: duckdb.DuckDBPyConnection, file: Path) -> None:
-    """Run the missing steps, each in a transaction with its record."""
+def upgrade(cursor: duckdb.DuckDBPyConnection, file: Path, to: int | None = None) -> None:
+    """Run the missing steps, each in a transaction with its record. to: the version to stop at, by default the newest."""
     if not is_behind(cursor, file):
         return
     version = version_of(cursor, file)
-    for number, run_step in enumerate(STEPS[version:], start=version + 1):
+    for number, run_step in enumerate(STEPS[version:to], start=version + 1):
         cursor.begin()
         try:
             cursor.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER, name VARCHAR, applied_at TIMESTAMP)")
@@ -158,10 +161,8 @@ def evaluations(cursor: duckdb.DuckDBPyConnection) -> None:
 @step
 def wider_findings(cursor: duckdb.DuckDBPyConnection) -> None:
     """Briefs are searched anew: what answers the multiple-choice question is more than an option's letter and a bracket."""
-    from core.store import findings  # needs this module through the connection
-
     for (run,) in cursor.execute("SELECT DISTINCT run FROM trace_event WHERE kind = 'brief' ORDER BY run").fetchall():
-        findings.update(cursor, run)
+        brief_findings_6.update(cursor, run)
 
 
 @step
@@ -247,3 +248,49 @@ def pairs_by_id(cursor: duckdb.DuckDBPyConnection) -> None:
 def predictions_by_pair(cursor: duckdb.DuckDBPyConnection) -> None:
     """The same of predictions: of a million one is found in half a millisecond instead of twelve, for 38 MB of the store."""
     cursor.execute("CREATE INDEX prediction_by_pair ON prediction (pair_id)")
+
+
+@step
+def hash_chains(cursor: duckdb.DuckDBPyConnection) -> None:
+    """The audit log and the ledger become a hash chain each; what is in them is chained now, and says so.
+
+    A last line of the audit log, written in the chain, seals both as they were found.
+    """
+    now = datetime.now(UTC).replace(tzinfo=None)
+    cursor.execute("ALTER TABLE trail ADD COLUMN position INTEGER")
+    heads = [_chain_rows(cursor, *table, now) for table in (("hypothesis", "position"), ("trail", "rowid"))]
+    if any(entries for entries, _ in heads):
+        (entries, head), (lines, previous) = heads
+        [(local,)] = cursor.execute("SELECT now()::TIMESTAMP").fetchall()
+        line = {"changed_at": local, "author": "PerturbDesk", "action": "upgrade", "subject": "hash chains"}
+        line |= {"detail": f'{{"audit_log": {lines}, "ledger": {entries}}}', "position": lines + 1, "form": 1}
+        line |= {"previous": previous, "chained": "when written", "chained_at": now}
+        line |= {"other_entries": entries, "other_head": head}
+        line["hash"] = hash_chain_1.chain_hash(previous, line)
+        cursor.execute(f"INSERT INTO trail ({', '.join(line)}) VALUES ({', '.join('?' * len(line))})", list(line.values()))
+
+
+def _chain_rows(cursor: duckdb.DuckDBPyConnection, table: str, order: str, now: datetime) -> tuple[int, str]:
+    """Chain the rows of a table; return how many there are, and the hash of the last."""
+    for column in (
+        *("form INTEGER", "previous VARCHAR", "chained VARCHAR", "chained_at TIMESTAMP"),
+        *("other_entries INTEGER", "other_head VARCHAR", "hash VARCHAR"),
+    ):
+        cursor.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
+    found = cursor.execute(f"SELECT rowid, * FROM {table} ORDER BY {order}")
+    names = [column[0] for column in found.description or ()]
+    head, chained = hash_chain_1.GENESIS, []
+    for position, values in enumerate(found.fetchall(), start=1):
+        row = dict(zip(names, values, strict=True))
+        place = row.pop("rowid")
+        row |= {"position": position, "form": 1, "previous": head, "chained": "at upgrade", "chained_at": now}
+        previous, head = head, hash_chain_1.chain_hash(head, row)
+        chained.append((place, position, previous, head))
+    columns = [list(column) for column in zip(*chained, strict=True)] or [[], [], [], []]
+    cursor.execute(
+        f"""UPDATE {table} t SET position = c.position, form = 1, previous = c.previous, chained = 'at upgrade', chained_at = ?,
+              hash = c.hash FROM (SELECT unnest(?::BIGINT[]) AS place, unnest(?::INTEGER[]) AS position,
+              unnest(?::VARCHAR[]) AS previous, unnest(?::VARCHAR[]) AS hash) c WHERE t.rowid = c.place""",
+        [now, *columns],
+    )
+    return len(chained), head

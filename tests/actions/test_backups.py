@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pandas as pd
 import pytest
 
@@ -20,7 +21,7 @@ from core.config import Settings
 from core.engine.run_state import status_of
 from core.errors import DeskError, InputError, ReadOnly, StateError, StoreTooNew, UnknownFormat, UnsafeFile
 from core.llm.scripted_server import Script, serving
-from core.store import notes, runs
+from core.store import chain_check, changes, notes, runs
 from core.store.runs import Run
 from tests import commands
 from tests.engine.cases import end_worker, fast, recorded, stored_rows, until, until_state, wish, workspace_with
@@ -247,3 +248,70 @@ def test_something_else_in_the_workspace_is_left_alone(backup_file: Path, tmp_pa
     with pytest.raises(StateError, match=r"holds data/embeddings/mine\.safetensors"):
         backups.restore(open_workspace(Settings(workspace=tmp_path / "new")), backup_file)
     assert [path for path in (tmp_path / "new").rglob("*") if path.is_file()] == [note]
+
+
+def with_store(archive: Path, out: Path, file: Path, **more: Any) -> Path:
+    """A backup with another store, which its list vouches for."""
+    members = members_of(archive)
+    manifest = json.loads(members.pop("manifest.json"))
+    members["data/desk.duckdb"] = file.read_bytes()
+    manifest["files"]["data/desk.duckdb"] = {"sha256": backups.sha256_of(file), "bytes": file.stat().st_size}
+    with zipfile.ZipFile(out, "w") as made:
+        for name, content in {**members, "manifest.json": json.dumps(manifest | more).encode()}.items():
+            made.writestr(name, content)
+    return out
+
+
+def store_of(archive: Path, folder: Path, *statements: str) -> Path:
+    """The store of a backup, changed by somebody."""
+    file = folder / "changed.duckdb"
+    file.write_bytes(members_of(archive)["data/desk.duckdb"])
+    with duckdb.connect(str(file)) as db:
+        for statement in statements:
+            db.execute(statement)
+    return file
+
+
+def test_a_store_with_a_view_for_a_table_restores_nothing(backup_file: Path, tmp_path: Path) -> None:
+    view = "CREATE VIEW note AS SELECT content AS id FROM read_text('/etc/passwd')"
+    hostile = with_store(backup_file, tmp_path / "hostile.zip", store_of(backup_file, tmp_path, "DROP TABLE note", view))
+    assert "note is a view in its store" in refused(tmp_path, hostile, UnsafeFile)
+
+
+def test_what_a_store_holds_beside_its_tables_is_left_out_and_said(backup_file: Path, tmp_path: Path) -> None:
+    trigger = "CREATE TRIGGER spy AFTER INSERT ON trail FOR EACH STATEMENT INSERT INTO gene VALUES ('x', 'y', 'z')"
+    store = store_of(backup_file, tmp_path, "CREATE MACRO now() AS TIMESTAMP '2020-01-01'", trigger)
+    hostile = with_store(backup_file, tmp_path / "hostile.zip", store)
+    done = commands.core(tmp_path / "new", "restore", str(hostile))
+    assert (done.status, "left out of its store: macro now, trigger spy" in done.err) == (0, True)
+    with open_workspace(Settings(workspace=tmp_path / "new")).store.read() as db:
+        detail = changes.latest(db, 1)["detail"].item()
+    assert json.loads(detail)["left_out"] == ["macro now", "trigger spy"]
+
+
+def test_a_restored_audit_log_that_is_broken_is_said(backup_file: Path, tmp_path: Path) -> None:
+    store = store_of(backup_file, tmp_path, "UPDATE trail SET author = 'Eve' WHERE position = 1")
+    spoiled = with_store(backup_file, tmp_path / "spoiled.zip", store)
+    done = commands.core(tmp_path / "new", "restore", str(spoiled))
+    assert done.status == 0
+    assert "warning: Audit log: broken from entry 1" in done.err
+    assert commands.core_json(tmp_path / "new", "doctor")["chains"][1]["broken_from"] == 1
+
+
+def test_a_store_that_is_older_than_the_backups_list_says_is_said(backup_file: Path, tmp_path: Path) -> None:
+    """The end of both chains was cut off, which only the list in the backup knows."""
+    store = store_of(backup_file, tmp_path, "DELETE FROM trail")
+    restored_ = with_store(backup_file, tmp_path / "cut.zip", store)
+    workspace = open_workspace(Settings(workspace=tmp_path / "new"))
+    assert backups.restore(workspace, restored_).problems == [
+        "The backup's list states another head of the audit log than its store has."
+    ]
+
+
+def test_a_backup_states_the_heads_of_the_chains(backup_file: Path, tmp_path: Path) -> None:
+    there = restored(backup_file, tmp_path / "there")
+    stated = json.loads(members_of(backup_file)["manifest.json"])["heads"]["audit log"]
+    with there.store.read() as db:
+        assert chain_check.find_head(db, stated["hash"]) == ("audit log", stated["entries"])
+        assert [each.is_intact for each in chain_check.verify(db)] == [True, True]
+        assert len(changes.latest(db)) == stated["entries"] + 1

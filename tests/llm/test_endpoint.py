@@ -17,9 +17,9 @@ import pytest
 from core.errors import InputError
 from core.llm.endpoint import Endpoint, ModelTransport
 from core.llm.messages import Message, Request
+from core.net.retry import Fault
 from core.net.server_access import ServerAccess
 from core.net.testing import RawResponse, ReceivedRequest, serve_in_thread
-from core.net.transport import Fault
 from tests.llm.canned import KEY, Canned, serving
 
 URL = "http://127.0.0.1:8000/v1"

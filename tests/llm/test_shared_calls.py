@@ -22,7 +22,7 @@ from core.llm.scripted_server import MODEL, Script, request_counts, serving
 from core.llm.server_pool import PoolTimes, ServerPool
 from core.llm.shared_calls import ConnectedProcess, SharedCalls
 from core.llm.tokens import TokenCounter
-from core.net.transport import Fault
+from core.net.retry import Fault
 from tests.llm.test_serve import free_port
 
 SOON = PoolTimes(rest_s=0.05, longest_rest_s=0.2, check_s=1.0, silence_s=0.2, watch_s=0.02)

@@ -8,8 +8,7 @@ from dataclasses import replace
 import httpx2
 import pytest
 
-from core.net.retry import RetryPolicy, is_retryable, retry_after_s
-from core.net.transport import Fault
+from core.net.retry import Fault, RetryPolicy, is_retryable, retry_after_s
 
 NOW = 784111777.0  # Sun, 06 Nov 1994 08:49:37 GMT, the example of RFC 9110
 

@@ -12,7 +12,7 @@ from core.experiments.ledger import LedgerLine, ledger_lines
 from core.experiments.ledger_words import compared_text, detectable_text, result_text, rule_text, summary_sentences, verdict_text
 from core.report.figures import ledger as figures
 from core.ui.experiments import ledger_forms
-from core.ui.shared import loaders, tables
+from core.ui.shared import chain_line, loaders, tables
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_captioned, show_empty
 
@@ -31,10 +31,15 @@ def show(context: PageContext) -> None:
         can_write = not context.workspace.settings.read_only
         words = "No hypothesis has been written down yet: register one below before its runs are made"
         show_empty(f"{words}, or import the published ladder. Runs come from Launch and Data." if can_write else f"{words}.")
+    of_ledger, _ = loaders.chain_findings()
+    if not of_ledger.is_intact:
+        chain_line.show(of_ledger)
     for sentence in summary_sentences(lines):
         st.markdown(as_text(sentence))
     if lines:
         _show_table(lines)
+        if of_ledger.is_intact:
+            chain_line.show(of_ledger)
         for number, found in enumerate(figures.histories(lines)):
             st.markdown(f"**{as_text(found.subject)}**")
             show_captioned(found, f"ledger-{number}")

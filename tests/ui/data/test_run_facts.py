@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import duckdb
+
 from core.actions import runs as actions
 from core.actions.workspace import Workspace
 from core.ui.data.changes_tab import detail_text
@@ -38,6 +40,23 @@ def test_changes_stand_in_a_static_table_that_cuts_nothing(visit: Visit, small_w
     [table] = app.table
     assert list(table.value) == ["when", "by", "what", "of", "detail"]
     assert note.strip() in table.value["detail"].iloc[0].replace("\\", "")
+
+
+def test_changes_say_in_one_line_whether_they_are_as_they_were_written(visit: Visit, small_workspace: Workspace) -> None:
+    app = visit(small_workspace, "data", tab="Changes")
+    assert not app.error
+    said = [caption.value.replace("\\", "") for caption in app.caption]
+    assert any(f"Audit log: intact, {len(app.table[0].value)} entries, head" in words for words in said)
+
+
+def test_changes_that_somebody_altered_are_shown_with_the_entry(visit: Visit, small_workspace: Workspace) -> None:
+    """Also a detail that is no JSON any more, which is shown as it is."""
+    with duckdb.connect(str(small_workspace.settings.store_file)) as db:
+        db.execute("UPDATE trail SET detail = 'gone' WHERE position = 2")
+    app = visit(small_workspace, "data", tab="Changes")
+    assert not app.exception
+    assert "Audit log: broken from entry 2" in app.error[0].value.replace("\\", "")
+    assert "gone" in app.table[0].value["detail"].tolist()
 
 
 def test_a_run_is_packed_as_a_site_on_a_click(visit: Visit, small_workspace: Workspace) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -50,6 +51,16 @@ def test_a_hypothesis_from_its_form_to_its_verdict(visit: Visit, demo_copy: Work
     assert "Registered after the result was seen" in text_of(app)
     table = build_table(ledger_lines(ledger.list_entries(demo_copy)))
     assert "registered after its result was seen" in table.set_index("hypothesis").loc["arguing", "verdict"]
+
+
+def test_the_ledger_says_whether_it_is_as_it_was_written(visit: Visit, demo_copy: Workspace) -> None:
+    ledger.import_published_ladder(demo_copy)
+    app = visit(demo_copy, "experiments")
+    assert not app.error
+    assert any("Ledger: intact, 9 entries, head" in caption.value.replace("\\", "") for caption in app.caption)
+    with duckdb.connect(str(demo_copy.settings.store_file)) as db:
+        db.execute("DELETE FROM hypothesis WHERE position > 7")
+    assert "Ledger: broken from entry 8" in visit(demo_copy, "experiments").error[0].value.replace("\\", "")
 
 
 def test_a_reader_sees_the_ledger_and_no_form(visit: Visit, demo_copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import pandas as pd
 
-from core.actions import run_states
+from core.actions import ledger, run_states
 from core.store import calls, changes, datasets, hypotheses, imports, notes, pairs, runs
+from core.store.chain_check import Finding
 from core.store.datasets import Dataset
 from core.store.hypotheses import Entry
 from core.store.runs import Run
@@ -116,6 +118,18 @@ def latest_changes() -> pd.DataFrame:
     """The latest entries of the audit log."""
     with reading() as db:
         return changes.latest(db)
+
+
+def chain_findings() -> tuple[Finding, Finding]:
+    """Whether the ledger and the audit log are as they were written, looked at anew when the store's file has changed."""
+    state = read_workspace().store.settled_state()
+    return ledger.verify(read_workspace()) if state is None else _chains_in(state)
+
+
+@lru_cache(maxsize=1)
+def _chains_in(state: tuple[object, ...]) -> tuple[Finding, Finding]:
+    del state  # part of the key only: whoever changes the file behind the app moves no counter
+    return ledger.verify(read_workspace())
 
 
 @cache_by("notes", "runs")
