@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from core.config import Settings, load_settings
@@ -46,13 +46,17 @@ def person_of(settings: Settings, email: str, name: str = "") -> Person | None:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A workspace that somebody has open. person: who signed in, None on a machine of one's own."""
+    """A workspace that somebody has open. person: who signed in, None on a machine of one's own. before_use: is called with the
+    workspace whenever somebody reaches for the store; it brings a command's store up to date before the first time."""
 
     settings: Settings
     person: Person | None = None
+    before_use: Callable[[Workspace], None] | None = field(default=None, repr=False, compare=False)
 
     @property
     def store(self) -> Store:
+        if self.before_use is not None:
+            self.before_use(self)
         return open_store(self.settings)
 
     def run_folder(self, run: str) -> RunFolder:

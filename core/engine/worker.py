@@ -19,9 +19,10 @@ from core.engine.ray_cluster import check_ray
 from core.engine.row_prediction import CircuitBreaker, describe_traceback, lacks_prediction
 from core.engine.row_watch import RowWatch
 from core.engine.run_folder import RunFolder
-from core.engine.run_state import Ending, State, Status, exclusive_lock, status_of, write_ending
+from core.engine.run_state import Ending, State, Status, status_of, write_ending
 from core.engine.stop_signals import stop_on_signals
 from core.errors import DeskError, InputError, NotFound
+from core.jobs.state import exclusive_lock
 from core.llm.client import Client
 from core.llm.messages import Outcome
 from core.llm.server_pool import ServerPool
@@ -40,7 +41,7 @@ def work(folder: RunFolder, dependencies: Dependencies) -> Status:
 
     SIGTERM and Ctrl-C end it cleanly if this is the main thread. Raises StateError if another worker has the run.
     """
-    with exclusive_lock(folder):
+    with exclusive_lock(folder, "run"):
         LOGGER.info("run %s: a worker starts", folder.run)
         asyncio.run(_Worker(folder, dependencies).run())
         status = status_of(folder)

@@ -6,13 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from core.config import REPOSITORY, Settings
-from core.engine.worker_process import start as start_worker
+from core.config import REPOSITORY, Settings, environment_of
 from core.errors import MissingPackage
 from core.finetune.job_folder import FinetuneFolder
+from core.jobs import start as jobs
 
 OWN_PYTHON = REPOSITORY / ".venv-train" / "bin" / "python"
-PACKAGES = ("torch", "transformers", "trl", "peft", "datasets", "filelock")
+PACKAGES = ("torch", "transformers", "trl", "peft", "datasets", "filelock", "psutil")
 _TO_INSTALL = "make .venv-train/ok installs what requirements-train.txt pins"
 _LIST_MISSING = "import importlib.util as u, sys; print(*(name for name in sys.argv[1:] if u.find_spec(name) is None))"
 
@@ -38,6 +38,5 @@ def start(folder: FinetuneFolder, settings: Settings, python: Path) -> int:
 
     It goes on from the last whole checkpoint. Raises StateError if it ends before its first heartbeat.
     """
-    folder.worker.done.unlink(missing_ok=True)
-    folder.worker.set_command("run")
-    return start_worker(folder.worker, settings, command=(str(python), "-m", "core.finetune.train", str(folder.path)))
+    command = (str(python), "-m", "core.finetune.train", str(folder.path))
+    return jobs.start(folder.worker, command, environment_of(settings), what="fine-tune")

@@ -16,8 +16,8 @@ from core.cells.groups import GroupSettings
 from core.cells.labels import Thresholds
 from core.cells.sampling import SamplingSettings
 from core.cells.screen import LabelSettings
-from core.engine.run_state import process_start
 from core.errors import InputError, StateError
+from core.jobs.process import process_start
 from tests.cells.cases import write_case
 from tests.commands import core
 

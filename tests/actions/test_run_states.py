@@ -13,8 +13,9 @@ from core.actions import launch, run_control, run_states
 from core.actions.workspace import Workspace, open_workspace
 from core.engine.journal import Journal, read_progress
 from core.engine.request import RunRequest
-from core.engine.run_state import NO_REASON, STALE_AFTER_S, Counts, write_ending
+from core.engine.run_state import Counts, write_ending
 from core.errors import StoreBusy
+from core.jobs.state import NO_REASON, STALE_AFTER_S
 from core.store import runs
 from core.store.runs import Run
 from tests import commands

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from core.actions import run_states
+from core.actions import jobs, run_states
 from core.store import calls, changes, datasets, hypotheses, imports, notes, pairs, runs
 from core.store.datasets import Dataset
 from core.store.hypotheses import Entry
@@ -74,8 +74,8 @@ def predicting_runs() -> list[Run]:
 
 
 def settle_runs() -> None:
-    """Bring the store up to date with runs whose worker has died, in the background, if there are any."""
-    if run_states.unsettled_runs(workspace(), _recorded_runs()):
+    """Record in the background what died while nobody looked, runs and other jobs, if anything did."""
+    if run_states.unsettled_runs(workspace(), _recorded_runs()) or jobs.unsettled(workspace()):
         settling.start(workspace())
 
 
