@@ -23,6 +23,7 @@ from core.engine.run_state import Ending, State, Status, status_of, write_ending
 from core.engine.stop_signals import stop_on_signals
 from core.errors import DeskError, InputError, NotFound
 from core.jobs.state import exclusive_lock
+from core.jobs.work import describe_cause
 from core.llm.client import Client
 from core.llm.messages import Outcome
 from core.llm.server_pool import ServerPool
@@ -114,7 +115,7 @@ class _Worker:
         for failure in dict.fromkeys(failures):  # of a backend that can predict no more, the same for all rows
             self.reporter.log(describe_traceback(failure))
             record_error(f"run {self.folder.run}", failure)
-            self._stop("stopped", _cause(failure))
+            self._stop("stopped", describe_cause(failure))
         await self._finish_held_rows()
 
     async def _row_coroutines(self, context: Context, stack: contextlib.AsyncExitStack) -> list[Coroutine[Any, Any, None]]:
@@ -289,10 +290,3 @@ class _Worker:
             await self.reporter.ingest_until(self.all_journalled, self.dependencies.ingest_every_s)
         except NotFound as error:
             self._stop("cancelled", str(error))
-
-
-def _cause(error: BaseException) -> str:
-    """Returns in one line why the work ended."""
-    if isinstance(error, OSError | MemoryError):
-        error = explain(error)
-    return str(error) if isinstance(error, DeskError) else f"{type(error).__name__}: {error}"

@@ -54,7 +54,7 @@ def main(path: str) -> int:
                 _work(folder, reporter)
             except Exception as error:  # noqa: BLE001
                 traceback.print_exc()
-                folder.write_ending("failed", describe_cause(error))
+                folder.write_ending("failed", describe_cause(error, folder.path))
                 return 1
     return 0
 

@@ -41,11 +41,21 @@ def start(
     """
     try:
         with FileLock(folder.start_lock, timeout=within_s):
-            if is_held(folder):
+            if _is_worked_on(folder, within_s):
                 return int((last_heartbeat(folder) or {}).get("pid", 0))
             return _start(folder, command, environment, within_s, what)
     except Timeout:
         raise StateError(f"{what} {folder.key}: is being started by somebody else; see {folder.log}") from None
+
+
+def _is_worked_on(folder: JobFolder, within_s: float) -> bool:
+    """Return whether a process is on a job; wait for one that has recorded its ending and holds the lock a moment longer."""
+    deadline = time.monotonic() + within_s
+    while is_held(folder):
+        if not folder.done.exists() or time.monotonic() > deadline:
+            return True
+        time.sleep(_POLL_S)
+    return False
 
 
 def _start(folder: JobFolder, command: Sequence[str], environment: Mapping[str, str], within_s: float, what: str) -> int:

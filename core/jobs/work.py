@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -83,15 +84,15 @@ def work_on(folder: JobFolder, what: str = "job") -> Iterator[Reporter]:
                 _end(folder, *(("stopped", STOPPED) if folder.command() == "cancel" else ("interrupted", "received a signal")))
                 raise
             except BaseException as error:
-                _end(folder, "failed", describe_cause(error))
+                _end(folder, "failed", describe_cause(error, folder.path))
                 raise
             _end(folder, "done")
 
 
-def describe_cause(error: BaseException) -> str:
-    """Return in words why the work ended."""
+def describe_cause(error: BaseException, place: Path | str = "") -> str:
+    """Return in one line why the work ended. place: what was written, if an error of the disk does not say."""
     if isinstance(error, OSError | MemoryError):
-        error = explain(error)
+        error = explain(error, getattr(error, "filename", None) or place)
     return str(error) if isinstance(error, DeskError) else f"{type(error).__name__}: {error}"
 
 

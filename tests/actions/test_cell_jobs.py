@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import cell_jobs
+from core.actions import cell_jobs, jobs
 from core.actions.workspace import Workspace
 from core.cells.groups import GroupSettings
 from core.cells.labels import Thresholds
@@ -100,7 +100,7 @@ def test_all_settings_reach_the_command(workspace: Workspace, screen: Path, monk
         in_memory=True,
     )
     started: list[tuple[str, ...]] = []
-    monkeypatch.setattr(cell_jobs, "start_command", lambda _workspace, arguments, _log: started.append(tuple(arguments)) or 1)
+    monkeypatch.setattr(jobs, "start", lambda _workspace, _folder, _kind, arguments, **_about: started.append(tuple(arguments)))
     cell_jobs.start_labels(workspace, str(screen), "screen", settings, HERE, "K562 cells")
     seen: list[object] = []
     monkeypatch.setattr("core.actions.cells.label_cells", lambda *given: seen.extend(given) or 1 / 0)

@@ -46,8 +46,20 @@ def test_a_killed_worker_is_seen_by_the_next_command_which_brings_in_its_rows(ki
     assert run_states.settle_ended(workspace) == []
 
 
-@pytest.mark.parametrize("command", [["score", "r"], ["export", "r", "--format", "csv"], ["controls", "r"]])
-def test_commands_that_read_rows_have_those_of_a_dead_worker(killed: tuple[Workspace, Run], command: list[str]) -> None:
+READING = [
+    ["score", "r"],
+    ["export", "r", "--format", "csv"],
+    ["controls", "r"],
+    ["ablation", "list"],
+    ["reproduce", "--only", "baselines"],
+    ["notes"],
+    ["log", "r"],
+    ["embed", "list"],
+]
+
+
+@pytest.mark.parametrize("command", READING)
+def test_whatever_a_command_reads_a_dead_worker_is_settled_before(killed: tuple[Workspace, Run], command: list[str]) -> None:
     workspace, run = killed
     commands.core(workspace.settings.workspace, *command)
     assert recorded(workspace, run).status == "crashed"
