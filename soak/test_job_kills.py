@@ -6,6 +6,7 @@ fifty times. Commands that are no jobs (report, backup, import) are killed and g
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -57,7 +58,7 @@ from core.jobs import start as job_start
 from core.jobs.folder import JobFolder
 from core.jobs.state import STALE_AFTER_S, last_heartbeat, status_of
 from core.llm.scripted_server import Script, serving
-from core.store import pairs, rubrics, runs
+from core.store import datasets, pairs, rubrics, runs
 from core.target_ranking.reading import CellSource
 from core.target_ranking.request import SplitChoice, TrainingRequest
 from soak.conftest import Record
@@ -155,9 +156,7 @@ def _labels(workspace: Workspace, _url: str) -> None:
 
 def _labels_result(workspace: Workspace) -> Any:
     with workspace.store.read() as db:
-        dataset = db.execute("SELECT id FROM dataset WHERE name = 'screen'").fetchone()
-        assert dataset is not None
-        return pairs.frame(db, dataset[0]).to_dict("list")
+        return pairs.frame(db, datasets.find(db, "screen").id).to_dict("list")
 
 
 def _targets(workspace: Workspace, _url: str) -> None:
@@ -257,7 +256,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, url: str) -> Path:
 
     def fill(workspace: Workspace) -> None:
         worlds.furnish(workspace)
-        options = {"tools": "gene_class,base_rates", "rounds": 0}
+        options = {"tools": "gene_class,base_rates"}
         launch.start(workspace, RunRequest("debate", None, options, "split=train;sample=6", "argued", "scripted", endpoint=url))
         write_case(_screen(workspace))
 
@@ -292,13 +291,18 @@ def until(true: Callable[[], bool], what: str, within_s: float = WAIT_S) -> floa
     return time.monotonic() - since
 
 
-def alone(kind: Kind, place: Path, made: Path, url: str) -> tuple[Any, float]:
+def alone(kind: Kind, place: Path, made: Path, url: str) -> tuple[str, float]:
     """The result of one that was left alone, and how long it took."""
     workspace = world_in(place, made)
     kind.start(workspace, url)
     took_s = until(lambda: not kind.is_live(workspace), f"{kind.name} to end")
     assert kind.state(workspace)[0] == "done", kind.state(workspace)
-    return kind.result(workspace), took_s
+    return result_of(kind, workspace), took_s
+
+
+def result_of(kind: Kind, workspace: Workspace) -> str:
+    """What came out, as text: NaN equals NaN there."""
+    return json.dumps(kind.result(workspace), sort_keys=True, default=str)
 
 
 def resume_twice_at_once(kind: Kind, workspace: Workspace, url: str) -> None:
@@ -360,7 +364,7 @@ def test_killed_again_and_again_it_is_the_one_that_was_not(
         assert processes_on(folder) <= 1
     until(lambda: not kind.is_live(workspace), f"{kind.name} to end")
     assert kind.state(workspace)[0] == "done", kind.state(workspace)
-    assert kind.result(workspace) == expected
+    assert result_of(kind, workspace) == expected
     record(kind=kind.name, alone_s=f"{took_s:.1f}", kills=kills, longest_until_seen_s=f"{max(late_s):.1f}")
     assert max(late_s) < STALE_AFTER_S
 
@@ -412,7 +416,7 @@ def test_without_disk_it_says_so_and_goes_on_when_there_is_some(
             kind.resume(workspace, url)
             until(lambda: not kind.is_live(workspace), f"{kind.name} to end")
         assert kind.state(workspace)[0] == "done", kind.state(workspace)
-        assert kind.result(workspace) == expected
+        assert result_of(kind, workspace) == expected
         record(kind=kind.name, state_on_a_full_disk=state, cause=cause[:90])
 
 

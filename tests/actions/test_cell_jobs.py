@@ -11,13 +11,16 @@ from pathlib import Path
 import pytest
 
 from core.actions import cell_jobs, jobs
+from core.actions.cells import job_of
 from core.actions.workspace import Workspace
 from core.cells.groups import GroupSettings
 from core.cells.labels import Thresholds
 from core.cells.sampling import SamplingSettings
 from core.cells.screen import LabelSettings
-from core.errors import InputError, StateError
-from core.jobs.process import process_start
+from core.errors import InputError, NotFound, StateError
+from core.jobs.folder import write_json
+from core.jobs.process import identify_process, process_start
+from core.jobs.state import NO_REASON
 from tests.cells.cases import write_case
 from tests.commands import core
 
@@ -85,6 +88,29 @@ def test_a_failure_says_why(workspace: Workspace) -> None:
     (folder / "cc.json").write_text("no JSON")
     found = [(job.key, job.state, job.last_line) for job in cell_jobs.list_jobs(workspace)]
     assert found == [("bb", "running", "33% of the genes compared"), ("aa", "failed", "error: no control cells")]
+
+
+def test_one_that_was_killed_says_so_and_is_started_again_as_it_was(
+    workspace: Workspace, screen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = job_of(workspace, screen, "screen")
+    folder.path.mkdir(parents=True)
+    arguments = ["cells", "labels", str(screen), "--name", "screen"]
+    about = {"kind": "cells", "arguments": arguments, "started_at": 1.0, "dataset": "screen", "file": screen.name}
+    write_json(folder.about, about)
+    write_json(folder.heartbeat, {**identify_process(os.getpid()), "born": "1", "what": "33% of the genes compared"})
+    folder.log.write_text("33% of the genes compared\n")
+    [job] = cell_jobs.list_jobs(workspace)
+    assert (job.state, job.dataset, job.can_resume) == ("crashed", "screen", True)
+    assert job.last_line == f"{NO_REASON}; the last line of its log: 33% of the genes compared"
+    assert jobs.unsettled(workspace) == jobs.settle_crashed(workspace) == [folder]
+    assert jobs.unsettled(workspace) == []
+    started: list[list[str]] = []
+    monkeypatch.setattr(jobs, "start_process", lambda _folder, command, _environment, **_more: started.append(command[-5:]))
+    cell_jobs.resume(workspace, job.key)
+    assert [list(command) for command in started] == [arguments]
+    with pytest.raises(NotFound, match="no job was started here"):
+        cell_jobs.resume(workspace, "none")
 
 
 def test_all_settings_reach_the_command(workspace: Workspace, screen: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 from pathlib import Path
@@ -26,6 +25,7 @@ from core.jobs.state import (
     status_of,
     stop,
 )
+from core.log import LOGGER
 
 DAY_S = 86_400.0
 JUMPS = [DAY_S, -DAY_S]
@@ -80,15 +80,15 @@ def test_one_that_is_resumed_after_the_clock_was_set_back_is_awaited(folder: Job
     assert status_of(folder).state == "waiting"
 
 
-def test_a_crash_is_recorded_once_with_the_last_line_of_the_log(folder: JobFolder, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_crash_is_recorded_once_with_the_last_line_of_the_log(folder: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     leave_dead(folder)
     folder.log.write_text("reading the cells\nhalf is done\n\n")
     cause = f"{NO_REASON}; the last line of its log: half is done"
     assert (status_of(folder).state, status_of(folder).cause) == ("crashed", cause)
-    with caplog.at_level(logging.ERROR, "perturbdesk"):
-        logging.getLogger("perturbdesk").propagate = True
-        assert [settle(folder), settle(folder)] == [True, False]
-    assert [record.getMessage() for record in caplog.records] == [f"{folder.path}: crashed: {cause}"]
+    logged: list[str] = []
+    monkeypatch.setattr(LOGGER, "error", lambda text, *values: logged.append(text % values))
+    assert [settle(folder), settle(folder)] == [True, False]
+    assert logged == [f"{folder.path}: crashed: {cause}"]
     assert (status_of(folder).state, status_of(folder).cause) == ("crashed", cause)
     beat(folder, {})  # it goes on: the record of the crash is history
     assert status_of(folder).state == "running"
