@@ -421,8 +421,8 @@ def test_without_disk_it_says_so_and_goes_on_when_there_is_some(
 
 
 COMMANDS = {
-    "report": ("report", "new", "--run", "argued", "--out", "OUT/report.html"),
-    "backup": ("backup", "OUT/backup.zip"),
+    "report": ("report", "build", "all", "--out", "OUT/report.html"),
+    "backup": ("backup", "--out", "OUT/backup.zip"),
     "import": ("import", "OUT/../more.csv"),
 }
 
@@ -435,6 +435,7 @@ def test_a_command_that_was_killed_leaves_all_or_nothing(name: str, tmp_path: Pa
     rows = "".join(f"N{i}_M{i},N{i},M{i}\n" for i in range(60_000))
     (tmp_path / "more.csv").write_text(f"id,pert,gene\n{rows}")
     arguments = [part.replace("OUT", str(out)) for part in COMMANDS[name]]
+    assert commands.core(workspace.settings.workspace, "report", "new", "all", "--runs", "argued").status == 0
     command = [sys.executable, "-m", "core", "--workspace", str(workspace.settings.workspace), *arguments]
     since = time.monotonic()
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as undisturbed:
