@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -64,7 +65,7 @@ def replace_file(path: Path, content: bytes, *, durable: bool = False) -> None:
 
     durable: waits until content and name are on disk.
     """
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    partial = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
         with partial.open("wb") as out:
             out.write(content)

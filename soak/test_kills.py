@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.actions.workspace import Workspace
-from core.engine.run_state import NO_REASON
+from core.jobs.state import NO_REASON
 from core.store.runs import Run
 from soak.conftest import Record
 from tests.engine.test_killed import ROWS, assert_equal_to_undisturbed, read_states, run_with_kills

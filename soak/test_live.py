@@ -21,8 +21,8 @@ from core.actions import ask, run_control
 from core.actions.demo import make_demo
 from core.actions.workspace import Workspace, open_workspace
 from core.config import REPOSITORY, Settings
-from core.engine.run_folder import read_json
 from core.engine.run_state import LIVE_STATES
+from core.jobs.folder import read_json
 from core.llm import scripted_stream
 from core.llm.scripted_server import MODEL, Script, request_counts
 from core.llm.scripted_server import serving as serving_model

@@ -17,8 +17,9 @@ import pytest
 from core.actions import run_control
 from core.actions.workspace import Workspace
 from core.engine.journal import read_progress, read_spending
-from core.engine.run_state import STALE_AFTER_S, Status
+from core.engine.run_state import Status
 from core.engine.spec import ExecutionSettings
+from core.jobs.state import STALE_AFTER_S
 from core.llm.scripted_server import MODEL, request_counts
 from core.methods.base import method_named
 from core.store.runs import Run

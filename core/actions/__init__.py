@@ -8,7 +8,7 @@ cell_lines     a cell line of PerturbQA, made again from its files whenever one 
 external_scores  the runs that a file of external scores brings
 cells          makes a dataset of a file of single cells, with its tables beside it
 cell_jobs      the same in a process of its own, for a page
-process_apart  a command in a process that outlives the one that started it
+jobs           jobs of this workspace: where their folders lie, started and resumed, settled if they crashed
 cell_predictions  runs made from predicted expression
 cell_evaluation  cell-eval's table for a file of predicted cells, kept with its run
 uploads_apart  what is uploaded to a shared server, read by a process of its own: upload_process, which confinement confines

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.actions import launch
+from core.actions import jobs, launch
 from core.actions import runs as run_actions
 from core.actions.component_loader import WorkspaceComponents, default_dataset
-from core.actions.process_apart import start_command
 from core.actions.run_to_end import find_done, run_to_end
 from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
@@ -26,6 +25,8 @@ from core.experiments.attribution_arms import (
     tools_given,
 )
 from core.file_io import replace_file
+from core.jobs.folder import JobFolder
+from core.jobs.work import work_on
 from core.methods.base import method_named
 from core.store import evidence, notes, predictions, runs
 from core.store.runs import Run
@@ -175,16 +176,23 @@ def run_attribution(
     Killed and started again, it goes on: arms that are done are found by their specification, the others are resumed.
     """
     saved = save_attribution(workspace, plan)
-    loader = WorkspaceComponents(workspace, default_dataset(workspace, plan.spec.dataset))
-    made: dict[ArmKey, str] = {}
-    for i, arm in enumerate(plan.arms):
-        if progress is not None:
-            progress(plan.spec.name_of(arm.key), i, len(plan.arms))
-        made[arm.key] = run_to_end(workspace, arm.request, arm.spec, components=loader, replace=overwrite).id
-    found = SavedAttribution(plan.spec, made)
-    if found != saved:
-        run_actions.save_preset(workspace, PAGE, plan.spec.key, found.as_json())
-    return found
+    with work_on(job_of(workspace, plan.spec.key), PAGE) as reporter:
+        loader = WorkspaceComponents(workspace, default_dataset(workspace, plan.spec.dataset))
+        made: dict[ArmKey, str] = {}
+        for i, arm in enumerate(plan.arms):
+            reporter.report(i / len(plan.arms), plan.spec.name_of(arm.key))
+            if progress is not None:
+                progress(plan.spec.name_of(arm.key), i, len(plan.arms))
+            made[arm.key] = run_to_end(workspace, arm.request, arm.spec, components=loader, replace=overwrite).id
+        found = SavedAttribution(plan.spec, made)
+        if found != saved:
+            run_actions.save_preset(workspace, PAGE, plan.spec.key, found.as_json())
+        return found
+
+
+def job_of(workspace: Workspace, key: str) -> JobFolder:
+    """Returns the folder of the job that makes an attribution's runs, here or apart."""
+    return jobs.folder_of(workspace, PAGE, key)
 
 
 def save_attribution(workspace: Workspace, plan: AttributionPlan) -> SavedAttribution:
@@ -200,14 +208,17 @@ def save_attribution(workspace: Workspace, plan: AttributionPlan) -> SavedAttrib
 
 
 def start_apart(workspace: Workspace, plan: AttributionPlan, endpoint: str | None = None) -> None:
-    """Starts an attribution in a process that outlives this one; its rows and log are data/attributions/KEY.txt and KEY.log."""
+    """Starts an attribution in a process that outlives this one, or goes on with it; one that a process is on stays as it is.
+
+    Raises StateError if the process ends before it begins.
+    """
     save_attribution(workspace, plan)
-    folder, spec = workspace.settings.data / "attributions", plan.spec
-    folder.mkdir(parents=True, exist_ok=True)
-    rows = folder / f"{spec.key}.txt"
+    spec, folder = plan.spec, job_of(workspace, plan.spec.key)
+    folder.path.mkdir(parents=True, exist_ok=True)
+    rows = folder.path / "rows.txt"
     replace_file(rows, "\n".join((*spec.rows, "")).encode())
     chosen = ("--tools", ",".join(spec.tools), "--repeats", str(spec.repeats), *(("--endpoint", endpoint) if endpoint else ()))
-    start_command(workspace, ("attribute", spec.run, "--rows", f"ids={rows}", *chosen), folder / f"{spec.key}.log")
+    jobs.start(workspace, folder, PAGE, ("attribute", spec.run, "--rows", f"ids={rows}", *chosen))
 
 
 def server_of(workspace: Workspace, saved: SavedAttribution) -> str | None:

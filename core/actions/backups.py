@@ -28,6 +28,7 @@ from core.config import Settings
 from core.datasets.backup_archive import BackupWriter, sha256_of, unpack_backup
 from core.engine.run_folder import RunFolder
 from core.errors import StateError, StoreDamaged
+from core.jobs.folder import OF_PROCESS
 from core.log import LOGGER
 from core.store import chain, chain_check, file_copy, open_store, rebuild, runs
 from core.store.chain import Head
@@ -39,7 +40,6 @@ _DATA, _RUNS = "data", "runs"
 # Of a run's folder: what a worker may change comes in this order, `done.json` apart.
 _OF_RUNS = ("spec.json", "how.json", "evaluation.json", "rows.jsonl", "spending.jsonl", "log.txt")
 _ENDING = "done.json"
-_OF_PROCESS = ("heartbeat", "control", "worker.lock", "log.txt")  # of a target ranking: what is made anew
 _BESIDE_STORE = (".lock", ".holder")  # of the store's name: what is made anew
 
 
@@ -100,7 +100,7 @@ def _files_beside(settings: Settings) -> Iterator[Path]:
 def _is_of_trained(data: Path, parts: tuple[str, ...]) -> bool:
     """Whether a path in data/targets is of a target ranking whose training is done, and not of the process that trained it."""
     ranking = RankingFolder(data / parts[0] / parts[1])
-    return ranking.is_complete and (ranking.path / _ENDING).is_file() and parts[-1] not in _OF_PROCESS
+    return ranking.is_complete and (ranking.path / _ENDING).is_file() and parts[-1] not in OF_PROCESS
 
 
 def _name(settings: Settings, file: Path) -> str:

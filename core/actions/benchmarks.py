@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from core.actions import benchmark_ledger, launch
+from core.actions import benchmark_ledger, jobs, launch
 from core.actions import runs as run_actions
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.launch import FindMethod
@@ -14,11 +14,13 @@ from core.actions.run_to_end import find_done, run_to_end
 from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
 from core.engine.request import RunRequest
-from core.engine.spec import LabelViewSpec
+from core.engine.spec import KEY_DIGITS, LabelViewSpec, sha256_of
 from core.errors import InputError, NotFound, StateError, Unreachable
 from core.experiments.arm_differences import check_arms
 from core.experiments.benchmark_rows import choose_benchmark_rows
 from core.experiments.benchmark_spec import Arm, BenchmarkSpec, Replicate, parse_benchmark
+from core.jobs.folder import JobFolder
+from core.jobs.work import work_on
 from core.methods.base import DerivedMethod, Method, method_named
 from core.methods.fusion_settings import FusionSettings, fusion_options
 from core.methods.prompts import read_seeds
@@ -167,19 +169,26 @@ def run_benchmark(
     hypothesis that it names is registered before the first run, and its result recorded after the last.
     """
     known = save_benchmark(workspace, spec, overwrite=overwrite, method=method)
-    arms = _prepare(workspace, spec, overwrite=overwrite, start=True, method=method)
-    wanted = [(arm, cut, seed) for arm in spec.arms for cut, seed in replicates_of(spec, arm, method)]
-    n_here = sum(arm.run is not None for arm, *_ in wanted)  # existing runs
-    wanted.sort(key=lambda each: each[0].run is None)
-    for i, (arm, cut, seed) in enumerate(wanted):
-        if progress is not None and arm.run is None:
-            progress(f"{arm.name}, cut {cut}, seed {seed}", i - n_here, len(wanted) - n_here)
-        arms.run_of(arm, cut, seed)
-    saved = _saved(arms)
-    if known != saved:
-        run_actions.save_preset(workspace, PAGE, spec.name, saved.as_json())
-    record_result(workspace, saved)
-    return saved
+    with work_on(job_of(workspace, spec.name), PAGE) as reporter:
+        arms = _prepare(workspace, spec, overwrite=overwrite, start=True, method=method)
+        wanted = [(arm, cut, seed) for arm in spec.arms for cut, seed in replicates_of(spec, arm, method)]
+        n_here = sum(arm.run is not None for arm, *_ in wanted)  # existing runs
+        wanted.sort(key=lambda each: each[0].run is None)
+        for i, (arm, cut, seed) in enumerate(wanted):
+            reporter.report(i / len(wanted), f"{arm.name}, cut {cut}, seed {seed}")
+            if progress is not None and arm.run is None:
+                progress(f"{arm.name}, cut {cut}, seed {seed}", i - n_here, len(wanted) - n_here)
+            arms.run_of(arm, cut, seed)
+        saved = _saved(arms)
+        if known != saved:
+            run_actions.save_preset(workspace, PAGE, spec.name, saved.as_json())
+        record_result(workspace, saved)
+        return saved
+
+
+def job_of(workspace: Workspace, name: str) -> JobFolder:
+    """Returns the folder of the job that makes a benchmark's runs, here or apart."""
+    return jobs.folder_of(workspace, PAGE, sha256_of(name)[:KEY_DIGITS])
 
 
 def record_result(workspace: Workspace, saved: SavedBenchmark) -> Entry | None:

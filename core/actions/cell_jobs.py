@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
+from core.actions import jobs
+from core.actions.cells import KIND, job_of
 from core.actions.page_imports import check_typed_path
-from core.actions.process_apart import start_command
 from core.actions.workspace import Workspace
 from core.cells.screen import Description, LabelSettings, describe_cells
-from core.engine.run_state import process_start
-from core.engine.spec import KEY_DIGITS, sha256_of
-from core.errors import StateError
-from core.file_io import replace_file
+from core.errors import InputError, StateError
+from core.jobs.folder import JobFolder, last_line
+from core.jobs.process import process_start
+from core.jobs.state import LIVE_STATES, State, status_of
 from core.store import datasets
 from core.texts import check_name, parse_json
 
-_FOLDER = "cells"  # in the workspace's cache
-_LOG_BYTES = 4_000
-State = Literal["running", "done", "failed"]
+_EARLIER = "cells"  # in the workspace's cache: what version 0.1 started
 
 
 @dataclass(frozen=True, slots=True)
 class LabelJob:
-    """One file that is or was labelled. last_line: of what its process said; dataset: the name of what it makes."""
+    """One file that is or was labelled. dataset: the name of what it makes. last_line: how far it is, or why it ended early.
+    can_resume: whether it can be started again as it was."""
 
     key: str
     dataset: str
@@ -35,6 +32,7 @@ class LabelJob:
     started_at: float
     state: State
     last_line: str
+    can_resume: bool = True
 
 
 def describe_typed(workspace: Workspace, text: str, settings: LabelSettings, server_address: str | None) -> Description:
@@ -54,14 +52,11 @@ def start_labels(
     check_name("dataset", name)
     path = check_typed_path(workspace, text, server_address)
     describe_cells(path, settings)
-    if any(job.dataset == name and job.state == "running" for job in list_jobs(workspace)):
+    if any(job.dataset == name and job.state in LIVE_STATES for job in list_jobs(workspace)):
         raise StateError(f"cells labels: dataset {name!r} is being made")
     with workspace.store.read() as db:
         if any(dataset.name == name for dataset in datasets.list_all(db)):
             raise StateError(f"cells labels: dataset {name!r} exists; choose another name")
-    folder = workspace.settings.cache / _FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    key = sha256_of(f"{name} {time.time()}")[:KEY_DIGITS]
     arguments = (
         "cells",
         "labels",
@@ -71,9 +66,7 @@ def start_labels(
         *_arguments(settings),
         *(("--context", context) if context else ()),
     )
-    pid = start_command(workspace, arguments, folder / f"{key}.log")
-    job = {"dataset": name, "file": path.name, "pid": pid, "born": process_start(pid), "started_at": time.time()}
-    replace_file(folder / f"{key}.json", json.dumps(job).encode())
+    jobs.start(workspace, job_of(workspace, path, name), KIND, arguments, dataset=name, file=path.name)
 
 
 def _arguments(settings: LabelSettings) -> Iterator[str]:
@@ -106,31 +99,38 @@ def _arguments(settings: LabelSettings) -> Iterator[str]:
     yield from (option for option, is_on in switches.items() if is_on)
 
 
+def resume(workspace: Workspace, key: str) -> None:
+    """Starts again what failed or crashed, with the settings that it was started with; what a process is on stays as it is."""
+    jobs.resume(workspace, jobs.folder_of(workspace, KIND, key))
+
+
 def list_jobs(workspace: Workspace) -> list[LabelJob]:
     """Returns what was started from a page, the latest first; what cannot be read is left out."""
+    here = [_read_job(folder) for folder in jobs.list_folders(workspace, KIND)]
+    earlier = (workspace.settings.cache / _EARLIER).glob("*.json")
     with workspace.store.read() as db:
         made = {dataset.name for dataset in datasets.list_all(db)}
-    found = [_read_job(file, made) for file in (workspace.settings.cache / _FOLDER).glob("*.json")]
+    found = [*here, *(_read_earlier(file, made) for file in earlier)]
     return sorted((job for job in found if job is not None), key=lambda job: -job.started_at)
 
 
-def _read_job(file: Path, made: set[str]) -> LabelJob | None:
+def _read_job(folder: JobFolder) -> LabelJob | None:
+    try:
+        about, status = jobs.read_about(folder), status_of(folder)
+    except InputError:  # NotFound among them: of a command that a person typed
+        return None
+    line = status.cause or str(status.said.get("what", ""))
+    return LabelJob(folder.key, about["dataset"], about["file"], about["started_at"], status.state, line)
+
+
+def _read_earlier(file: Path, made: set[str]) -> LabelJob | None:
+    """Returns a job that version 0.1 started, which kept other files."""
     try:
         job = parse_json(file.read_bytes())
         name, pid = str(job["dataset"]), int(job["pid"])
         lives = job["born"] is not None and process_start(pid) == job["born"]
-        lines = _tail(file.with_suffix(".log"))
-        state: State = "running" if lives else "done" if name in made and not _failed(lines) else "failed"
-        return LabelJob(file.stem, name, str(job["file"]), float(job["started_at"]), state, lines[-1] if lines else "")
+        line = last_line(file.with_suffix(".log"))
+        state: State = "running" if lives else "done" if name in made and not line.startswith("error: ") else "failed"
+        return LabelJob(file.stem, name, str(job["file"]), float(job["started_at"]), state, line, can_resume=False)
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def _tail(log: Path) -> list[str]:
-    with log.open("rb") as opened:
-        opened.seek(max(0, opened.seek(0, 2) - _LOG_BYTES))
-        return [line for line in opened.read().decode("utf-8", "replace").splitlines() if line.strip()]
-
-
-def _failed(lines: list[str]) -> bool:
-    return bool(lines) and lines[-1].startswith("error: ")

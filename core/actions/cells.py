@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from core.actions import packs
+from core.actions import jobs, packs
 from core.actions.files import hash_file
 from core.actions.import_target import ImportedRows, record_import
 from core.actions.workspace import Workspace
@@ -22,8 +22,10 @@ from core.cells.screen import LabelSettings, ScreenLabels, label_screen, record_
 from core.cells.tables import ScreenFolder
 from core.datasets.pack_kinds import organism_of
 from core.engine.ray_tasks import RayTasks
-from core.engine.spec import BackendName, check_backend
+from core.engine.spec import KEY_DIGITS, BackendName, check_backend, sha256_of
 from core.errors import StateError
+from core.jobs.folder import JobFolder
+from core.jobs.work import work_on
 from core.store import Cursor, changes, datasets, imports, pairs
 from core.store.datasets import Dataset
 from core.system_errors import explain
@@ -76,6 +78,30 @@ def label_cells(
     workspace.settings.server_access.refuse_cluster(ray_address)
     workspace.refuse_if_read_only("cells labels", path.name)
     check_name("dataset", name)
+    with work_on(job_of(workspace, path, name), "labels of cells") as reporter:
+
+        def report(line: str) -> None:
+            reporter.update(what=line)
+            say(line)
+
+        return _label(workspace, path, name, settings, report, context, ray_address if backend == "ray" else None)
+
+
+def job_of(workspace: Workspace, path: Path, name: str) -> JobFolder:
+    """Returns the folder of the job that makes a dataset of a file, here or apart."""
+    return jobs.folder_of(workspace, KIND, sha256_of(f"{name}\n{path.name}")[:KEY_DIGITS])
+
+
+def _label(
+    workspace: Workspace,
+    path: Path,
+    name: str,
+    settings: LabelSettings,
+    say: Callable[[str], None],
+    context: str,
+    ray_address: str | None,
+) -> LabelledCells:
+    """Makes the dataset; on a Ray cluster if `ray_address` is not None."""
     file_sha256 = hash_file(path)
     text = json.dumps({"file": file_sha256, "settings": settings.identity()}, sort_keys=True)
     content = _Content(hashlib.sha256(text.encode()).hexdigest())
@@ -84,7 +110,7 @@ def label_cells(
     if existing is not None and (folder := screen_folder(workspace, existing)).is_whole:
         message = f"{path}: labelled here already with these settings, as {existing.name}; nothing changed"
         return LabelledCells(existing.name, folder.record(), False, message)
-    if backend == "ray":
+    if ray_address is not None:
         with RayTasks(ray_address) as tasks:
             labels = label_screen(path, settings, say, partial(tasks.call_each, compare_on_one_processor))
     else:

@@ -11,7 +11,6 @@ from typing import Any
 from core.actions.component_loader import default_dataset
 from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
-from core.engine.run_folder import log_tail as tail_of
 from core.engine.spec import sha256_of
 from core.errors import InputError, NotFound, StateError
 from core.finetune import process
@@ -23,6 +22,7 @@ from core.finetune.process import default_python, refuse_missing_packages
 from core.finetune.settings import BASE, OPTIONS, read_base
 from core.finetune.spec import FinetuneSpec, short_name
 from core.finetune.status import refuse_live, status_of
+from core.jobs.folder import log_tail as tail_of
 from core.methods.base import read_options
 from core.methods.prompts import C_PARAMETERS_B
 

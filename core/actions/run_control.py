@@ -14,15 +14,17 @@ from core.config import Settings
 from core.engine.dependencies import INGEST_EVERY_S, Dependencies
 from core.engine.ingest import ingest_journal
 from core.engine.journal import Progress, mark_for_retry, read_progress
-from core.engine.run_folder import Command, RunFolder
-from core.engine.run_folder import log_tail as tail_of
-from core.engine.run_state import LIVE_STATES, Counts, Status, exclusive_lock, state_of, status_of, write_ending
+from core.engine.run_folder import RunFolder
+from core.engine.run_state import LIVE_STATES, Counts, Status, state_of, status_of, write_ending
 from core.engine.spec import ExecutionSettings, RunSpec
 from core.engine.worker import work
 from core.engine.worker_process import start as start_process
 from core.environment import keys_needed
 from core.errors import StateError
 from core.evidence.sources import source_settings_of
+from core.jobs.folder import Command
+from core.jobs.folder import log_tail as tail_of
+from core.jobs.state import exclusive_lock
 from core.methods.base import DerivedMethod, Method, method_named
 from core.methods.fusion_components import ComponentLoader
 from core.store import Cursor, changes, runs
@@ -166,7 +168,7 @@ def cancel(workspace: Workspace, run: str) -> Run:
         raise StateError(f"cancel {run}: it is {status.state} already, expected a run that is not")
     if status.state in LIVE_STATES:
         return _send_command(workspace, found, folder, "cancel")
-    with workspace.change("cancel", found.name) as (_, detail), exclusive_lock(folder):
+    with workspace.change("cancel", found.name) as (_, detail), exclusive_lock(folder, "run"):
         progress = read_progress(folder.rows)
         folder.set_command("cancel")
         write_ending(folder, "cancelled", Counts.of(folder, progress), found.total, "a person cancelled it")
@@ -209,7 +211,7 @@ def retry(workspace: Workspace, run: str, *, settings: ExecutionSettings | None 
     refuse_unlisted(workspace, settings or folder.execution_settings())
     if settings is not None:
         check_change(workspace, folder, status, settings)
-    with workspace.change("retry", found.name) as (_, detail), exclusive_lock(folder):
+    with workspace.change("retry", found.name) as (_, detail), exclusive_lock(folder, "run"):
         failed = list(read_progress(folder.rows).failed)
         if not failed:
             raise StateError(f"retry {run}: no row failed, expected one at least")

@@ -1,4 +1,8 @@
-"""Runs in the state that their folders show now: the store learns of a worker's death only when somebody settles the run."""
+"""Runs in the state that their folders show now: the store learns of a worker's death only when somebody settles the run.
+
+Every command settles what died before it first reaches for the store (`SettleOnce`), whatever it reads; a page does it in the
+background, and shows the states of the folders meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core import log
+from core.actions import jobs
 from core.actions.workspace import Workspace
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import LIVE_STATES, state_of
@@ -53,9 +58,23 @@ def _has_more_rows(folder: RunFolder, start: int) -> bool:
         return journal.readline().endswith(b"\n")
 
 
+class SettleOnce:
+    """Settles what died before the store of a workspace is first used; of a workspace without a store there is nothing."""
+
+    def __init__(self) -> None:
+        self._is_settled = False
+
+    def __call__(self, workspace: Workspace) -> None:
+        if not self._is_settled and workspace.settings.store_file.exists():
+            self._is_settled = True
+            settle_ended(replace(workspace, before_use=None))
+
+
 def settle_ended(workspace: Workspace) -> list[Run]:
-    """Brings the store up to date with every run that no worker is on any more; returns those runs. Writes nothing in read-only
-    mode. What fails is in the log and tried again the next time: whoever reads the runs goes on."""
+    """Brings the store up to date with every run that no worker is on any more, and records which other jobs crashed; returns
+    those runs. Writes nothing in read-only mode. What fails is in the log and tried again the next time: whoever reads the runs
+    goes on."""
+    jobs.settle_crashed(workspace)
     with workspace.store.read() as db:
         recorded = runs.list_all(db)
     unsettled = unsettled_runs(workspace, recorded)

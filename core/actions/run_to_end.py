@@ -35,11 +35,14 @@ def run_to_end(
     Raises StateError if it ends otherwise, and KeyboardInterrupt if a signal ended its worker, which took it for itself: it is
     meant for the experiment too.
     """
-    run = _start(workspace, request, spec, components, method, replace=replace)
+    made = _start(workspace, request, spec, components, method, replace=replace)
+    [run] = run_states.with_present_states(workspace, [made])  # a full disk may have kept its ending from the store
     if run.status == "interrupted":
         raise KeyboardInterrupt
     if run.status != "done":
-        raise StateError(f"{run.name}: is {run.status}, {run.done:,} of {run.total:,} rows; the same command resumes it")
+        why = f" ({run.cause})" if run.cause else ""
+        rows = f"{run.done:,} of {run.total:,} rows"
+        raise StateError(f"{run.name}: is {run.status}{why}, {rows}; the same command resumes it")
     return run
 
 

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
 
 from core.actions import target_ranking
 from core.actions.workspace import Workspace
-from core.engine.run_state import HEARTBEAT_EVERY_S, beat, exclusive_lock
-from core.engine.worker_process import start as start_worker
-from core.errors import DeskError
+from core.environment import environment_of
+from core.jobs import work as jobs
+from core.jobs.start import command_line, start
 from core.target_ranking import train as training
 from core.target_ranking.reading import ReadCells
 from core.target_ranking.request import TrainingRequest
 from core.target_ranking.results import RankingFolder
 from core.target_ranking.splits import Split
 
-Report = target_ranking.Report
+KIND = "target ranking"
 
 
 def start_apart(workspace: Workspace, request: TrainingRequest, *, replace: bool = False) -> RankingFolder:
@@ -46,11 +42,8 @@ def resume(workspace: Workspace, name: str) -> RankingFolder:
 
 
 def _start(workspace: Workspace, folder: RankingFolder) -> None:
-    worker = target_ranking.worker_of(folder)
-    worker.done.unlink(missing_ok=True)
-    worker.set_command("run")
-    command = (sys.executable, "-m", "core", "--workspace", str(workspace.settings.workspace), "targets", "work", folder.name)
-    start_worker(worker, workspace.settings, command=command)
+    command = command_line(workspace.settings, "targets", "work", folder.name)
+    start(target_ranking.job_of(folder), command, environment_of(workspace.settings), what=KIND)
 
 
 def train(
@@ -76,41 +69,12 @@ def work_on(workspace: Workspace, name: str, say: Callable[[str], object]) -> Ra
 
 
 def _work(folder: RankingFolder, prepare: Callable[[], tuple[ReadCells, Split]], say: Callable[[str], object]) -> None:
-    with exclusive_lock(target_ranking.worker_of(folder)), _heartbeats(folder, say) as report:
-        try:
-            report(0.0, "reading the cells")
-            read, split = prepare()
-            training.train(folder, read, split, report)
-        except (DeskError, OSError, MemoryError) as error:
-            target_ranking.record_ending(folder, "failed", str(error))
-            raise
-        target_ranking.record_ending(folder, "done")
+    with jobs.work_on(target_ranking.job_of(folder), KIND) as reporter:
 
+        def report(share: float, what: str) -> None:
+            reporter.report(share, what)
+            say(f"{100 * share:3.0f}% {what}")
 
-@contextmanager
-def _heartbeats(folder: RankingFolder, say: Callable[[str], object]) -> Iterator[Report]:
-    """Yields a report that heartbeats carry; a thread writes them, since fitting takes minutes in which nothing else can."""
-    worker = target_ranking.worker_of(folder)
-    values: dict[str, Any] = {"share": 0.0, "what": "starting"}
-    ended, writing = threading.Event(), threading.Lock()
-
-    def write() -> None:
-        with writing:
-            beat(worker, values)
-
-    def write_until_the_end() -> None:
-        while not ended.wait(HEARTBEAT_EVERY_S):
-            write()
-
-    def report(share: float, what: str) -> None:
-        values.update(share=share, what=what)
-        say(f"{100 * share:3.0f}% {what}")
-
-    write()
-    thread = threading.Thread(target=write_until_the_end, daemon=True)
-    thread.start()
-    try:
-        yield report
-    finally:
-        ended.set()
-        thread.join()
+        report(0.0, "reading the cells")
+        read, split = prepare()
+        training.train(folder, read, split, report)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from core.actions.workspace import Workspace
-from core.engine.run_folder import RunFolder, read_json, write_json
-from core.engine.run_folder import log_tail as tail_of
-from core.engine.run_state import NO_REASON, is_awaited, live_heartbeat
 from core.errors import InputError, NotFound, StateError
+from core.jobs import state as jobs
+from core.jobs.folder import JobFolder
+from core.jobs.folder import log_tail as tail_of
 from core.target_ranking.candidates import read_candidates
 from core.target_ranking.evaluate import EvaluationSettings, evaluate
 from core.target_ranking.masking import read_mask
@@ -23,7 +23,7 @@ from core.target_ranking.results import ALL_GENES, RankingFolder, SavedEvaluatio
 
 FOLDER: Final = "targets"
 Report = Callable[[float, str], object]
-State = Literal["waiting", "training", "done", "failed", "crashed"]
+State = Literal["waiting", "training", "done", "failed", "stopped", "interrupted", "crashed"]
 LIVE_STATES: Final[tuple[State, ...]] = ("waiting", "training")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -44,28 +44,17 @@ class RankingStatus:
         return self.state in LIVE_STATES
 
 
-def worker_of(folder: RankingFolder) -> RunFolder:
-    """Returns the files that the process of a training shares with a run's worker: heartbeat, control, lock, log, done."""
-    return RunFolder(folder.path)
+def job_of(folder: RankingFolder) -> JobFolder:
+    """Returns the files that the process of a training shares with those who watch it."""
+    return JobFolder(folder.path)
 
 
 def status_of(folder: RankingFolder) -> RankingStatus:
     """Returns the state of a target ranking."""
-    worker = worker_of(folder)
-    alive = live_heartbeat(worker)
-    ending = read_ending(worker)
-    if alive is not None and ending is None:
-        return RankingStatus("training", alive.get("share", 0.0), alive.get("what", ""), alive["pid"])
-    if ending is not None:
-        return RankingStatus(ending["state"], 1.0 if ending["state"] == "done" else 0.0, ending["cause"])
-    if is_awaited(worker):
-        return RankingStatus("waiting")
-    return RankingStatus("crashed", what=NO_REASON)
-
-
-def read_ending(worker: RunFolder) -> Mapping[str, Any] | None:
-    """Returns how the work ended; None while it did not."""
-    return read_json(worker.done)
+    found = jobs.status_of(job_of(folder))
+    if found.state == "running":
+        return RankingStatus("training", found.said.get("share", 0.0), found.said.get("what", ""), found.pid)
+    return RankingStatus(found.state, 1.0 if found.state == "done" else 0.0, found.cause)
 
 
 def create(workspace: Workspace, request: TrainingRequest, *, replace: bool = False) -> RankingFolder:
@@ -86,11 +75,6 @@ def create(workspace: Workspace, request: TrainingRequest, *, replace: bool = Fa
         folder.remove()
         folder.create(request)
     return folder
-
-
-def record_ending(folder: RankingFolder, state: State, cause: str = "") -> None:
-    """Records how the work on a target ranking ended."""
-    write_json(worker_of(folder).done, {"state": state, "cause": cause})
 
 
 def evaluate_saved(
@@ -156,7 +140,7 @@ def find(workspace: Workspace, name: str | None = None) -> RankingFolder:
 
 def log_tail(folder: RankingFolder, lines: int) -> list[str]:
     """Returns the last lines of the log of a training's process."""
-    return tail_of(worker_of(folder), lines)
+    return tail_of(job_of(folder), lines)
 
 
 def _place(workspace: Workspace) -> Path:

@@ -49,16 +49,20 @@ class Workspace:
     """A workspace that somebody has open. person: who signed in, None on a machine of one's own.
 
     look_up: says who that person is now, None without a role; roles are taken away while a page stands open. closed_because: why
-    this one refuses every change, where neither the settings nor a role do.
+    this one refuses every change, where neither the settings nor a role do. before_use: is called with the workspace whenever
+    somebody reaches for the store; it brings a command's store up to date before the first time.
     """
 
     settings: Settings
     person: Person | None = None
     look_up: Callable[[], Person | None] | None = field(default=None, repr=False, compare=False)
     closed_because: str = ""
+    before_use: Callable[[Workspace], None] | None = field(default=None, repr=False, compare=False)
 
     @property
     def store(self) -> Store:
+        if self.before_use is not None:
+            self.before_use(self)
         return open_store(self.settings)
 
     def run_folder(self, run: str) -> RunFolder:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,29 +19,12 @@ from core.texts import printable
 from core.version import describe
 
 if TYPE_CHECKING:
+    from core.actions.workspace import Workspace
     from core.store.runs import Run
 
 app = typer.Typer(cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
 
-# Commands that read runs: what a dead worker left is brought into the store before them.
-_READ_RUNS = (
-    *(
-        "again",
-        "attribute",
-        "audit",
-        "benchmark",
-        "bundle",
-        "check",
-        "clusters",
-        "compare",
-        "controls",
-        "decompose",
-        "delete",
-        "export",
-    ),
-    *("fuse", "label", "ledger", "neighbours", "note", "package", "plan", "rename", "report", "rubric", "run", "runs", "score"),
-    *("search", "seeds", "set", "site"),
-)
+_WORKER = "worker"  # the process of a run, which is what others settle, and leaves the others to them
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 RayAddress = Annotated[
@@ -82,13 +66,17 @@ def workspace(
     """The workbench for debates, neighbours and fusions over (perturbation, gene) pairs."""
     from core.actions.workspace import open_workspace  # brings the store, which --help does without
 
-    context.obj = open_workspace(load_settings(folder))
-    log.scrub_output(context.obj.settings)
-    log.configure(context.obj.settings, context.invoked_subcommand or "command")
-    if context.invoked_subcommand in _READ_RUNS and context.obj.settings.store_file.exists() and "--help" not in sys.argv:
-        from core.actions.run_states import settle_ended
+    opened = open_workspace(load_settings(folder))
+    settles = None if context.invoked_subcommand == _WORKER else _settle_once()
+    context.obj = replace(opened, before_use=settles)
+    log.scrub_output(opened.settings)
+    log.configure(opened.settings, context.invoked_subcommand or "command")
 
-        settle_ended(context.obj)
+
+def _settle_once() -> Callable[[Workspace], None]:
+    from core.actions.run_states import SettleOnce
+
+    return SettleOnce()
 
 
 def say(text: str) -> None:

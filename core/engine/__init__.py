@@ -16,7 +16,7 @@ row_watch        lets others watch a row while it is predicted
 stop_signals     lets SIGTERM and Ctrl-C end a worker cleanly
 worker_process   starts a worker that outlives the process that started it
 dependencies     what a worker needs besides the run's folder, the context that a method gets, and the response cache
-run_state        the state of a run, read from its folder, and the lock of its worker
+run_state        the state of a run, read from its folder
 run_folder       the files of a run
 journal          its finished rows: reads, counts and appends them; and what it has paid for
 row_codec        rows as lines of the journal

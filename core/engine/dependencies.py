@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.engine.run_state import HEARTBEAT_EVERY_S
 from core.engine.spec import ExecutionSettings, RunSpec, dataset_sha256
 from core.errors import InputError, NotFound, StateError
 from core.evidence.label_view import LabelView, all_training, blinded_view, fold_views
 from core.evidence.packs import Packs
 from core.evidence.source_client import SourceClient
 from core.evidence.sources import SourceSettings
+from core.jobs.state import HEARTBEAT_EVERY_S
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.messages import Reply

@@ -14,31 +14,22 @@ done         every row is finished; `failed` of them failed, and `retry` asks fo
 
 from __future__ import annotations
 
-import os
-import socket
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
-
-from filelock import FileLock, Timeout
 
 from core.engine.journal import Progress, Spending, read_progress, read_spending
 from core.engine.node_status import NodeStatus
-from core.engine.run_folder import RunFolder, read_json, write_json
-from core.errors import InputError, StateError
+from core.engine.run_folder import RunFolder
+from core.errors import StateError
+from core.jobs.folder import read_json, write_json
+from core.jobs.state import NO_REASON, beat, describe_silence, is_awaited, last_heartbeat, live_heartbeat
 from core.llm.server_addresses import ServerStatus
 
 State = Literal["waiting", "running", "pausing", "paused", "crashed", "interrupted", "stopped", "budget", "cancelled", "done"]
 Ending = Literal["interrupted", "stopped", "budget", "cancelled", "done"]
 LIVE_STATES: tuple[State, ...] = ("running", "pausing", "paused")
-
-HEARTBEAT_EVERY_S = 1.0
-STALE_AFTER_S = 20.0  # a worker whose heartbeat is older counts as dead, and one that has not begun by then as lost
-NO_REASON = "its worker ended without saying why"
-_PROC = Path("/proc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +104,6 @@ def write_heartbeat(folder: RunFolder, heartbeat: Heartbeat) -> None:
     beat(folder, asdict(heartbeat))
 
 
-def beat(folder: RunFolder, values: Mapping[str, Any]) -> None:
-    """Writes a heartbeat of this process: what tells it from every other, and these values."""
-    process = {"pid": os.getpid(), "born": process_start(os.getpid()), "host": socket.gethostname()}
-    write_json(folder.heartbeat, {**process, **values}, durable=False)
-
-
 def write_ending(folder: RunFolder, state: Ending, counts: Counts, total: int, cause: str = "") -> None:
     """Records how the work on a run ended; the last thing that a worker writes."""
     write_json(folder.done, {"state": state, "cause": cause, "counts": asdict(counts), "total": total, "ended_at": time.time()})
@@ -140,117 +125,34 @@ def status_of(folder: RunFolder) -> Status:
     begun_at, rows_per_s = worker.get("begun_at"), worker.get("rows_per_s")
     servers = tuple(ServerStatus(**server) for server in worker.get("servers", ()))
     nodes = tuple(NodeStatus(**node) for node in worker.get("nodes", ()))
-    notice = worker.get("notice", "") if found.state in LIVE_STATES else ""
+    live = found.heartbeat if found.state in LIVE_STATES else None
+    notice = "; ".join(filter(None, ((live or {}).get("notice", ""), describe_silence(folder, live))))
     counts = Counts(**record["counts"])
     return Status(found.state, record["total"], counts, found.cause, found.pid, begun_at, rows_per_s, servers, notice, nodes)
 
 
 class _Observed(NamedTuple):
-    """What a run's folder shows. heartbeat: None if it is too old for a live worker. record: the file that has its total and
-    counts, None if only the journal has them."""
+    """What a run's folder shows. heartbeat: of a live worker. record: the file that has its total and counts, None if only the
+    journal has them."""
 
     state: State
     cause: str
-    heartbeat: Mapping[str, Any] | None
+    heartbeat: Mapping[str, Any] | None = None
     record: Mapping[str, Any] | None = None
     pid: int | None = None
 
 
-def live_heartbeat(folder: RunFolder) -> Mapping[str, Any] | None:
-    """Returns the heartbeat of a folder's worker while that lives; None without one."""
-    heartbeat = _fresh_heartbeat(folder)
-    return heartbeat if _live_worker(heartbeat) is not None else None
-
-
-def _fresh_heartbeat(folder: RunFolder) -> Mapping[str, Any] | None:
-    is_fresh = time.time() - _changed_at(folder.heartbeat) <= STALE_AFTER_S
-    return last_heartbeat(folder) if is_fresh else None
-
-
 def _observe(folder: RunFolder) -> _Observed:
-    heartbeat = _fresh_heartbeat(folder)
-    pid = _live_worker(heartbeat)
+    heartbeat = live_heartbeat(folder)
     ending = read_json(folder.done)  # read after the heartbeat, since a worker may have ended in between
     if ending is not None:
         return _Observed(ending["state"], ending["cause"], heartbeat, ending)
-    if heartbeat is not None and pid is not None:
-        return _Observed(heartbeat["state"], "", heartbeat, heartbeat, pid)
-    if is_awaited(folder):
-        return _Observed("waiting", "", heartbeat)
-    return _Observed("crashed", NO_REASON, heartbeat)
-
-
-def is_awaited(folder: RunFolder) -> bool:
-    """Returns whether a worker was asked for a short while ago and has written nothing since."""
-    if folder.command() != "run":
-        return False
-    asked_at = _changed_at(folder.control)
-    began_at = max(_changed_at(folder.heartbeat) if last_heartbeat(folder) else 0.0, _changed_at(folder.rows))
-    return began_at < asked_at and time.time() - asked_at <= STALE_AFTER_S
-
-
-def _changed_at(file: Path) -> float:
-    """Returns when a file was last written, in seconds since 1970; 0 without the file."""
-    try:
-        return file.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0
+    if heartbeat is not None:
+        return _Observed(heartbeat["state"], "", heartbeat, heartbeat, int(heartbeat["pid"]))
+    return _Observed("waiting", "") if is_awaited(folder) else _Observed("crashed", NO_REASON)
 
 
 def refuse_live(folder: RunFolder) -> None:
     """Raises StateError if a worker is on a run; called before the run is deleted."""
     if folder.exists and status_of(folder).state in LIVE_STATES:
         raise StateError(f"run {folder.run}: a worker is on it, expected one that is not running; cancel it first")
-
-
-def last_heartbeat(folder: RunFolder) -> dict[str, Any] | None:
-    """Returns the last heartbeat as it was written; None if there is none, or if a power cut left nothing of it."""
-    try:
-        return read_json(folder.heartbeat)
-    except InputError:
-        return None
-
-
-def _live_worker(heartbeat: Mapping[str, Any] | None) -> int | None:
-    """Returns the process id of the worker that wrote a heartbeat of late; None if it does not live any more."""
-    if heartbeat is None:
-        return None
-    elsewhere = heartbeat["host"] != socket.gethostname()
-    lives = elsewhere or process_start(heartbeat["pid"]) == heartbeat["born"]
-    return int(heartbeat["pid"]) if lives else None
-
-
-def process_start(pid: int) -> str | None:
-    """Returns when a process of this machine was started, which tells it from a later process of the same id.
-
-    None if there is no such process or it is a zombie; "" if the system does not tell.
-    """
-    if (_PROC / "self" / "stat").exists():
-        try:
-            # The name in brackets may hold anything; behind it: state, …, and as the 20th the start in clock ticks.
-            state, *rest = (_PROC / str(pid) / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-        except (FileNotFoundError, ProcessLookupError):
-            return None
-        return None if state in "ZX" else rest[18]
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return None
-    except PermissionError:
-        return ""
-    return ""
-
-
-@contextmanager
-def exclusive_lock(folder: RunFolder) -> Iterator[None]:
-    """Holds the run's lock, which only one worker can. Raises StateError if another holds it; a dead holder's lock is free."""
-    lock = FileLock(folder.lock, timeout=0)
-    try:
-        lock.acquire()
-    except Timeout:
-        holder = (last_heartbeat(folder) or {}).get("pid", "unknown")
-        raise StateError(f"run {folder.run}: a worker has it already (process {holder}); pause or cancel it first") from None
-    try:
-        yield
-    finally:
-        lock.release()

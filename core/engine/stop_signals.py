@@ -18,11 +18,12 @@ def stop_on_signals(stop: Callable[[Ending, str], object]) -> Iterator[None]:
         yield
         return
     loop = asyncio.get_running_loop()
-    signals = (signal.SIGTERM, signal.SIGINT)
-    for number in signals:
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    for number in before:
         loop.add_signal_handler(number, stop, "interrupted", f"received {number.name}")
     try:
         yield
     finally:
-        for number in signals:
+        for number, handler in before.items():
             loop.remove_signal_handler(number)
+            signal.signal(number, handler)  # of the job that the run is part of

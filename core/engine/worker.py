@@ -19,9 +19,11 @@ from core.engine.ray_cluster import check_ray
 from core.engine.row_prediction import CircuitBreaker, describe_traceback, lacks_prediction
 from core.engine.row_watch import RowWatch
 from core.engine.run_folder import RunFolder
-from core.engine.run_state import Ending, State, Status, exclusive_lock, status_of, write_ending
+from core.engine.run_state import Ending, State, Status, status_of, write_ending
 from core.engine.stop_signals import stop_on_signals
 from core.errors import DeskError, InputError, NotFound
+from core.jobs.state import exclusive_lock
+from core.jobs.work import describe_cause
 from core.llm.client import Client
 from core.llm.messages import Outcome
 from core.llm.server_pool import ServerPool
@@ -40,7 +42,7 @@ def work(folder: RunFolder, dependencies: Dependencies) -> Status:
 
     SIGTERM and Ctrl-C end it cleanly if this is the main thread. Raises StateError if another worker has the run.
     """
-    with exclusive_lock(folder):
+    with exclusive_lock(folder, "run"):
         LOGGER.info("run %s: a worker starts", folder.run)
         asyncio.run(_Worker(folder, dependencies).run())
         status = status_of(folder)
@@ -112,7 +114,7 @@ class _Worker:
         for failure in dict.fromkeys(failures):  # of a backend that can predict no more, the same for all rows
             self.reporter.log(describe_traceback(failure))
             record_error(f"run {self.folder.run}", failure)
-            self._stop("stopped", _cause(failure))
+            self._stop("stopped", describe_cause(failure))
         await self._finish_held_rows()
 
     async def _row_coroutines(self, context: Context, stack: contextlib.AsyncExitStack) -> list[Coroutine[Any, Any, None]]:
@@ -289,10 +291,3 @@ class _Worker:
             await self.reporter.ingest_until(self.all_journalled, self.dependencies.ingest_every_s)
         except NotFound as error:
             self._stop("cancelled", str(error))
-
-
-def _cause(error: BaseException) -> str:
-    """Returns in one line why the work ended."""
-    if isinstance(error, OSError | MemoryError):
-        error = explain(error)
-    return str(error) if isinstance(error, DeskError) else f"{type(error).__name__}: {error}"

@@ -23,10 +23,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.engine.run_folder import RunFolder, read_json, write_json
 from core.errors import InputError, NotFound
 from core.file_io import replace_file
 from core.finetune.spec import VERSION, FinetuneSpec
+from core.jobs.folder import JobFolder, read_json, write_json
+from core.jobs.state import read_ending, record_ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +42,9 @@ class FinetuneFolder:
         return self.path.name
 
     @property
-    def worker(self) -> RunFolder:
-        """The files that a fine-tune's process shares with a run's worker: heartbeat, control, lock, log, done."""
-        return RunFolder(self.path)
+    def worker(self) -> JobFolder:
+        """The files that a fine-tune's process shares with those who watch it."""
+        return JobFolder(self.path)
 
     @property
     def train(self) -> Path:
@@ -102,11 +103,11 @@ class FinetuneFolder:
 
     def write_ending(self, state: str, cause: str = "", **values: object) -> None:
         """Records how the work ended: done, stopped or failed."""
-        write_json(self.worker.done, {"state": state, "cause": cause, **values})
+        record_ending(self.worker, state, cause, **values)
 
     def ending(self) -> Mapping[str, Any] | None:
         """Returns how the work ended; None while it did not."""
-        return read_json(self.worker.done)
+        return read_ending(self.worker)
 
 
 def list_folders(path: Path) -> list[FinetuneFolder]:

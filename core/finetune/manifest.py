@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from core.engine.run_folder import read_json, write_json
 from core.errors import InputError, NotFound
 from core.finetune.spec import FinetuneSpec
+from core.jobs.folder import read_json, write_json
 from core.version import describe
 
 NAME: Final = "manifest.json"

@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 
 from core.config import REPOSITORY, Settings
-from core.engine.worker_process import start as start_worker
-from core.environment import HUB_VARIABLES, bare_environment, keys_needed
+from core.environment import HUB_VARIABLES, bare_environment, environment_of, keys_needed
 from core.errors import MissingPackage
 from core.finetune.job_folder import FinetuneFolder
+from core.jobs import start as jobs
 
 OWN_PYTHON = REPOSITORY / ".venv-train" / "bin" / "python"
-PACKAGES = ("torch", "transformers", "trl", "peft", "datasets", "filelock")
+PACKAGES = ("torch", "transformers", "trl", "peft", "datasets", "filelock", "psutil")
 _TO_INSTALL = "make .venv-train/ok installs what requirements-train.txt pins"
 _LIST_MISSING = "import importlib.util as u, sys; print(*(name for name in sys.argv[1:] if u.find_spec(name) is None))"
 
@@ -41,7 +41,6 @@ def start(folder: FinetuneFolder, settings: Settings, python: Path) -> int:
 
     It goes on from the last whole checkpoint. Raises StateError if it ends before its first heartbeat.
     """
-    folder.worker.done.unlink(missing_ok=True)
-    folder.worker.set_command("run")
     command = (str(python), "-m", "core.finetune.train", str(folder.path))
-    return start_worker(folder.worker, keys_needed(settings, "", sources=False), command=command, keep=HUB_VARIABLES)
+    environment = environment_of(keys_needed(settings, "", sources=False), HUB_VARIABLES)
+    return jobs.start(folder.worker, command, environment, what="fine-tune")

@@ -6,56 +6,41 @@ import signal
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Self
 
-from core.engine.run_state import HEARTBEAT_EVERY_S, beat
 from core.finetune.job_folder import FinetuneFolder
 from core.finetune.status import Stage
+from core.jobs import work as jobs
 
 
-class Reporter:
-    """Writes heartbeats from a thread, since loading and merging a model take minutes in which nothing else can.
-
-    SIGTERM and Ctrl-C ask it to stop.
-    """
+class Reporter(jobs.Reporter):
+    """Writes heartbeats, and hears that the work is to stop: SIGTERM, Ctrl-C or a person ask it to."""
 
     def __init__(self, folder: FinetuneFolder) -> None:
-        self._folder = folder
-        self._values: dict[str, Any] = {"state": "loading", "begun_at": time.time()}
-        self._ended, self._signalled = threading.Event(), threading.Event()
-        self._writing = threading.Lock()
-        self._thread = threading.Thread(target=self._beat_until_the_end, daemon=True)
+        self._signalled = threading.Event()
+        super().__init__(folder.worker, self._signalled.set, state="loading")
+        self._finetune = folder
 
     def __enter__(self) -> Self:
-        self._beat()
-        self._thread.start()
+        super().__enter__()
         for one in (signal.SIGTERM, signal.SIGINT):
             signal.signal(one, self._take_signal)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._ended.set()
-        self._thread.join()
-
     @property
     def is_to_stop(self) -> bool:
         """Whether a person asked for the end: by the control file or by a signal."""
-        return self._signalled.is_set() or self._folder.worker.command() == "cancel"
+        return self._signalled.is_set() or self._finetune.worker.command() == "cancel"
 
     def enter(self, stage: Stage) -> None:
         """Records what is done now."""
         self.say(stage)
         self.update(state=stage, left_s=None)
 
-    def update(self, **values: object) -> None:
-        """Records how far the work is."""
-        self._values = {**self._values, **values}
-        self._beat()
-
     def write_losses(self, log: Sequence[Mapping[str, Any]]) -> None:
         """Records the losses in a trainer's log: of steps, and of the validation rows."""
-        self._folder.write_losses([loss for entry in log if (loss := read_loss(entry)) is not None])
+        self._finetune.write_losses([loss for entry in log if (loss := read_loss(entry)) is not None])
 
     def say(self, text: str) -> None:
         """Prints a line, which goes to the log."""
@@ -63,14 +48,6 @@ class Reporter:
 
     def _take_signal(self, _number: int, _frame: FrameType | None) -> None:
         self._signalled.set()
-
-    def _beat(self) -> None:
-        with self._writing:
-            beat(self._folder.worker, self._values)
-
-    def _beat_until_the_end(self) -> None:
-        while not self._ended.wait(HEARTBEAT_EVERY_S):
-            self._beat()
 
 
 def read_loss(entry: Mapping[str, Any]) -> dict[str, Any] | None:

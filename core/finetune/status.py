@@ -13,14 +13,14 @@ crashed   no process lives, and none recorded how it ended: resumable
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from core.engine.run_state import NO_REASON, is_awaited, last_heartbeat, live_heartbeat
 from core.errors import StateError
 from core.finetune.job_folder import FinetuneFolder
+from core.jobs import state as jobs
 
 Stage = Literal["loading", "training", "merging"]
-State = Literal["waiting", "loading", "training", "merging", "done", "stopped", "failed", "crashed"]
+State = Literal["waiting", "loading", "training", "merging", "done", "stopped", "failed", "interrupted", "crashed"]
 LIVE_STATES: tuple[State, ...] = ("waiting", *get_args(Stage))
 
 
@@ -53,17 +53,13 @@ class FinetuneStatus:
 
 def status_of(folder: FinetuneFolder) -> FinetuneStatus:
     """Returns the state of a fine-tune."""
-    alive = live_heartbeat(folder.worker)
-    ending = folder.ending()  # read after the heartbeat, since the process may have ended in between
-    last: dict[str, Any] = dict(alive or last_heartbeat(folder.worker) or {})
-    known = {name: last[name] for name in ("step", "steps", "rows", "all_rows", "loss", "validation_loss") if name in last}
-    if ending is not None:
-        return FinetuneStatus(ending["state"], ending["cause"], **known, path=ending.get("path", ""))
-    if alive is not None:
-        return FinetuneStatus(alive["state"], **known, left_s=alive.get("left_s"), pid=alive["pid"])
-    if is_awaited(folder.worker):
-        return FinetuneStatus("waiting", **known)
-    return FinetuneStatus("crashed", NO_REASON, **known)
+    found = jobs.status_of(folder.worker)
+    said = found.said
+    known = {name: said[name] for name in ("step", "steps", "rows", "all_rows", "loss", "validation_loss") if name in said}
+    if found.state == "running":
+        return FinetuneStatus(said["state"], **known, left_s=said.get("left_s"), pid=found.pid)
+    path = (folder.ending() or {}).get("path", "")
+    return FinetuneStatus(found.state, found.cause, **known, path=path)
 
 
 def refuse_live(folder: FinetuneFolder) -> None:

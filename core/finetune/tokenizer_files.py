@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from core.engine.run_folder import read_json
 from core.file_io import replace_file
+from core.jobs.folder import read_json
 
 CONFIG = "tokenizer_config.json"
 _FIELD = "extra_special_tokens"

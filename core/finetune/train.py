@@ -15,8 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from core.engine.run_state import exclusive_lock
-from core.errors import DeskError, InputError, NotFound
+from core.errors import InputError, NotFound
 from core.finetune.checkpoints import last_whole, mark_whole
 from core.finetune.encode import encode
 from core.finetune.job_folder import FinetuneFolder
@@ -24,6 +23,8 @@ from core.finetune.manifest import hashes_of, read_manifest
 from core.finetune.merge import write_merged
 from core.finetune.reporter import Reporter, read_loss
 from core.finetune.spec import FinetuneSpec
+from core.jobs.state import exclusive_lock
+from core.jobs.work import describe_cause
 
 KEPT_CHECKPOINTS = 2  # while one is written, the one before is whole
 
@@ -45,14 +46,16 @@ def main(path: str) -> int:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     folder = FinetuneFolder(Path(path))
-    with exclusive_lock(folder.worker), Reporter(folder) as reporter:
-        try:
-            _work(folder, reporter)
-        except Exception as error:  # noqa: BLE001
-            traceback.print_exc()
-            cause = str(error) if isinstance(error, DeskError) else f"{type(error).__name__}: {error}"
-            folder.write_ending("failed", cause)
-            return 1
+    with exclusive_lock(folder.worker, "fine-tune"):
+        folder.worker.keep_reserve()
+        folder.worker.done.unlink(missing_ok=True)
+        with Reporter(folder) as reporter:
+            try:
+                _work(folder, reporter)
+            except Exception as error:  # noqa: BLE001
+                traceback.print_exc()
+                folder.write_ending("failed", describe_cause(error, folder.path))
+                return 1
     return 0
 
 

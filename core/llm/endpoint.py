@@ -15,11 +15,10 @@ from core.errors import InputError
 from core.llm.answers import Answer, error_message_of
 from core.llm.messages import Request
 from core.net.addresses import check_address
-from core.net.retry import RetryPolicy
+from core.net.retry import Fault, RetryPolicy
 from core.net.server_access import ServerAccess
 from core.net.transport import (
     ConnectionFailed,
-    Fault,
     HttpResponse,
     OnPart,
     TooLong,

@@ -10,14 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import cell_jobs
+from core.actions import cell_jobs, jobs
+from core.actions.cells import job_of
 from core.actions.workspace import Workspace
 from core.cells.groups import GroupSettings
 from core.cells.labels import Thresholds
 from core.cells.sampling import SamplingSettings
 from core.cells.screen import LabelSettings
-from core.engine.run_state import process_start
-from core.errors import InputError, StateError
+from core.errors import InputError, NotFound, StateError
+from core.jobs.folder import write_json
+from core.jobs.process import identify_process, process_start
+from core.jobs.state import NO_REASON
 from tests.cells.cases import write_case
 from tests.commands import core
 
@@ -87,6 +90,29 @@ def test_a_failure_says_why(workspace: Workspace) -> None:
     assert found == [("bb", "running", "33% of the genes compared"), ("aa", "failed", "error: no control cells")]
 
 
+def test_one_that_was_killed_says_so_and_is_started_again_as_it_was(
+    workspace: Workspace, screen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = job_of(workspace, screen, "screen")
+    folder.path.mkdir(parents=True)
+    arguments = ["cells", "labels", str(screen), "--name", "screen"]
+    about = {"kind": "cells", "arguments": arguments, "started_at": 1.0, "dataset": "screen", "file": screen.name}
+    write_json(folder.about, about)
+    write_json(folder.heartbeat, {**identify_process(os.getpid()), "born": "1", "what": "33% of the genes compared"})
+    folder.log.write_text("33% of the genes compared\n")
+    [job] = cell_jobs.list_jobs(workspace)
+    assert (job.state, job.dataset, job.can_resume) == ("crashed", "screen", True)
+    assert job.last_line == f"{NO_REASON}; the last line of its log: 33% of the genes compared"
+    assert jobs.unsettled(workspace) == jobs.settle_crashed(workspace) == [folder]
+    assert jobs.unsettled(workspace) == []
+    started: list[list[str]] = []
+    monkeypatch.setattr(jobs, "start_process", lambda _folder, command, _environment, **_more: started.append(command[-5:]))
+    cell_jobs.resume(workspace, job.key)
+    assert [list(command) for command in started] == [arguments]
+    with pytest.raises(NotFound, match="no job was started here"):
+        cell_jobs.resume(workspace, "none")
+
+
 def test_all_settings_reach_the_command(workspace: Workspace, screen: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = LabelSettings(
         perturbation="condition",
@@ -100,7 +126,7 @@ def test_all_settings_reach_the_command(workspace: Workspace, screen: Path, monk
         in_memory=True,
     )
     started: list[tuple[str, ...]] = []
-    monkeypatch.setattr(cell_jobs, "start_command", lambda _workspace, arguments, _log: started.append(tuple(arguments)) or 1)
+    monkeypatch.setattr(jobs, "start", lambda _workspace, _folder, _kind, arguments, **_about: started.append(tuple(arguments)))
     cell_jobs.start_labels(workspace, str(screen), "screen", settings, HERE, "K562 cells")
     seen: list[object] = []
     monkeypatch.setattr("core.actions.cells.label_cells", lambda *given: seen.extend(given) or 1 / 0)

@@ -10,10 +10,10 @@ import pytest
 from core.actions import finetunes
 from core.actions.finetunes import FinetuneRequest
 from core.actions.workspace import Workspace
-from core.engine.run_state import beat
 from core.errors import InputError, MissingPackage, NotFound, StateError
 from core.finetune import process
 from core.finetune.status import status_of
+from core.jobs.state import beat
 from core.store import changes
 from tests.finetune.cases import REQUEST, finish, labelled_workspace, until_ended
 

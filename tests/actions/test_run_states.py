@@ -13,8 +13,9 @@ from core.actions import launch, run_control, run_states
 from core.actions.workspace import Workspace, open_workspace
 from core.engine.journal import Journal, read_progress
 from core.engine.request import RunRequest
-from core.engine.run_state import NO_REASON, STALE_AFTER_S, Counts, write_ending
+from core.engine.run_state import Counts, write_ending
 from core.errors import StoreBusy
+from core.jobs.state import NO_REASON, STALE_AFTER_S
 from core.store import runs
 from core.store.runs import Run
 from tests import commands
@@ -45,12 +46,25 @@ def test_a_killed_worker_is_seen_by_the_next_command_which_brings_in_its_rows(ki
     assert run_states.settle_ended(workspace) == []
 
 
-@pytest.mark.parametrize("command", [["score", "r"], ["export", "r", "--format", "csv"], ["controls", "r"]])
-def test_commands_that_read_rows_have_those_of_a_dead_worker(killed: tuple[Workspace, Run], command: list[str]) -> None:
+READING = [
+    ["score", "r"],
+    ["export", "r", "--format", "csv"],
+    ["controls", "r"],
+    ["ablation", "list"],
+    ["reproduce", "--only", "knn.*.loo.*"],
+    ["notes"],
+    ["log", "r"],
+    ["embed", "list"],
+]
+
+
+def test_whatever_a_command_reads_a_dead_worker_is_settled_before(killed: tuple[Workspace, Run]) -> None:
     workspace, run = killed
-    commands.core(workspace.settings.workspace, *command)
-    assert recorded(workspace, run).status == "crashed"
-    assert recorded(workspace, run).done >= 4
+    for command in READING:
+        commands.core(workspace.settings.workspace, *command)
+        assert (recorded(workspace, run).status, recorded(workspace, run).done >= 4) == ("crashed", True), command
+        with workspace.store.write() as db:
+            runs.change_by_worker(db, run.id, status="running", cause="")
 
 
 def test_a_reader_sees_the_state_and_writes_nothing(killed: tuple[Workspace, Run], monkeypatch: pytest.MonkeyPatch) -> None:

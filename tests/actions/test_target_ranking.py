@@ -13,8 +13,8 @@ from core.actions import backups, target_process, target_ranking
 from core.actions.doctor import examine
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from core.engine.run_state import beat
 from core.errors import InputError, NotFound, StateError
+from core.jobs.state import beat, record_ending
 from core.store import changes
 from core.target_ranking.evaluate import EvaluationSettings, by_model
 from core.target_ranking.reading import CellSource
@@ -82,15 +82,15 @@ def test_models_are_evaluated_again_with_another_mask_unit_and_pool(workspace: W
 def test_states(workspace: Workspace) -> None:
     folder = target_ranking.create(workspace, cases.request())
     assert target_ranking.status_of(folder).state == "crashed"  # its process never began
-    target_ranking.worker_of(folder).set_command("run")
+    target_ranking.job_of(folder).set_command("run")
     assert target_ranking.status_of(folder).state == "waiting"
-    beat(target_ranking.worker_of(folder), {"share": 0.4, "what": "fallen: fitting"})
+    beat(target_ranking.job_of(folder), {"share": 0.4, "what": "fallen: fitting"})
     status = target_ranking.status_of(folder)
     assert (status.state, status.share, status.what, status.is_live) == ("training", 0.4, "fallen: fitting", True)
     for refused in (target_ranking.delete, lambda w, n: target_ranking.evaluate_saved(w, n, EvaluationSettings())):
         with pytest.raises(StateError):
             refused(workspace, "small")
-    target_ranking.record_ending(folder, "failed", "no memory")
+    record_ending(target_ranking.job_of(folder), "failed", "no memory")
     assert target_ranking.status_of(folder).what == "no memory"
     assert examine(workspace.settings).targets == {"failed": 1}
     (folder.path / "done.json").write_text("[", "utf-8")

@@ -15,8 +15,9 @@ from core.engine.ingest import RunReporter, ingest_journal
 from core.engine.journal import Journal
 from core.engine.row_codec import Entry, RetryMark, encode_entry
 from core.engine.run_folder import RunFolder
-from core.engine.run_state import State, last_heartbeat
+from core.engine.run_state import State
 from core.errors import NotFound, StoreBusy
+from core.jobs.state import last_heartbeat
 from core.store import Store, calls, changes, predictions, runs
 from core.store.runs import Run
 from core.types import Failed, Flag, RowResult, TraceEvent

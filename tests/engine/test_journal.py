@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from core.engine.journal import Journal, mark_for_retry, read_entries, read_progress
 from core.engine.row_codec import Entry, RetryMark, decode_entry, encode_entry
-from core.engine.run_folder import RunFolder, log_tail
+from core.engine.run_folder import RunFolder
 from core.engine.spec import ExecutionSettings
 from core.errors import InputError, NotFound, StateError
+from core.jobs.folder import log_tail
 from core.types import Call, Evidence, Failed, Flag, Prediction, RowResult, TraceEvent
 from tests.engine.test_spec import SPEC
 

@@ -20,7 +20,7 @@ from core.actions.workspace import Workspace
 from core.engine.journal import Spending, read_entries, read_progress, read_spending
 from core.engine.row_codec import RetryMark, pair_id_of
 from core.engine.run_folder import RunFolder
-from core.engine.run_state import STALE_AFTER_S
+from core.jobs.state import STALE_AFTER_S
 from core.llm.scripted_server import Script, request_counts, serving
 from core.store.runs import Run
 from tests import commands

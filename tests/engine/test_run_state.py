@@ -10,21 +10,13 @@ from typing import Any
 import pytest
 
 from core.engine.journal import Journal
-from core.engine.run_folder import RunFolder, write_json
-from core.engine.run_state import (
-    STALE_AFTER_S,
-    Counts,
-    Heartbeat,
-    Status,
-    exclusive_lock,
-    process_start,
-    refuse_live,
-    status_of,
-    write_ending,
-    write_heartbeat,
-)
+from core.engine.run_folder import RunFolder
+from core.engine.run_state import Counts, Heartbeat, Status, refuse_live, status_of, write_ending, write_heartbeat
 from core.engine.spec import ExecutionSettings
 from core.errors import NotFound, StateError
+from core.jobs.folder import write_json
+from core.jobs.process import process_start
+from core.jobs.state import STALE_AFTER_S, exclusive_lock
 from core.types import Failed
 from tests.engine.test_journal import row
 from tests.engine.test_spec import SPEC

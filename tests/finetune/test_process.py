@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from core.config import Settings
-from core.engine.run_folder import log_tail
 from core.errors import MissingPackage
 from core.finetune import process
 from core.finetune.status import status_of
+from core.jobs.folder import log_tail
 from tests.finetune.cases import folder_in
 
 

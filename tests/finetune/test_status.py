@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from core.engine.run_state import beat
 from core.errors import StateError
 from core.finetune.job_folder import FinetuneFolder
 from core.finetune.status import FinetuneStatus, refuse_live, status_of
+from core.jobs.state import beat
 from tests.finetune.cases import folder_in
 
 FAR = {"step": 3, "steps": 10, "rows": 48, "all_rows": 160, "loss": 1.5, "left_s": 20.0}

@@ -15,6 +15,7 @@ from core.cells.screen import LabelSettings
 from core.cells.words import description_lines
 from core.config import import_folders
 from core.fields.record import make, options_of
+from core.jobs.state import LIVE_STATES
 from core.ui.shared import links, loaders, shell
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind
@@ -74,18 +75,29 @@ def show_jobs(context: PageContext) -> None:
 
 
 def _running(context: PageContext) -> list[LabelJob]:
-    return [job for job in cell_jobs.list_jobs(context.workspace) if job.state == "running"]
+    return [job for job in cell_jobs.list_jobs(context.workspace) if job.state in LIVE_STATES]
 
 
 def _draw_jobs(context: PageContext) -> None:
     ids = {dataset.name: dataset.id for dataset in loaders.all_datasets()}
     for job in cell_jobs.list_jobs(context.workspace)[:_SHOWN_JOBS]:
         words = as_text(f"{job.dataset} of {job.file}")
-        if job.state == "running":
+        if job.state in LIVE_STATES:
             st.info(f"{words}: {as_text(job.last_line or 'starting')}", icon=":material/hourglass_top:")
-        elif job.state == "failed":
+        elif job.state != "done":
             st.error(f"{words}: {as_text(job.last_line or 'its process ended without a word')}", icon=":material/error:")
+            _offer_resume(context, job)
         elif job.dataset in ids and (context.dataset is None or context.dataset.name != job.dataset):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f"{words}: made.")
                 links.to_dataset(ids[job.dataset], "Open the dataset")
+
+
+def _offer_resume(context: PageContext, job: LabelJob) -> None:
+    if context.workspace.settings.read_only or not job.can_resume:
+        return
+    if st.button("Start again", key=f"resume-{job.key}"):
+        with explain_errors(), st.spinner("Starting …"):
+            cell_jobs.resume(context.workspace, job.key)
+            confirm(f"{job.dataset} is being made in a process of its own.")
+            st.rerun()

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.actions.benchmark_process import start_apart
-from core.actions.benchmarks import SavedBenchmark, record_result
+from core.actions.benchmarks import SavedBenchmark, job_of, record_result
 from core.experiments.arm_differences import check_arms
 from core.experiments.benchmark_report import ArmResult, BenchmarkReport
 from core.experiments.benchmark_spec import BenchmarkSpec, parse_benchmark
@@ -14,12 +14,13 @@ from core.experiments.benchmark_words import noise_sentence, result_sentences
 from core.experiments.delta_table import delta_table
 from core.experiments.ledger import ledger_lines, line_of_benchmark
 from core.experiments.ledger_words import benchmark_sentence
+from core.jobs.folder import JobFolder
 from core.plots import benchmark_deltas
 from core.scoring import terms
 from core.scoring.sentences import interval_text
 from core.texts import number_text
 from core.ui.experiments.spec_box import show_spec_box
-from core.ui.shared import links, loaders, tables
+from core.ui.shared import job_panel, links, loaders, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import choose_one
 from core.ui.shared.shell import PageContext, draw_until_ready, explain_errors
@@ -39,7 +40,10 @@ def show(context: PageContext) -> None:
         chosen = choose_one(st.selectbox, "benchmark", "Benchmark", names, next(iter(names)))
         name = next((each.spec.name for each in saved if each.spec.name == chosen), saved[0].spec.name)
         with explain_errors():
-            draw_until_ready(lambda: _show_benchmark(context, _saved(name)), lambda: _saved(name).is_done)
+            job = job_of(context.workspace, name)
+            draw_until_ready(
+                lambda: _show_benchmark(context, _saved(name), job), lambda: _saved(name).is_done or not job_panel.is_live(job)
+            )
     if not context.workspace.settings.read_only:
         with st.expander("Start a benchmark", expanded=not saved):
             _show_start(context)
@@ -50,16 +54,20 @@ def _saved(name: str) -> SavedBenchmark:
     return next(each for each in loaders.saved_benchmarks() if each.spec.name == name)
 
 
-def _show_benchmark(context: PageContext, saved: SavedBenchmark) -> None:
+def _show_benchmark(context: PageContext, saved: SavedBenchmark, job: JobFolder) -> None:
     if saved.spec.question:
         st.markdown(as_text(saved.spec.question))
     if not saved.is_done:
         done = sum(len(of_arm) for of_arm in saved.runs.values())
         st.markdown(f"Not finished: {done:,} of its runs are recorded. Started again, it goes on where it was.")
-        if not context.workspace.settings.read_only and st.button("Resume", key=f"resume-{saved.spec.name}"):
-            with explain_errors():
+        job_panel.show_job(job)
+        if context.workspace.settings.read_only or job_panel.is_live(job):
+            return
+        if st.button("Resume", key=f"resume-{saved.spec.name}"):
+            with explain_errors(), st.spinner("Starting …"):
                 start_apart(context.workspace, saved.spec)
                 confirm(f"{saved.spec.name} goes on in a process of its own.")
+                st.rerun()
         return
     with st.spinner("Comparing the arms …"):
         found = loaders.benchmark_report(saved.spec.name)
@@ -138,7 +146,7 @@ def _show_specification(spec: BenchmarkSpec) -> None:
 def _show_start(context: PageContext) -> None:
     text = show_spec_box("benchmark")
     if st.button("Start benchmark", type="primary", disabled=not text.strip()):
-        with explain_errors():
+        with explain_errors(), st.spinner("Starting …"):
             spec = parse_benchmark(text)
             check_arms(spec)
             start_apart(context.workspace, spec)

@@ -30,9 +30,7 @@ STATES = {
     "training": "training",
     "merging": "merging the adapter into the model",
     "done": "done",
-    "stopped": "stopped; can be resumed",
-    "failed": "failed; can be resumed",
-    "crashed": "crashed; can be resumed",
+    **{state: f"{state}; can be resumed" for state in ("stopped", "failed", "interrupted", "crashed")},
 }
 
 

@@ -28,8 +28,7 @@ STATES = {
     "waiting": "waiting to start",
     "training": "training",
     "done": "done",
-    "failed": "failed; can be resumed",
-    "crashed": "crashed; can be resumed",
+    **{state: f"{state}; can be resumed" for state in ("failed", "stopped", "interrupted", "crashed")},
 }
 KINDS = {"hard": "hard: some genes are never perturbed in training", "compositional": "compositional: doubles of trained genes"}
 
@@ -97,12 +96,12 @@ def _show_status(folder: RankingFolder, status: RankingStatus) -> None:
     st.progress(1.0 if status.state == "done" else min(status.share, 1.0), as_text(f"{STATES[status.state]}{what}"))
     lines = target_ranking.log_tail(folder, LOG_LINES)
     if lines and status.state != "done":
-        with st.expander("Log", expanded=status.state in ("failed", "crashed")):
+        with st.expander("Log", expanded=not status.is_live):
             st.text("\n".join(lines))
 
 
 def _show_controls(workspace: Workspace, folder: RankingFolder, status: RankingStatus) -> None:
-    if status.state in ("failed", "crashed") and st.button("Resume", key=f"resume-{folder.name}"):
+    if not status.is_live and status.state != "done" and st.button("Resume", key=f"resume-{folder.name}"):
         with explain_errors():
             target_process.resume(workspace, folder.name)
             confirm(f"{folder.name} goes on in a process of its own.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,10 @@ from core.actions import benchmark_process, benchmarks, ledger
 from core.actions import runs as runs_actions
 from core.actions.workspace import Workspace
 from core.experiments.benchmark_spec import BenchmarkSpec, parse_benchmark
+from core.jobs.folder import JobFolder, write_json
+from core.jobs.process import identify_process
+from core.jobs.state import NO_REASON
+from core.jobs.work import work_on
 from core.store import notes
 from core.ui.shared import shell
 from tests import worlds
@@ -84,14 +89,46 @@ def test_one_that_goes_on_is_drawn_again_until_it_has_ended(
         return make_fragment(draw, every_s)
 
     monkeypatch.setattr(shell, "fragment", record)
-    app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark", benchmark="later")
-    assert "Not finished" in text_of(app)
+    with work_on(benchmarks.job_of(workspace_with_benchmarks, "later")) as reporter:
+        reporter.report(0.5, "LLM + kNN, cut 1, seed 0")
+        app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark", benchmark="later")
+        assert "Not finished" in text_of(app)
+        [bar] = app.main.get("progress")
+        assert bar.proto.text.replace("\\", "") == "Running: LLM + kNN, cut 1, seed 0"
+        assert not [button for button in app.button if button.label == "Resume"]
     assert [every_s for every_s in drawn if every_s] == [2.0]
     benchmarks.run_benchmark(workspace_with_benchmarks, parse_benchmark(FUSED.replace('name = "b"', 'name = "later"')))
     drawn.clear()
     app.run()
     assert "LLM + kNN against LLM: mean" in text_of(app).replace("\\", "")
     assert not any(drawn)
+
+
+def test_one_that_died_says_why_and_is_not_asked_again_and_again(
+    visit: Visit, workspace_with_benchmarks: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[float | None] = []
+    make_fragment = shell.fragment
+
+    def record(draw: Callable[[], None], every_s: float | None = None) -> Callable[[], None]:
+        drawn.append(every_s)
+        return make_fragment(draw, every_s)
+
+    monkeypatch.setattr(shell, "fragment", record)
+    leave_dead(benchmarks.job_of(workspace_with_benchmarks, "later"), "1 of 2: LLM + kNN, cut 0, seed 0")
+    app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark", benchmark="later")
+    [error] = app.error
+    shown = error.value.replace("\\", "")
+    assert shown == f"It crashed: {NO_REASON}; the last line of its log: 1 of 2: LLM + kNN, cut 0, seed 0"
+    assert [button.label for button in app.button if button.label == "Resume"] == ["Resume"]
+    assert not any(drawn)
+
+
+def leave_dead(folder: JobFolder, line: str) -> None:
+    """Leaves a job as a process does that was killed."""
+    folder.path.mkdir(parents=True)
+    folder.log.write_text(f"{line}\n")
+    write_json(folder.heartbeat, {**identify_process(os.getpid()), "born": "1"})
 
 
 def test_one_is_started_and_resumed(visit: Visit, workspace_with_benchmarks: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from core.actions import finetunes
 from core.actions.workspace import Workspace
-from core.engine.run_state import beat
 from core.finetune import process
 from core.finetune.job_folder import FinetuneFolder
 from core.finetune.status import FinetuneStatus, State
+from core.jobs.state import beat
 from core.ui.launch.finetune_tab import STATES, describe
 from tests.finetune.cases import REQUEST, finish, labelled_workspace, until_ended
 from tests.ui.conftest import Visit

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.engine.journal import read_progress
-from core.engine.run_state import NO_REASON
+from core.jobs.state import NO_REASON
 from tests.engine.cases import recorded, until
 from tests.engine.killed import killed_run
 from tests.ui.conftest import Visit

@@ -9,6 +9,7 @@ import pytest
 
 from core.actions import target_process, target_ranking
 from core.actions.workspace import Workspace
+from core.jobs.state import record_ending
 from core.target_ranking.evaluate import EvaluationSettings
 from core.ui.targets.conditions_tab import first_genes, rank_text, target_ranks
 from core.ui.targets.training_tab import choices_table, epochs_table
@@ -79,7 +80,7 @@ def test_the_training_is_shown_with_its_curves(visit: Visit, trained: Workspace)
 def test_a_failed_training_says_why_and_can_be_resumed(visit: Visit, workspace: Workspace) -> None:
     with cases.registered():
         folder = target_ranking.create(workspace, cases.request())
-        target_ranking.record_ending(folder, "failed", "no memory")
+        record_ending(target_ranking.job_of(folder), "failed", "no memory")
         app = visit(workspace, "targets", tab="Training")
         [bar] = app.main.get("progress")
         assert bar.proto.text.replace("\\", "") == "failed; can be resumed: no memory"

@@ -1,0 +1,144 @@
+"""The folder of a job: the files that its process shares with those who watch it.
+
+job.json    what is done, and by which command; of jobs that are started as a command of their own
+control     run, pause or cancel
+heartbeat   which process is on it, and how far it is; rewritten while the process lives
+done.json   how the job ended; written last, and removed when it is begun again
+log.txt     what its process said
+worker.lock held by the process that is on it
+start.lock  held by who starts that process
+reserve     space that the process keeps, so that it can record its ending on a full disk
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from core.errors import InputError
+from core.file_io import replace_file
+from core.texts import parse_json
+
+Command = Literal["run", "pause", "cancel"]
+RESERVE_BYTES: Final = 1 << 16
+OF_PROCESS: Final = ("heartbeat", "control", "worker.lock", "start.lock", "log.txt", "reserve")  # what is made anew
+_COMMANDS: tuple[Command, ...] = ("run", "pause", "cancel")
+_LONGEST_LINE = 400  # bytes, of a log, on average
+
+
+@dataclass(frozen=True, slots=True)
+class JobFolder:
+    """The folder that holds a job's files."""
+
+    path: Path
+
+    @property
+    def key(self) -> str:
+        """The job's id."""
+        return self.path.name
+
+    @property
+    def about(self) -> Path:
+        return self.path / "job.json"
+
+    @property
+    def log(self) -> Path:
+        return self.path / "log.txt"
+
+    @property
+    def heartbeat(self) -> Path:
+        return self.path / "heartbeat"
+
+    @property
+    def done(self) -> Path:
+        return self.path / "done.json"
+
+    @property
+    def reserve(self) -> Path:
+        return self.path / "reserve"
+
+    @property
+    def control(self) -> Path:
+        return self.path / "control"
+
+    @property
+    def lock(self) -> Path:
+        return self.path / "worker.lock"
+
+    @property
+    def start_lock(self) -> Path:
+        return self.path / "start.lock"
+
+    @property
+    def first_signs(self) -> tuple[Path, ...]:
+        """What a process writes once it has begun."""
+        return (self.heartbeat,)
+
+    @property
+    def was_begun(self) -> bool:
+        """Whether a process was asked for."""
+        return self.control.exists() or self.heartbeat.exists()
+
+    def keep_reserve(self) -> None:
+        """Take up some space on the disk, for `release_reserve` to give back."""
+        self.reserve.write_bytes(os.urandom(RESERVE_BYTES))  # random bytes: a file system may compress others
+
+    def release_reserve(self) -> None:
+        """Give the reserve back."""
+        self.reserve.unlink(missing_ok=True)
+
+    def command(self) -> Command:
+        """Return what the process is to do; "run" if the control file is missing or says anything else."""
+        try:
+            text = self.control.read_text("utf-8").strip()
+        except FileNotFoundError:
+            return "run"
+        return next((command for command in _COMMANDS if command == text), "run")
+
+    def set_command(self, command: Command) -> None:
+        """Write what the process is to do, which it reads within a second."""
+        replace_file(self.control, f"{command}\n".encode(), durable=True)
+
+
+def write_json(file: Path, values: Mapping[str, Any], *, durable: bool = True) -> None:
+    """Write a JSON file under a temporary name and rename it, so that it is there whole or not at all.
+
+    durable: wait until it is on disk.
+    """
+    replace_file(file, json.dumps(dict(values), indent=1, allow_nan=False).encode(), durable=durable)
+
+
+def read_json(file: Path) -> dict[str, Any] | None:
+    """Return the JSON object in a file; None without the file. Raise InputError for another content."""
+    try:
+        values = parse_json(file.read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise InputError(f"{file}: cannot be read ({error}), expected JSON") from error
+    if not isinstance(values, dict):
+        raise InputError(f"{file}: holds {type(values).__name__}, expected a JSON object")
+    return values
+
+
+def log_tail(folder: JobFolder, lines: int = 50) -> list[str]:
+    """Return the last lines of a job's log."""
+    return _tail(folder.log, lines)
+
+
+def last_line(log: Path) -> str:
+    """Return the last line of a log that says anything; "" without one."""
+    return next((line.strip() for line in reversed(_tail(log, 10)) if line.strip()), "")
+
+
+def _tail(log: Path, lines: int) -> list[str]:
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - lines * _LONGEST_LINE))
+            return file.read().decode("utf-8", "replace").splitlines()[-lines:]
+    except FileNotFoundError:
+        return []

@@ -1,0 +1,55 @@
+"""Which process is on a job: its id, when it was started, and its machine."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from typing import Any, Final
+
+import psutil
+
+_TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
+
+
+def process_start(pid: int) -> str | None:
+    """Return when a process of this machine was started, in clock ticks since the machine was: it tells the process from a later
+    one of the same id, and stays the same when the clock is set.
+
+    None if there is no such process or it is a zombie; "" if the system does not tell.
+    """
+    try:
+        machine_started_at = psutil.boot_time()
+        process = psutil.Process(pid)
+        if process.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
+            return None
+        return str(round((process.create_time() - machine_started_at) * _TICKS_PER_S))
+    except psutil.NoSuchProcess:
+        return None
+    except (psutil.AccessDenied, OSError):  # OSError: Linux without /proc
+        return "" if _exists(pid) else None
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def identify_process(pid: int) -> dict[str, Any]:
+    """Return what tells a process of this machine from every other, as a heartbeat holds it."""
+    return {"pid": pid, "born": process_start(pid), "host": socket.gethostname()}
+
+
+def is_here(identity: Mapping[str, Any]) -> bool:
+    """Return whether a process is or was one of this machine."""
+    return bool(identity["host"] == socket.gethostname())
+
+
+def lives_here(identity: Mapping[str, Any]) -> bool:
+    """Return whether a process of this machine lives, and is the one that was identified."""
+    return identity["born"] is not None and process_start(int(identity["pid"])) == identity["born"]

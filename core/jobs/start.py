@@ -1,0 +1,102 @@
+"""Starts the process of a job, which outlives the one that starts it; never a second one."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from filelock import FileLock, Timeout
+
+from core.config import REPOSITORY, Settings
+from core.errors import StateError
+from core.jobs.folder import JobFolder, log_tail
+from core.jobs.state import is_held, last_heartbeat
+
+FIRST_HEARTBEAT_S = 60.0
+_POLL_S = 0.05
+
+
+def command_line(settings: Settings, *arguments: str) -> tuple[str, ...]:
+    """Return the command line by which another process runs a command on a workspace; it holds no secret."""
+    return (sys.executable, "-m", "core", "--workspace", str(settings.workspace), *arguments)
+
+
+def start(
+    folder: JobFolder,
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    within_s: float = FIRST_HEARTBEAT_S,
+    what: str = "job",
+) -> int:
+    """Start a job's process in a session of its own and wait for its first heartbeat; return its process id.
+
+    Where a process is on the job already, or somebody else starts one at this moment, that is the one, and no other is started.
+    What the process prints is added to the job's log. Raise StateError, with the last lines of the log, if it ends before its
+    first heartbeat or writes none within `within_s`.
+    """
+    try:
+        with FileLock(folder.start_lock, timeout=within_s):
+            if _is_worked_on(folder, within_s):
+                return int((last_heartbeat(folder) or {}).get("pid", 0))
+            return _start(folder, command, environment, within_s, what)
+    except Timeout:
+        raise StateError(f"{what} {folder.key}: is being started by somebody else; see {folder.log}") from None
+
+
+def _is_worked_on(folder: JobFolder, within_s: float) -> bool:
+    """Return whether a process is on a job; wait for one that has recorded its ending and holds the lock a moment longer."""
+    deadline = time.monotonic() + within_s
+    while is_held(folder):
+        if not folder.done.exists() or time.monotonic() > deadline:
+            return True
+        time.sleep(_POLL_S)
+    return False
+
+
+def _start(folder: JobFolder, command: Sequence[str], environment: Mapping[str, str], within_s: float, what: str) -> int:
+    folder.set_command("run")
+    with folder.log.open("ab") as log:
+        process = subprocess.Popen(
+            command,
+            cwd=REPOSITORY,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    threading.Thread(target=_await_end, args=(folder, process), daemon=True).start()
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        ended = process.poll() is not None  # asked before the heartbeat, since a short job may be over by now
+        if (last_heartbeat(folder) or {}).get("pid") == process.pid:
+            return process.pid
+        if ended:
+            last_lines = " / ".join(log_tail(folder, 3)) or "nothing"
+            raise StateError(
+                f"{what} {folder.key}: its worker ended with status {process.returncode} before its first heartbeat; "
+                f"its log says: {last_lines}"
+            )
+        time.sleep(_POLL_S)
+    process.terminate()
+    raise StateError(f"{what} {folder.key}: its worker did not begin within {within_s:g} s; see {folder.log}")
+
+
+def _await_end(folder: JobFolder, process: subprocess.Popen[bytes]) -> None:
+    """Wait for a process, so that no zombie is left, and say in its log if a signal killed it, which it cannot say itself."""
+    status = process.wait()
+    if status < 0:
+        with suppress(OSError), folder.log.open("ab") as log:  # the folder may be gone, or the disk full
+            log.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} process {process.pid} was killed by {_name(-status)}\n".encode())
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

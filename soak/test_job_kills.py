@@ -1,0 +1,494 @@
+"""Every kind of background work, killed, stopped and left without disk while it runs, beside one that was left alone.
+
+tests/jobs/test_work.py does the same to one small job, tests/engine/test_killed.py to a run; soak/test_kills.py kills a run
+fifty times. Commands that are no jobs (report, backup, import) are killed and given again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.actions import (
+    attribution,
+    benchmark_process,
+    benchmarks,
+    cell_jobs,
+    finetunes,
+    launch,
+    readings,
+    run_control,
+    run_states,
+    target_process,
+    target_ranking,
+)
+from core.actions.attribution import AttributionRequest
+from core.actions.cells import job_of as labels_job
+from core.actions.finetunes import FinetuneRequest
+from core.actions.readings import ReadingSettings
+from core.actions.workspace import Workspace, open_workspace
+from core.audit.rubric import Rubric
+from core.cells.screen import LabelSettings
+from core.config import Settings
+from core.engine.request import RunRequest
+from core.engine.run_state import LIVE_STATES as LIVE_RUN
+from core.engine.run_state import state_of
+from core.errors import DeskError
+from core.experiments.attribution import report_attribution
+from core.experiments.attribution_words import attribution_json
+from core.experiments.benchmark_report import report_benchmark
+from core.experiments.benchmark_shapes import benchmark as benchmark_json
+from core.experiments.benchmark_spec import parse_benchmark
+from core.finetune import process as finetune_process
+from core.jobs import start as job_start
+from core.jobs.folder import JobFolder
+from core.jobs.state import STALE_AFTER_S, last_heartbeat, status_of
+from core.llm.scripted_server import Script, serving
+from core.store import datasets, pairs, rubrics, runs
+from core.target_ranking.reading import CellSource
+from core.target_ranking.request import SplitChoice, TrainingRequest
+from soak.conftest import Record
+from tests import commands, mounts, worlds
+from tests.cells.cases import write_case
+from tests.engine.killed import killed_run
+
+KILLS = 4
+SEED = 7
+DELAY_S = 0.1  # of each answer
+WAIT_S = 300.0
+LOCAL = "127.0.0.1"
+DISK_BYTES = 400 << 20
+RUBRIC = Rubric("names-a-mechanism", "Does the brief name a mechanism?")
+BENCHMARK = """\
+name = "asks"
+primary = "mean"
+smallest_effect = 0.01
+[rows]
+sample = 20
+[folds]
+k = 2
+cuts = [0, 1]
+[[arms]]
+name = "rules"
+method = "evidence_rules"
+[[arms]]
+name = "asked"
+method = "prompt_only"
+model = "scripted"
+endpoint = "{url}"
+"""
+SCREEN = {"n_cells": 1500, "n_genes": 120, "n_perturbations": 18, "n_doubles": 10, "share_failed_guides": 0.0, "depth": 6.0}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of background work. folder: of what was started. state, cause: as people see it. result: equal tables are equal
+    work. resume: called twice at once as well."""
+
+    name: str
+    start: Callable[[Workspace, str], object]
+    resume: Callable[[Workspace, str], object]
+    folder: Callable[[Workspace], JobFolder]
+    result: Callable[[Workspace], Any]
+
+    def state(self, workspace: Workspace) -> tuple[str, str]:
+        """The state and its cause."""
+        folder = self.folder(workspace)
+        if self.name in ("run", "reading"):
+            return state_of(workspace.run_folder(folder.key))
+        status = status_of(folder)
+        return status.state, status.cause
+
+    def is_live(self, workspace: Workspace) -> bool:
+        return self.state(workspace)[0] in ("waiting", *LIVE_RUN)
+
+
+def _benchmark(workspace: Workspace, url: str) -> None:
+    benchmark_process.start_apart(workspace, parse_benchmark(BENCHMARK.format(url=url)))
+
+
+def _benchmark_result(workspace: Workspace) -> Any:
+    saved = benchmarks.find_saved(workspace, "asks")
+    with workspace.store.read() as db:
+        return benchmark_json(report_benchmark(db, saved.spec, saved.dataset, saved.rows, saved.runs))
+
+
+def _attribution_plan(workspace: Workspace, url: str) -> attribution.AttributionPlan:
+    return attribution.plan_attribution(workspace, AttributionRequest("argued", "", (), 2, url))
+
+
+def _attribution(workspace: Workspace, url: str) -> None:
+    attribution.start_apart(workspace, _attribution_plan(workspace, url), url)
+
+
+def _attribution_key(workspace: Workspace) -> str:
+    [folder] = (workspace.settings.data / "jobs" / attribution.PAGE).iterdir()
+    return folder.name
+
+
+def _attribution_result(workspace: Workspace) -> Any:
+    saved = attribution.find_saved(workspace, _attribution_key(workspace))
+    with workspace.store.read() as db:
+        return attribution_json(report_attribution(db, saved.spec, saved.runs))
+
+
+def _screen(workspace: Workspace) -> Path:
+    return workspace.settings.workspace / "screen.h5ad"
+
+
+def _labels(workspace: Workspace, _url: str) -> None:
+    cell_jobs.start_labels(workspace, str(_screen(workspace)), "screen", LabelSettings(), LOCAL)
+
+
+def _labels_result(workspace: Workspace) -> Any:
+    with workspace.store.read() as db:
+        return pairs.frame(db, datasets.find(db, "screen").id).to_dict("list")
+
+
+def _targets(workspace: Workspace, _url: str) -> None:
+    models: dict[str, dict[str, object]] = {"pca_knn": {}, "random_forest": {}}
+    request = TrainingRequest("small", CellSource(simulated=SCREEN), SplitChoice("hard"), models)
+    target_process.start_apart(workspace, request)
+
+
+def _targets_result(workspace: Workspace) -> Any:
+    return [each.table.to_dict("list") for each in target_ranking.find(workspace, "small").evaluations()]
+
+
+def _finetune(workspace: Workspace, _url: str) -> None:
+    finetunes.start(workspace, FinetuneRequest(base="nobody/small", options={"parts": 2}))
+
+
+def _finetune_result(workspace: Workspace) -> Any:
+    folder = finetunes.find(workspace)
+    return (Path(folder.spec().out) / "model.safetensors").read_text()
+
+
+def _run_request(url: str) -> RunRequest:
+    return RunRequest("prompt_only", None, {}, "split=train", "asked alone", "scripted", endpoint=url, concurrency=2)
+
+
+def _run(workspace: Workspace, url: str) -> None:
+    launch.start(workspace, _run_request(url), detach=True)
+
+
+def _folder_of_run(workspace: Workspace, name: str) -> JobFolder:
+    with workspace.store.read() as db:
+        return workspace.run_folder(runs.find(db, name).id)
+
+
+def _rows_of(workspace: Workspace, name: str) -> Any:
+    run_states.settle_ended(workspace)
+    with workspace.store.read() as db:
+        run = runs.find(db, name).id
+        found = db.execute("SELECT pair_id, p_de, prediction_up, prediction_down, error FROM prediction WHERE run = ?", [run])
+        return sorted(map(str, found.fetchall()))
+
+
+def _reading(workspace: Workspace, url: str) -> None:
+    settings = ReadingSettings(name="read", concurrency=2)
+    readings.start_reading(workspace, RUBRIC, "argued", endpoint=url, detach=True, settings=settings)
+
+
+def _reading_result(workspace: Workspace) -> Any:
+    run_states.settle_ended(workspace)
+    with workspace.store.read() as db:
+        found = rubrics.readings(db, runs.find(db, "read").id)
+    return sorted(map(str, found.drop(columns=[name for name in found if name.endswith("_at")]).to_dict("records")))
+
+
+def _resume_run(name: str, workspace: Workspace, _url: str) -> None:
+    run_control.resume(workspace, name)
+
+
+KINDS = [
+    Kind(
+        "run",
+        _run,
+        partial(_resume_run, "asked alone"),
+        lambda w: _folder_of_run(w, "asked alone"),
+        lambda w: _rows_of(w, "asked alone"),
+    ),
+    Kind("reading", _reading, partial(_resume_run, "read"), lambda w: _folder_of_run(w, "read"), _reading_result),
+    Kind("benchmark", _benchmark, _benchmark, lambda w: benchmarks.job_of(w, "asks"), _benchmark_result),
+    Kind("attribution", _attribution, _attribution, lambda w: attribution.job_of(w, _attribution_key(w)), _attribution_result),
+    Kind(
+        "labels",
+        _labels,
+        lambda w, _url: cell_jobs.resume(w, labels_job(w, _screen(w), "screen").key),
+        lambda w: labels_job(w, _screen(w), "screen"),
+        _labels_result,
+    ),
+    Kind(
+        "target ranking",
+        _targets,
+        lambda w, _url: target_process.resume(w, "small"),
+        lambda w: target_ranking.job_of(target_ranking.find(w, "small")),
+        _targets_result,
+    ),
+    Kind("fine-tune", _finetune, lambda w, _url: finetunes.resume(w), lambda w: finetunes.find(w).worker, _finetune_result),
+]
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with serving(Script(delay_s=DELAY_S)) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, url: str) -> Path:
+    """A screen with a debate that was argued, and cells."""
+
+    def fill(workspace: Workspace) -> None:
+        worlds.furnish(workspace)
+        options = {"tools": "gene_class,base_rates"}
+        launch.start(workspace, RunRequest("debate", None, options, "split=train;sample=6", "argued", "scripted", endpoint=url))
+        write_case(_screen(workspace))
+
+    return worlds.template(tmp_path_factory.mktemp("made"), fill)
+
+
+@pytest.fixture(autouse=True)
+def _small_trainer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fine-tunes train without torch."""
+
+    def start(folder: JobFolder, command: Any, environment: Any, **more: Any) -> int:
+        return _start(
+            folder, [part.replace("core.finetune.train", "soak.small_trainer") for part in command], environment, **more
+        )
+
+    _start = job_start.start
+    monkeypatch.setattr(finetune_process, "PACKAGES", ("json",))
+    monkeypatch.setattr(finetune_process, "OWN_PYTHON", Path("no interpreter"))
+    monkeypatch.setattr(job_start, "start", start)
+
+
+def world_in(place: Path, made: Path) -> Workspace:
+    return worlds.copied(made, open_workspace(Settings(workspace=place, author="tester")))
+
+
+def until(true: Callable[[], bool], what: str, within_s: float = WAIT_S) -> float:
+    """Wait; return for how long."""
+    since = time.monotonic()
+    while not true():
+        assert time.monotonic() - since < within_s, what
+        time.sleep(0.05)
+    return time.monotonic() - since
+
+
+def alone(kind: Kind, place: Path, made: Path, url: str) -> tuple[str, float]:
+    """The result of one that was left alone, and how long it took."""
+    workspace = world_in(place, made)
+    kind.start(workspace, url)
+    took_s = until(lambda: not kind.is_live(workspace), f"{kind.name} to end")
+    assert kind.state(workspace)[0] == "done", kind.state(workspace)
+    return result_of(kind, workspace), took_s
+
+
+def result_of(kind: Kind, workspace: Workspace) -> str:
+    """What came out, as text: NaN equals NaN there."""
+    return json.dumps(kind.result(workspace), sort_keys=True, default=str)
+
+
+def resume_twice_at_once(kind: Kind, workspace: Workspace, url: str) -> None:
+    """As two clicks do; one process is on it afterwards, or it is over already."""
+    errors: list[Exception] = []
+
+    def click() -> None:
+        try:
+            kind.resume(workspace, url)
+        except DeskError as error:
+            errors.append(error)
+
+    clicks = [threading.Thread(target=click) for _ in range(2)]
+    for each in clicks:
+        each.start()
+    for each in clicks:
+        each.join()
+    assert len(errors) < len(clicks), errors
+
+
+def processes_on(folder: JobFolder) -> int:
+    """How many processes have a job's lock open."""
+    import psutil
+
+    own = os.getpid()
+    found = 0
+    for process in psutil.process_iter():
+        try:
+            found += process.pid != own and any(str(folder.lock) == file.path for file in process.open_files())
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_killed_again_and_again_it_is_the_one_that_was_not(
+    kind: Kind, tmp_path: Path, made: Path, url: str, record: Record
+) -> None:
+    expected, took_s = alone(kind, tmp_path / "alone", made, url)
+    workspace, rng = world_in(tmp_path / "killed", made), random.Random(SEED)
+    kind.start(workspace, url)
+    late_s, kills = [0.0], 0
+    while kills < KILLS and kind.is_live(workspace):
+        time.sleep(took_s * rng.random() / 2)
+        folder = kind.folder(workspace)
+        pid = int((last_heartbeat(folder) or {})["pid"])
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            break
+        kills += 1
+        late_s.append(until(lambda: not kind.is_live(workspace), "the crash to be seen"))
+        state, cause = kind.state(workspace)
+        if state == "done":
+            break
+        assert (state, bool(cause)) == ("crashed", True)
+        assert_told(workspace)
+        resume_twice_at_once(kind, workspace, url)
+        assert processes_on(folder) <= 1
+    until(lambda: not kind.is_live(workspace), f"{kind.name} to end")
+    assert kind.state(workspace)[0] == "done", kind.state(workspace)
+    assert result_of(kind, workspace) == expected
+    record(kind=kind.name, alone_s=f"{took_s:.1f}", kills=kills, longest_until_seen_s=f"{max(late_s):.1f}")
+    assert max(late_s) < STALE_AFTER_S
+
+
+def assert_told(workspace: Workspace) -> None:
+    """After 20 s at most no command shows a run as running of which nothing is; one that was just begun is waited for."""
+    place = workspace.settings.workspace
+
+    def is_true() -> bool:
+        return not {run["status"] for run in commands.core_json(place, "runs")["runs"]} & {"running", "waiting"}
+
+    until(is_true, "the truth", STALE_AFTER_S + 5)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_stopped_for_longer_than_a_heartbeat_it_goes_on(kind: Kind, tmp_path: Path, made: Path, url: str, record: Record) -> None:
+    workspace = world_in(tmp_path / "stopped", made)
+    kind.start(workspace, url)
+    folder = kind.folder(workspace)
+    pid = int((last_heartbeat(folder) or {})["pid"])
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        past = time.time() - 3600  # what a laptop finds after its sleep
+        os.utime(folder.heartbeat, (past, past))
+        was_live = kind.is_live(workspace)
+        run_states.settle_ended(workspace)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    until(lambda: not kind.is_live(workspace), f"{kind.name} to end")
+    record(kind=kind.name, live_while_stopped=was_live)
+    assert kind.state(workspace)[0] == "done"
+    assert was_live
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_without_disk_it_says_so_and_goes_on_when_there_is_some(
+    kind: Kind, tmp_path: Path, made: Path, url: str, record: Record
+) -> None:
+    expected, _ = alone(kind, tmp_path / "alone", made, url)
+    with mounts.small_disk(tmp_path / "disk", DISK_BYTES) as disk:
+        workspace = world_in(disk / "workspace", made)
+        kind.start(workspace, url)
+        mounts.fill(disk)
+        until(lambda: not kind.is_live(workspace), f"{kind.name} to end")
+        state, cause = kind.state(workspace)
+        (disk / "filler").unlink()
+        if state != "done":
+            assert "no space left" in cause or "database or disk is full" in cause, (state, cause)
+            kind.resume(workspace, url)
+            until(lambda: not kind.is_live(workspace), f"{kind.name} to end")
+        assert kind.state(workspace)[0] == "done", kind.state(workspace)
+        assert result_of(kind, workspace) == expected
+        record(kind=kind.name, state_on_a_full_disk=state, cause=cause[:90])
+
+
+COMMANDS = {
+    "report": ("report", "build", "all", "--out", "OUT/report.html"),
+    "backup": ("backup", "--out", "OUT/backup.zip"),
+    "import": ("import", "OUT/../more.csv"),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_that_was_killed_leaves_all_or_nothing(name: str, tmp_path: Path, made: Path, record: Record) -> None:
+    workspace, rng = world_in(tmp_path / "here", made), random.Random(SEED)
+    out = tmp_path / "out"
+    out.mkdir()
+    rows = "".join(f"N{i}_M{i},N{i},M{i}\n" for i in range(60_000))
+    (tmp_path / "more.csv").write_text(f"id,pert,gene\n{rows}")
+    arguments = [part.replace("OUT", str(out)) for part in COMMANDS[name]]
+    assert commands.core(workspace.settings.workspace, "report", "new", "all", "--runs", "argued").status == 0
+    command = [sys.executable, "-m", "core", "--workspace", str(workspace.settings.workspace), *arguments]
+    since = time.monotonic()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as undisturbed:
+        _, said = undisturbed.communicate(timeout=WAIT_S)
+    took_s = time.monotonic() - since
+    assert undisturbed.returncode == 0, said
+    if name == "import":
+        commands.core(workspace.settings.workspace, "undo", "more.csv")
+    shutil.rmtree(out)
+    out.mkdir()
+    for _ in range(KILLS):
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as killed:
+            time.sleep(took_s * (0.4 + 0.6 * rng.random()))
+            killed.kill()
+        for file in out.iterdir():
+            assert file.name.startswith(".") or is_whole(file), file
+        assert commands.core(workspace.settings.workspace, "doctor").status == 0
+        shutil.rmtree(out)
+        out.mkdir()
+    done = commands.core(workspace.settings.workspace, *arguments)
+    assert done.status == 0, done.err
+    record(command=name, seconds=f"{took_s:.1f}", kills=KILLS)
+
+
+def is_whole(file: Path) -> bool:
+    """Whether a file has its end: the kill came when it was written."""
+    if file.suffix == ".zip":
+        return zipfile.is_zipfile(file)
+    return file.read_text("utf-8").rstrip().endswith("</html>")
+
+
+def test_states_are_true_everywhere_after_a_kill(tmp_path: Path) -> None:
+    workspace, run = killed_run(tmp_path / "workspace")
+    place = workspace.settings.workspace
+    for command in (["ablation", "list"], ["notes"], ["log", "r"], ["runs"]):
+        assert "running" not in commands.core(place, *command).out, command
+    with workspace.store.read() as db:
+        assert runs.find(db, run.id).status == "crashed"
+
+
+@pytest.mark.parametrize("jump", ["+1d", "-1d"])
+def test_a_process_whose_clock_is_a_day_off_sees_the_others_live(jump: str, tmp_path: Path, made: Path, url: str) -> None:
+    """As when the clock is set while a job runs: who looks has another time than the files."""
+    if shutil.which("faketime") is None:
+        pytest.skip("needs the program faketime (Debian's package of that name)")
+    workspace = world_in(tmp_path / "here", made)
+    kind = next(kind for kind in KINDS if kind.name == "run")
+    kind.start(workspace, url)
+    look = [sys.executable, "-m", "core", "--workspace", str(workspace.settings.workspace), "runs", "--json"]
+    seen = subprocess.run(["faketime", "-f", jump, *look], capture_output=True, text=True, check=True, env=os.environ)
+    alive = kind.is_live(workspace)
+    until(lambda: not kind.is_live(workspace), "the run to end")
+    assert '"crashed"' not in seen.stdout
+    assert alive
+    assert kind.state(workspace)[0] == "done"

@@ -1,0 +1,105 @@
+"""A job's process: killed, stopped, asked to end, started twice, on a full disk. Real processes, of one small job."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from core.errors import InputError, StateError
+from core.jobs.folder import JobFolder, log_tail
+from core.jobs.start import start
+from core.jobs.state import settle, status_of, stop
+from core.jobs.work import STOPPED, work_on
+from tests import mounts
+from tests.jobs.worker import begin, read_steps, until
+
+STEPS = 40
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> JobFolder:
+    return JobFolder(tmp_path / "job")
+
+
+def test_killed_it_says_so_and_resumed_twice_at_once_it_goes_on_in_one_process(folder: JobFolder) -> None:
+    pid = begin(folder, STEPS)
+    with pytest.raises(StateError, match=rf"a worker has it already \(process {pid}\)"), work_on(folder):
+        pass
+    until(lambda: len(read_steps(folder)) > 2)
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: status_of(folder).state == "crashed")
+    until(lambda: f"process {pid} was killed by SIGKILL" in status_of(folder).cause)
+    assert settle(folder)
+    before = len(read_steps(folder))
+    pids: list[int] = []
+    clicks = [threading.Thread(target=lambda: pids.append(begin(folder, STEPS))) for _ in range(3)]
+    for click in clicks:
+        click.start()
+    for click in clicks:
+        click.join()
+    assert len(set(pids)) == 1
+    until(lambda: status_of(folder).state == "done")
+    steps = read_steps(folder)
+    assert [int(step) for step, _ in steps] == list(range(STEPS))
+    assert {process for _, process in steps[before:]} == {str(pids[0])}
+
+
+def test_one_that_is_stopped_by_a_signal_lives_and_goes_on(folder: JobFolder) -> None:
+    """As on a laptop that sleeps: no heartbeat for a while, and nobody else may take its place."""
+    pid = begin(folder, STEPS)
+    try:
+        until(lambda: len(read_steps(folder)) > 2)
+        os.kill(pid, signal.SIGSTOP)
+        past = time.time() - 3600
+        os.utime(folder.heartbeat, (past, past))
+        assert status_of(folder).state == "running"
+        assert not settle(folder)
+        assert begin(folder, STEPS) == pid
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    until(lambda: status_of(folder).state == "done")
+    assert [int(step) for step, _ in read_steps(folder)] == list(range(STEPS))
+
+
+def test_a_person_ends_it_and_a_signal_interrupts_it(folder: JobFolder) -> None:
+    pid = begin(folder, 10_000)
+    stop(folder)
+    until(lambda: not status_of(folder).is_live)
+    assert (status_of(folder).state, status_of(folder).cause) == ("stopped", STOPPED)
+    pid = begin(folder, 10_000)
+    assert status_of(folder).state == "running"
+    os.kill(pid, signal.SIGTERM)
+    until(lambda: not status_of(folder).is_live)
+    assert (status_of(folder).state, status_of(folder).cause) == ("interrupted", "received a signal")
+
+
+def test_an_error_is_its_ending_and_one_before_it_begins_is_told(folder: JobFolder) -> None:
+    with pytest.raises(InputError), work_on(folder):
+        raise InputError("no cells")
+    assert (status_of(folder).state, status_of(folder).cause) == ("failed", "no cells")
+    assert not folder.reserve.exists()
+    with pytest.raises(StateError, match="status 3 before its first heartbeat; its log says: no such luck"):
+        start(folder, ("sh", "-c", "echo no such luck; exit 3"), dict(os.environ))
+    with pytest.raises(StateError, match=r"did not begin within 0\.2 s"):
+        start(folder, ("sleep", "60"), dict(os.environ), within_s=0.2)
+    assert log_tail(folder, 1) == ["no such luck"] or "was killed by SIGTERM" in log_tail(folder, 1)[0]
+
+
+def test_a_full_disk_is_its_ending(tmp_path: Path) -> None:
+    with mounts.small_disk(tmp_path / "disk", 1 << 20) as disk:
+        folder = JobFolder(disk / "job")
+        with pytest.raises(OSError, match="No space left"), work_on(folder) as reporter:
+            mounts.fill(disk)
+            reporter.report(0.5, "half")  # which the disk does not take, and which ends nothing
+            (disk / "result").write_bytes(b"x" * 100_000)
+        assert status_of(folder).state == "failed"
+        assert "no space left on the disk" in status_of(folder).cause
+        (disk / "filler").unlink()
+        with work_on(folder):
+            pass
+        assert status_of(folder).state == "done"
