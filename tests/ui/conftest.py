@@ -21,6 +21,7 @@ from core.ui.shared.background import Background, Result
 from core.ui.shared.loaders import rows
 from core.ui.what_if import results
 from tests.ui.serving import CHROMIUM_FLAGS, WAIT_S, Server, chromium, serving
+from tests.ui.strangers import ADA, LIMITS, ROLES, Visitor, run_script, write_secrets
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Locator, Page
@@ -163,6 +164,16 @@ def demo_server(demo_workspace: Workspace) -> Iterator[Server]:
     if chromium() is None:
         pytest.skip("needs Chromium on the path")
     with serving(demo_workspace.settings.workspace) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def shared_server(small_workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A shared server with two editors, a reader and small limits, which has shown a page; tests change nothing there."""
+    secrets = {"PERTURBDESK_SECRETS_FILE": str(write_secrets(tmp_path_factory.mktemp("secrets") / "secrets.toml"))}
+    with serving(small_workspace.settings.workspace, PERTURBDESK_TAB_KEPT_S="1", **secrets, **ROLES, **LIMITS) as server:
+        with Visitor(server, ADA).socket() as opened:
+            run_script(opened)
         yield server
 
 

@@ -78,6 +78,8 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
 def _open_workspace() -> Workspace | None:
     """The workspace as the person at the browser may use it; None, with the sign-in or the error on screen, if they may not."""
     with _record_unexpected_errors(), explain_errors():
+        if sign_in.refuse_unprotected(loaders.workspace().settings):
+            return None
         if (workspace := sign_in.session_workspace()) is not None:
             return workspace
         set_title("Sign in")

@@ -9,10 +9,13 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 import streamlit as st
+from streamlit import config
 
-from core.actions.workspace import Person, Workspace, person_of
+from core.actions.workspace import Workspace
 from core.config import Settings
-from core.ui.shared import loaders
+from core.ui.access import is_enforced
+from core.ui.shared import identity, loaders
+from core.ui.shared.identity import person_of_claims
 from core.ui.shared.widgets import as_text
 
 
@@ -21,18 +24,26 @@ def session_workspace() -> Workspace | None:
     found = loaders.workspace()
     if not found.settings.sign_in:
         return found
-    person = signed_in(found.settings)
+    person = person_of_claims(found.settings, st.user.to_dict())
     return None if person is None else found.used_by(person)
 
 
-def signed_in(settings: Settings) -> Person | None:
-    """Who signed in, if the settings give them a role and their provider does not say that the address is unverified."""
-    user = st.user.to_dict()
-    email = user.get("email")
-    if user.get("is_logged_in") is not True or not isinstance(email, str) or user.get("email_verified") is False:
-        return None
-    name = user.get("name")
-    return person_of(settings, email, name if isinstance(name, str) else "")
+def may_upload() -> bool:
+    """Return whether the person at this browser may upload files."""
+    workspace = session_workspace()
+    return workspace is not None and identity.may_upload(workspace.settings)
+
+
+def refuse_unprotected(settings: Settings) -> bool:
+    """Show why a shared workspace is not served, and return True, if this server was started without what protects it."""
+    if not settings.is_shared or is_enforced():
+        return False
+    config.set_option("server.maxUploadSize", 0)  # nothing stands before Streamlit's uploads
+    st.error(
+        "This workspace is shared, and `streamlit run app.py` is for your own machine only. "
+        "Whoever runs this server has to start it with `perturbdesk serve-app` or `make app`."
+    )
+    return True
 
 
 def show_sign_in() -> None:
