@@ -15,4 +15,6 @@ submit/, launch/, data/: one page each
 ask/                       panels about asking again, which Debates and Experiments show
 symbol/                    the pages of one perturbation and of one target gene
 start, server              `make app`: the demo for an empty workspace, then the server with its security headers
+access                     who reaches what of a shared server
+upload_limits, session_limits: what uploads and tabs may take
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import quote
 
@@ -154,6 +155,22 @@ def test_bodies_that_nobody_asked_for_take_no_memory(server: Server) -> None:
             assert visitor.upload(session, sent) in (401, 403)
             assert visitor.ask("POST", "/_stcore/agent/mcp", sent)[0] in (401, 403)
         assert rss_mb(server) - before < 20
+
+
+def test_cookies_have_their_flags(server: Server) -> None:
+    """The token against forged requests is one that the page's own scripts read and send back."""
+    connection = HTTPConnection(*Visitor(server).place, timeout=30)
+    cookies = []
+    for path in ("/_stcore/health", "/debates"):
+        connection.request("GET", path, headers={"Accept": "text/html"})
+        answer = connection.getresponse()
+        answer.read()
+        cookies += [value for name, value in answer.getheaders() if name.lower() == "set-cookie"]
+    connection.close()
+    assert {cookie.partition("=")[0] for cookie in cookies} == {"_streamlit_xsrf", "opened_before_sign_in"}
+    for cookie in cookies:
+        assert "SameSite=Lax" in cookie
+        assert "HttpOnly" in cookie or cookie.startswith("_streamlit_xsrf=")
 
 
 def test_streamlit_alone_serves_no_shared_workspace(small_workspace: Workspace, tmp_path: Path) -> None:
