@@ -23,7 +23,7 @@ from tests.ui.serving import Server
 
 ADA, CARL, BOB, MAL = "ada@lab.example", "carl@lab.example", "bob@lab.example", "mal@lab.example"
 ROLES = {"PERTURBDESK_EDITORS": f"{ADA}, {CARL}", "PERTURBDESK_READERS": BOB}
-LIMITS = {"PERTURBDESK_UPLOAD_FILE_MB": "20", "PERTURBDESK_UPLOAD_PERSON_MB": "30", "PERTURBDESK_UPLOAD_TOTAL_MB": "45"}
+LIMITS = {"PERTURBDESK_UPLOAD_FILE_MB": "4", "PERTURBDESK_UPLOAD_PERSON_MB": "6", "PERTURBDESK_UPLOAD_TOTAL_MB": "9"}
 SECRET = "a-secret-of-a-test-that-nobody-else-knows"
 BOUNDARY = "a-boundary-of-a-test"
 MB = 2**20
@@ -96,7 +96,8 @@ class Visitor:
         given = {name: value for name, value in sent.items() if value is not None}
         protocols = ["streamlit", self.xsrf]
         address = "ws://{}:{}".format(*self.place) + path
-        with connect(address, additional_headers=given, subprotocols=protocols, max_size=None, compression=None) as opened:  # type: ignore[arg-type]
+        options = {"max_size": None, "max_queue": None, "compression": None}  # what nobody reads does not keep it from closing
+        with connect(address, additional_headers=given, subprotocols=protocols, **options) as opened:  # type: ignore[arg-type]
             yield opened
 
     @contextmanager
