@@ -175,7 +175,7 @@ def shared_server(small_template: Path, tmp_path_factory: pytest.TempPathFactory
     place = tmp_path_factory.mktemp("shared")
     workspace = worlds.copied(small_template, open_workspace(Settings(workspace=place / "workspace")))
     secrets = {"PERTURBDESK_SECRETS_FILE": str(write_secrets(place / "secrets.toml"))}
-    with serving(workspace.settings.workspace, PERTURBDESK_TAB_KEPT_S="1", **secrets, **ROLES, **LIMITS) as server:
+    with serving(workspace.settings.workspace, PERTURBDESK_TAB_KEPT_S="0.5", **secrets, **ROLES, **LIMITS) as server:
         with Visitor(server, ADA).socket() as opened:
             run_script(opened)
         yield server
