@@ -52,6 +52,7 @@ class Visitor:
     secret: str = SECRET
     verified: bool = True
     xsrf: str = field(default_factory=generate_xsrf_token_string)
+    uploaded: list[str] = field(default_factory=list)
 
     @property
     def place(self) -> tuple[str, int]:
@@ -87,7 +88,8 @@ class Visitor:
         kind = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}
         chunks = {} if isinstance(content, bytes) else {"Transfer-Encoding": "chunked"}
         body = one_part(content) if isinstance(content, bytes) else content
-        return self.ask(method, f"/_stcore/upload_file/{session}/{uuid4()}", body, **kind, **chunks, **headers)[0]
+        self.uploaded.append(f"/_stcore/upload_file/{session}/{uuid4()}")
+        return self.ask(method, self.uploaded[-1], body, **kind, **chunks, **headers)[0]
 
     @contextmanager
     def socket(self, path: str = "/_stcore/stream", **headers: str | None) -> Iterator[ClientConnection]:
@@ -102,9 +104,14 @@ class Visitor:
 
     @contextmanager
     def session(self) -> Iterator[str]:
-        """A page whose script runs; its session's id. The session has no tab when the block ends."""
+        """A page whose script runs; its session's id. When the block ends the session has no tab, and nothing that this visitor
+        uploaded."""
         with self.socket() as opened:
-            yield begin(opened)
+            try:
+                yield begin(opened)
+            finally:
+                for path in self.uploaded:
+                    self.ask("DELETE", path)
 
 
 def begin(opened: ClientConnection) -> str:
