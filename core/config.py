@@ -89,6 +89,20 @@ class Settings:
         default=600.0,
         metadata=_about("UPLOAD_TIME_S", SECONDS, "How long an upload to a shared server may take to be read."),
     )
+    upload_file_mb: int = field(
+        default=1024, metadata=_about("UPLOAD_FILE_MB", MEGABYTES, "The largest file that a page takes as an upload.")
+    )
+    upload_person_mb: int = field(
+        default=2048,
+        metadata=_about("UPLOAD_PERSON_MB", MEGABYTES, "What one person's open tabs may hold of uploads, on a shared server."),
+    )
+    upload_total_mb: int = field(
+        default=4096, metadata=_about("UPLOAD_TOTAL_MB", MEGABYTES, "What all open tabs together may hold of uploads.")
+    )
+    tab_kept_s: float = field(
+        default=60.0,
+        metadata=_about("TAB_KEPT_S", SECONDS, "How long a tab whose connection broke may come back to what it had."),
+    )
     mirror: str = field(
         default="", metadata=_about("MIRROR", ADDRESS, "Where to fetch public files from instead of GitHub.", "none")
     )

@@ -1,4 +1,5 @@
-"""Twenty visitors at once, each with a move every fifteen seconds, while a run writes: two rounds of two minutes."""
+"""Twenty people at a shared server, readers and editors, each with a move every fifteen seconds, while a run writes and files are
+imported: two rounds of two minutes."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,17 +16,36 @@ import psutil
 import pytest
 from playwright.sync_api import Browser, Page
 
-from bench.pages import make_workspace
+from bench.pages import REAL_DATA, make_workspace
 from core.actions import run_control
+from core.actions.workspace import Workspace
 from core.config import REPOSITORY
 from core.llm import scripted_server
 from soak.conftest import Record
-from tests.ui.conftest import browser, new_context, settle  # noqa: F401
+from tests.ui.conftest import browser, new_context  # noqa: F401
+from tests.ui.provider import providing, sign_in
 from tests.ui.script_times import ScriptTimes
 from tests.ui.serving import Server, serving
 from tests.ui.watch import Watch
 
 VISITORS, ROUND_S, EVERY_S = 20, 120.0, 15.0
+EDITOR, READER = "ada@lab.example", "bob@lab.example"
+PEOPLE = {"ada": {"email": EDITOR, "name": "Ada"}, "bob": {"email": READER, "name": "Bob"}}
+IMPORT_AGAIN_AND_AGAIN = """
+import sys
+import time
+from pathlib import Path
+from core.actions.imports import import_paths
+from core.actions.undo import undo
+from core.actions.workspace import open_workspace
+from core.config import load_settings
+workspace, file = open_workspace(load_settings(Path(sys.argv[1]))), Path(sys.argv[2])
+while True:
+    [done] = import_paths(workspace, [file])
+    print(done.kind if done.kind == "failed" else "imported", flush=True)
+    undo(workspace, file.name, with_runs=True)
+    time.sleep(5)
+"""
 SERVER_P95_S, MORE_MB = 3.0, 50
 # What a visitor does, once a round: a page's name opens it, anything else is a key pressed there.
 WALK = ("Debates", "j", "j", "Breakdown", "What-if", "Compare", "Neighbours", "Overview")
@@ -67,8 +88,9 @@ class Visitor:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    """The app on the published files, else on the demo, while a run writes to it."""
-    workspace, _ = make_workspace(tmp_path / "workspace")
+    """The app on the published files, else on the demo, to people who sign in, while a run writes to it and, of the published
+    files, one is imported and undone again and again."""
+    workspace, data = make_workspace(tmp_path / "workspace")
     with workspace.store.read() as db:
         dataset = db.execute("SELECT name FROM dataset ORDER BY name LIMIT 1").fetchone()
     assert dataset is not None
@@ -76,12 +98,38 @@ def server(tmp_path: Path) -> Iterator[Server]:
         place = ("--workspace", str(workspace.settings.workspace))
         run = ("run", "debate", "--dataset", dataset[0], "--endpoint", model, "--name", "written meanwhile", "--detach")
         subprocess.run([sys.executable, "-m", "core", *place, *run], cwd=REPOSITORY, check=True)
-        with serving(workspace.settings.workspace) as served:
+        roles = {"PERTURBDESK_EDITORS": EDITOR, "PERTURBDESK_READERS": READER}
+        with (
+            providing(PEOPLE, tmp_path) as secrets,
+            importing(workspace, REAL_DATA / "entries_more" / "track_b_adversarial_ens3.zip" if data == "real" else None),
+            serving(workspace.settings.workspace, PERTURBDESK_SECRETS_FILE=str(secrets), **roles) as served,
+        ):
             yield served
         [status] = run_control.states(workspace).values()
         assert status.state == "running"  # it wrote to the end
         assert status.pid is not None
         psutil.Process(status.pid).kill()
+
+
+@contextmanager
+def importing(workspace: Workspace, file: Path | None) -> Iterator[None]:
+    """Import a file and undo that, in a process of its own, again and again while the block lasts."""
+    if file is None:
+        yield
+        return
+    process = subprocess.Popen(
+        [sys.executable, "-c", IMPORT_AGAIN_AND_AGAIN, str(workspace.settings.workspace), str(file)],
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield
+        assert process.poll() is None
+    finally:
+        process.kill()
+        imported, _ = process.communicate()
+    assert "imported" in imported
 
 
 def walk(visitors: list[Visitor]) -> None:
@@ -94,15 +142,15 @@ def walk(visitors: list[Visitor]) -> None:
     visitors[0].page.wait_for_timeout(1000 * EVERY_S)
 
 
-def test_twenty_visitors_wait_little_while_a_run_writes(browser: Browser, server: Server, record: Record) -> None:  # noqa: F811
+def test_twenty_people_wait_little_while_a_run_writes(browser: Browser, server: Server, record: Record) -> None:  # noqa: F811
     watch, process, used = Watch(), psutil.Process(server.process.pid), []
+    load = psutil.getloadavg()[0]
     visitors = []
     for k in range(VISITORS):
         page = new_context(browser).new_page()
         page.add_init_script(TIMED)
+        sign_in(page, server, tuple(PEOPLE)[k % len(PEOPLE)])  # the provider's page asks for a style sheet elsewhere
         watch.over(page, server)
-        page.goto(server.url())
-        settle(page)
         visitors.append(Visitor(page, STARTS[k % len(STARTS)], ScriptTimes(page)))
     for _ in range(2):
         walk(visitors)
@@ -111,7 +159,7 @@ def test_twenty_visitors_wait_little_while_a_run_writes(browser: Browser, server
     in_all = np.concatenate([visitor.page.evaluate("window.moves") for visitor in visitors]) / 1000
     shown = {"server": on_server, "until drawn": in_all}
     quantiles = {f"{name} p{q} s": f"{np.quantile(values, q / 100):.2f}" for name, values in shown.items() for q in (50, 95)}
-    record(moves=len(on_server), drawn=len(in_all), **quantiles, server_mb=[round(mb) for mb in used])
+    record(moves=len(on_server), drawn=len(in_all), **quantiles, server_mb=[round(mb) for mb in used], load=load)
     assert watch.errors == []
     assert watch.outside == []
     assert sum(visitor.page.get_by_test_id("stException").count() for visitor in visitors) == 0

@@ -64,6 +64,19 @@ def test_every_path_exists(document: Path) -> None:
     assert not missing
 
 
+def test_every_promise_of_the_threat_model_is_held_by_tests_that_exist() -> None:
+    section = (DOCS / "operations.md").read_text("utf-8").partition("## Threat model\n")[2].partition("\n## ")[0]
+    promises = section.partition("| promise |")[2].splitlines()[2:]
+    rows = [line.strip("| ").split(" | ") for line in promises if line.startswith("|")]
+    assert len(rows) > 10
+    for promise, _, held_by in rows:
+        named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", held_by)
+        assert named or held_by == "…", promise
+        for file, test in named:
+            found = ast.walk(ast.parse((ROOT / file).read_text("utf-8")))
+            assert test in {node.name for node in found if isinstance(node, ast.FunctionDef)}, f"{file}::{test}"
+
+
 @each_document
 def test_every_link_leads_somewhere(document: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)]+)\)", document.read_text("utf-8")):

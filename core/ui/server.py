@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from base64 import b64encode
+from contextlib import AbstractAsyncContextManager
 from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote, unquote
@@ -18,9 +19,15 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from core.config import CALLBACK, REPOSITORY, load_settings
+from core.actions.workspace import open_workspace
+from core.config import CALLBACK, REPOSITORY
 from core.log import record_error, scrub_output
-from core.ui.sessions import SIGNED_IN, PageMessages
+from core.secrets_file import redirect_uri
+from core.ui.access import Access
+from core.ui.session_limits import SessionLimits, ending_sessions
+from core.ui.sessions import PageMessages
+from core.ui.sign_ins import SIGNED_IN
+from core.ui.upload_limits import UploadLimits
 
 # While a page computes, what it has drawn waits for its thread to give way, and each message again: 5 ms unless told.
 sys.setswitchinterval(0.0005)
@@ -54,9 +61,9 @@ _COOKIE = "Path=/; HttpOnly; SameSite=Lax"
 class SecurityHeaders:
     """ASGI middleware that adds HEADERS to every response, and keeps cookies to HTTPS where others reach the app by that."""
 
-    def __init__(self, app: ASGIApp, base_url: str = "") -> None:
+    def __init__(self, app: ASGIApp, address: str = "") -> None:
         self.app = app
-        self.secure = base_url.startswith("https:")
+        self.secure = address.startswith("https:")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def with_headers(message: Message) -> None:
@@ -144,15 +151,27 @@ def _record(error: Exception) -> None:
     record_error("an error that no page foresaw", error)
 
 
-_SETTINGS = load_settings()
+def _lifespan(_: st.App) -> AbstractAsyncContextManager[None]:
+    return ending_sessions(_SETTINGS)
+
+
+_WORKSPACE = open_workspace()
+_SETTINGS = _WORKSPACE.settings
 scrub_output(_SETTINGS)
+_FOR_OTHERS = [
+    Middleware(Access, workspace=_WORKSPACE),
+    Middleware(SessionLimits, settings=_SETTINGS),
+    Middleware(PageMessages, sign_in=_SETTINGS.sign_in),
+]
 app = st.App(
     REPOSITORY / "app.py",
     middleware=[
-        Middleware(SecurityHeaders, base_url=_SETTINGS.base_url),
-        *([Middleware(PageMessages, sign_in=_SETTINGS.sign_in)] if _SETTINGS.is_shared else []),
+        Middleware(SecurityHeaders, address=_SETTINGS.base_url or redirect_uri(_SETTINGS.secrets_file)),
+        *(_FOR_OTHERS if _SETTINGS.is_shared else []),
+        Middleware(UploadLimits, settings=_SETTINGS),
         *([Middleware(ReturnAfterSignIn)] if _SETTINGS.sign_in else []),
         Middleware(BaseScript),
     ],
+    lifespan=_lifespan,
     on_script_error=_record,
 )

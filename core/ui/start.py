@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 
@@ -10,6 +11,8 @@ from core.actions.workspace import open_workspace
 from core.config import REPOSITORY, Settings, default_import_roots
 from core.errors import DeskError, InputError
 from core.store import datasets
+
+_MORE_S = 60  # by then the server has closed a session whose tab has gone; Streamlit itself would forget it but free nothing
 
 
 def main() -> None:
@@ -37,8 +40,10 @@ def main() -> None:
     os.environ.setdefault(
         "MALLOC_ARENA_MAX", "2"
     )  # each run of a page is a thread, and what glibc keeps for one it does not give back
-    secrets = ["--secrets.files", str(workspace.settings.secrets_file)]
-    os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", server, *secrets, *sys.argv[1:]])
+    options = ["--secrets.files", str(workspace.settings.secrets_file)]
+    options += ["--server.maxUploadSize", str(workspace.settings.upload_file_mb)]
+    options += ["--server.disconnectedSessionTTL", str(math.ceil(workspace.settings.tab_kept_s) + _MORE_S)]
+    os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", server, *options, *sys.argv[1:]])
 
 
 def _keep_import_roots(settings: Settings) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,15 +13,17 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
-from core.actions.workspace import Workspace
-from core.config import REPOSITORY
+from core.actions.workspace import Workspace, open_workspace
+from core.config import REPOSITORY, Settings
 from core.ui.experiments import baselines_tab
 from core.ui.read import kinds_tab
 from core.ui.shared import space_numbers
 from core.ui.shared.background import Background, Result
 from core.ui.shared.loaders import rows
 from core.ui.what_if import results
+from tests import worlds
 from tests.ui.serving import CHROMIUM_FLAGS, WAIT_S, Server, chromium, serving
+from tests.ui.strangers import ADA, LIMITS, ROLES, Visitor, run_script, write_secrets
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Locator, Page
@@ -163,6 +166,18 @@ def demo_server(demo_workspace: Workspace) -> Iterator[Server]:
     if chromium() is None:
         pytest.skip("needs Chromium on the path")
     with serving(demo_workspace.settings.workspace) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def shared_server(small_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A shared server with two editors, a reader and small limits, which has shown a page; tests change nothing there."""
+    place = tmp_path_factory.mktemp("shared")
+    workspace = worlds.copied(small_template, open_workspace(Settings(workspace=place / "workspace")))
+    secrets = {"PERTURBDESK_SECRETS_FILE": str(write_secrets(place / "secrets.toml"))}
+    with serving(workspace.settings.workspace, PERTURBDESK_TAB_KEPT_S="0.5", **secrets, **ROLES, **LIMITS) as server:
+        with Visitor(server, ADA).socket() as opened:
+            run_script(opened)
         yield server
 
 

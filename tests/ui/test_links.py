@@ -11,6 +11,7 @@ import pytest
 
 from core.actions.workspace import Workspace
 from core.config import REPOSITORY
+from core.ui.shared import links
 from core.ui.shared.linked import CARRIED_BY, NOT_CARRIED
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of, the_run
@@ -126,3 +127,11 @@ def test_a_link_selects_rows_of_a_table(visit: Visit, demo_workspace: Workspace)
     app = visit(demo_workspace, "neighbours", without="nobody")
     assert "without" not in app.query_params
     assert "This link sets without to “nobody”, which is not known here" in text_of(app).replace("\\", "")
+
+
+def test_on_a_shared_server_a_copied_link_begins_with_its_address(
+    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PERTURBDESK_BASE_URL", "https://desk.example.org/base/")
+    visit(small_workspace, "debates")
+    assert links.current_address().startswith("https://desk.example.org/base/")

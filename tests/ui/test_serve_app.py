@@ -22,18 +22,13 @@ from tests.ui.watch import Watch
 pytestmark = pytest.mark.browser
 
 
-def base_of(address: str) -> str:
-    """Another name of this machine, so that a link made with it differs from the address that the browser uses."""
-    return address.replace("127.0.0.1", "localhost")
-
-
 @contextmanager
 def serve_app(workspace: Path, path: str, *options: str, **environment: str) -> Iterator[Server]:
     """The command `serve-app`, with a base address on this machine; gone when the block ends."""
     port = free_port()
     address = f"http://127.0.0.1:{port}{path}"
     command = [sys.executable, "-m", "core", "--workspace", str(workspace), "serve-app"]
-    command += ["--host", "127.0.0.1", "--port", str(port), "--base-url", f"{base_of(address)}/", *options]
+    command += ["--host", "127.0.0.1", "--port", str(port), "--base-url", f"{address}/", *options]
     with tempfile.NamedTemporaryFile(suffix=".log") as log:
         process = subprocess.Popen(
             command, env={**os.environ, **environment}, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
@@ -57,12 +52,12 @@ def test_below_a_base_address_links_begin_with_it(open_tab: OpenTab, demo_worksp
         assert page.get_by_label("Add a note").count() == 0
         page.get_by_role("button", name="Copy link").click()
         link = page.get_by_test_id("stPopoverBody").locator("code").inner_text()
-        assert link.startswith(f"{base_of(server.address)}/debates?")
+        assert link.startswith(f"{server.address}/debates?")
         page.keyboard.press("Escape")
         page.locator(".row-list .rows").focus()
         page.keyboard.press("c")
         page.get_by_text("Link copied").wait_for()
-        assert page.evaluate("navigator.clipboard.readText()").startswith(f"{base_of(server.address)}/debates?")
+        assert page.evaluate("navigator.clipboard.readText()").startswith(f"{server.address}/debates?")
         assert watch == Watch()
         with urlopen(f"{server.address}/_stcore/health") as answer:
             assert answer.status == 200

@@ -25,8 +25,8 @@ def test_a_file_of_html_arrives_as_it_is() -> None:
 def test_cookies_are_kept_to_https_where_others_use_it() -> None:
     answer = HTMLResponse("")
     answer.set_cookie("who", "ada", httponly=True)
-    for base_url, expected in (("https://desk.example.org", True), ("http://127.0.0.1:8501", False), ("", False)):
-        got = TestClient(SecurityHeaders(answer, base_url=base_url)).get("/")
+    for address, expected in (("https://desk.example.org", True), ("http://127.0.0.1:8501", False), ("", False)):
+        got = TestClient(SecurityHeaders(answer, address=address)).get("/")
         assert got.headers["set-cookie"].endswith("; Secure") == expected
         assert "default-src 'self'" in got.headers["content-security-policy"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from core.config import REPOSITORY, Settings
 from core.store import changes, runs
 from tests import cases
 from tests.ui.conftest import OpenTab, settle, then
+from tests.ui.provider import providing, sign_in
 from tests.ui.serving import Server, serving
 
 if TYPE_CHECKING:
@@ -28,25 +28,13 @@ ADA, BOB, EVE, MAL = "ada@lab.example", "bob@lab.example", "eve@other.example", 
 @pytest.fixture(scope="module")
 def secrets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The secrets of an app whose provider knows an editor, a reader, a stranger, and a reader's address that is not verified."""
-    provider = pytest.importorskip("oidc_provider_mock")
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    people = [
-        provider.User(sub="ada", claims={"email": ADA, "name": "Ada Byron"}),
-        provider.User(sub="bob", claims={"email": BOB.upper(), "name": "Bob"}),
-        provider.User(sub="eve", claims={"email": EVE, "name": "Eve"}),
-        provider.User(sub="mal", claims={"email": MAL, "name": "Mal", "email_verified": False}),
-    ]
-    with provider.run_server_in_thread(user_claims=people) as server:
-        file = tmp_path_factory.mktemp("secrets") / "secrets.toml"
-        file.write_text(
-            f"""[auth]
-            redirect_uri = "http://127.0.0.1:{{port}}/oauth2callback"
-            cookie_secret = "a-secret-of-a-test-that-nobody-else-knows"
-            client_id = "perturbdesk"
-            client_secret = "of the test"
-            server_metadata_url = "http://localhost:{server.server_port}/.well-known/openid-configuration"
-            """
-        )
+    people = {
+        "ada": {"email": ADA, "name": "Ada Byron"},
+        "bob": {"email": BOB.upper(), "name": "Bob"},
+        "eve": {"email": EVE, "name": "Eve"},
+        "mal": {"email": MAL, "name": "Mal", "email_verified": False},
+    }
+    with providing(people, tmp_path_factory.mktemp("secrets")) as file:
         yield file
 
 
@@ -64,15 +52,6 @@ def server(shared: Workspace, secrets: Path) -> Iterator[Server]:
     roles = {"PERTURBDESK_EDITORS": ADA, "PERTURBDESK_READERS": f"{BOB}, {MAL}"}
     with serving(shared.settings.workspace, PERTURBDESK_SECRETS_FILE=str(secrets), **roles) as started:
         yield started
-
-
-def sign_in(page: Page, server: Server, name: str, address: str = "") -> None:
-    """Sign in at the provider, from a page's address; the page that the app shows then is drawn."""
-    page.goto(address or server.url())
-    page.get_by_role("button", name="Sign in").click()
-    page.get_by_role("button", name=name, exact=True).click()
-    page.wait_for_url(f"{server.address}/**")
-    settle(page)
 
 
 def shown(page: Page) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.actions.workspace import Person, person_of
-from core.config import load_settings
+from core.config import Settings, load_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +31,8 @@ def account_of(user: Mapping[str, Any]) -> Account | None:
     if user.get("is_logged_in") is not True or not isinstance(email, str) or user.get("email_verified") is False:
         return None
     return Account(email, name if isinstance(name, str) else "")
+
+
+def may_upload(settings: Settings) -> bool:
+    """Return whether somebody with these settings may hand files to the server: on a shared one only who may change something."""
+    return not (settings.is_shared and settings.read_only)

@@ -14,6 +14,7 @@ from core.store.datasets import Dataset
 from core.ui.shared import loaders
 from core.ui.shared.linked import bind, choose_one, choose_several
 from core.ui.shared.method_words import option_text
+from core.ui.shared.sign_in import may_upload
 
 SOURCES = ("spaces", "run", "runs")  # kinds of options that name what is in the workspace
 
@@ -38,6 +39,9 @@ def show_settings(record: type, owner: str, names: Sequence[str] | None = None) 
 
 def _show_control(option: Option, key: str, title: str) -> Any:
     if option.kind == "prompts":
+        if not may_upload():
+            st.caption(f"{title}: readers upload no file.")
+            return option.default
         file = st.file_uploader(title, ["csv", "jsonl"], help=option.help, key=f"upload-{key}")
         return option.default if file is None else prompt_files.of_upload(file.name, file.getvalue())
     if option.kind == "flag":

@@ -18,7 +18,7 @@ from core.errors import DeskError, StoreBusy
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.system_errors import explain
-from core.ui.shared import figure_menu, linked, links, loaders, sign_in, text_size
+from core.ui.shared import figure_menu, linked, links, loaders, server_workspace, sign_in, text_size
 from core.ui.shared.background import background
 from core.ui.shared.confirmation import show_confirmation
 from core.ui.shared.widgets import as_text, draw_figures_last
@@ -78,6 +78,8 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
 def _open_workspace() -> Workspace | None:
     """The workspace as the person at the browser may use it; None, with the sign-in or the error on screen, if they may not."""
     with _record_unexpected_errors(), explain_errors():
+        if sign_in.refuse_unprotected(server_workspace.read_workspace().settings):
+            return None
         if (workspace := sign_in.session_workspace()) is not None:
             return workspace
         set_title("Sign in")

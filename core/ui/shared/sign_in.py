@@ -10,9 +10,12 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 import streamlit as st
+from streamlit import config
 
 from core.actions.workspace import Person, Workspace
-from core.ui.shared import server_workspace
+from core.config import Settings
+from core.ui.access import is_enforced
+from core.ui.shared import account, server_workspace
 from core.ui.shared.account import account_of
 from core.ui.shared.widgets import as_text
 
@@ -34,12 +37,30 @@ def draw_anew_if_changed() -> None:
 
 def _look_up() -> server_workspace.LookUp:
     """What says who is at this browser, wherever it is asked: in a callback, in a thread, or after the page."""
-    account = account_of(st.user.to_dict())
-    return _nobody if account is None else account.person
+    found = account_of(st.user.to_dict())
+    return _nobody if found is None else found.person
 
 
 def _nobody() -> Person | None:
     return None
+
+
+def may_upload() -> bool:
+    """Return whether the person at this browser may upload files."""
+    workspace = session_workspace()
+    return workspace is not None and account.may_upload(workspace.settings)
+
+
+def refuse_unprotected(settings: Settings) -> bool:
+    """Show why a shared workspace is not served, and return True, if this server was started without what protects it."""
+    if not settings.is_shared or is_enforced():
+        return False
+    config.set_option("server.maxUploadSize", 0)  # nothing stands before Streamlit's uploads
+    st.error(
+        "This workspace is shared, and `streamlit run app.py` is for your own machine only. "
+        "Whoever runs this server has to start it with `perturbdesk serve-app` or `make app`."
+    )
+    return True
 
 
 def show_sign_in() -> None:

@@ -21,6 +21,7 @@ from core.ui.shared import links, loaders, tables
 from core.ui.shared.linked import bind, select_rows
 from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.shell import PageContext, explain_errors
+from core.ui.shared.sign_in import may_upload
 from core.ui.shared.widgets import as_text, show_empty
 
 TRACKS: tuple[Track, ...] = get_args(Track)
@@ -87,6 +88,9 @@ def show_check(context: PageContext) -> None:
     if context.dataset is None:
         show_empty("There is no dataset to check a file against.", lambda: links.to_data("Go to Data"))
         return
+    if not may_upload():
+        show_empty("Readers upload no file here. The command `perturbdesk check FILE` checks one on your own machine.")
+        return
     track = _choose_track("B", "check_track")
     upload, rows = st.columns([0.6, 0.4], gap="medium")
     file = upload.file_uploader("A submission: zip or CSV", type=["zip", "csv"], key="check_file")
@@ -127,6 +131,9 @@ def _needs_fusion_trace(run: Run) -> bool:
 
 def _choose_attachments(track: Track) -> tuple[str | None, tuple[tuple[str, bytes], ...]]:
     """Show uploads for a prompt and tools; the prompt's text and the tools' (name, content), if any."""
+    if not may_upload():
+        st.caption("Readers upload no file. An editor adds the prompt and tools of an imported run.")
+        return None, ()
     st.caption("A run made here includes its own. For an imported run, add those that it was made with.")
     prompt = st.file_uploader("prompt.txt", type=["txt", "md"], key="prompt_file")
     tools = st.file_uploader("Tools", type=["py"], accept_multiple_files=True, key="tool_files") if track == "B" else []

@@ -1,0 +1,166 @@
+"""Who reaches what of a shared server, decided before anything of a request's body is read.
+
+Streamlit opens sessions, takes uploads and shows its metrics without asking who is there: the sign-in on a page guards what that
+page shows. Here each request is held against the route that the app itself would take for it, and what is not listed is refused.
+"""
+
+from __future__ import annotations
+
+from threading import Event
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
+from starlette.responses import PlainTextResponse
+from starlette.routing import Match
+from starlette.types import ASGIApp, Receive, Scope, Send
+from streamlit import config, runtime
+from streamlit.auth_util import get_origin_from_redirect_uri
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.web.server.starlette import starlette_routes as routes
+from streamlit.web.server.starlette import starlette_websocket as websocket
+
+from core.actions.workspace import Person, Workspace
+from core.config import CALLBACK, Settings
+from core.ui import sign_ins
+from core.ui.shared.account import account_of, may_upload
+
+HEALTH = f"/{routes.ROUTE_HEALTH}"
+METRICS = f"/{routes.ROUTE_METRICS}"
+UPLOAD = f"/{routes._ROUTE_UPLOAD_FILE}"
+STREAM = f"/{websocket._ROUTE_WEBSOCKET_STREAM}"
+STATIC = ""  # Streamlit's own page and scripts, which are the same everywhere
+FOR_ALL = {STATIC, HEALTH, f"/{routes.ROUTE_HOST_CONFIG}", "/auth/login", "/auth/logout", f"/{CALLBACK}"}
+FOR_PEOPLE = {
+    METRICS,
+    f"/{routes._ROUTE_MEDIA}",
+    f"/{routes._ROUTE_COMPONENTS_V1}",
+    f"/{routes._ROUTE_COMPONENTS_V2}",
+}
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_ENFORCED = Event()
+_Refusal = tuple[int, str]
+_SIGN_IN_FIRST: _Refusal = (401, "Sign in first.")
+_NOT_FOR_YOU: _Refusal = (403, "Not for you, or not on a shared server.")
+
+
+class Access:
+    """ASGI middleware of a shared server that lets through what a browser may ask for: to nobody what the sign-in needs, to who
+    has a role what pages need, and uploads to who may change something, into a session of their own."""
+
+    def __init__(self, app: ASGIApp, workspace: Workspace) -> None:
+        self.app = app
+        self.workspace = workspace
+        _ENFORCED.set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            if not self._opens(scope):
+                await send({"type": "websocket.close", "code": 1008})
+                return
+        elif scope["type"] == "http" and (refusal := self._refuse(scope)):
+            status, text = refusal
+            await PlainTextResponse(text, status)(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+    def _opens(self, scope: Scope) -> bool:
+        """Whether a websocket is opened by a page of this server."""
+        headers = Headers(scope=scope)
+        expected = served_origin(self.workspace.settings) or f"{_scheme(scope)}://{headers.get('host')}"
+        path, _ = route_of(scope)
+        return path == STREAM and headers.getlist("origin") == [expected]
+
+    def _refuse(self, scope: Scope) -> _Refusal | None:
+        """Return why a request is refused; None if it is not."""
+        path, parameters = route_of(scope)
+        reads = scope["method"] in ("GET", "HEAD")
+        if path != HEALTH and not websocket.is_host_allowed(Headers(scope=scope).get("host")):
+            return _NOT_FOR_YOU
+        if path in FOR_ALL and reads:
+            return None
+        settings = self.workspace.settings
+        person = person_at(scope, settings)
+        if settings.sign_in and person is None:
+            return _SIGN_IN_FIRST
+        if path in FOR_PEOPLE and reads:
+            return None if settings.sign_in or path != METRICS else _NOT_FOR_YOU
+        if path == UPLOAD and scope["method"] in ("PUT", "DELETE") and self._may_upload(person, parameters["session_id"]):
+            return None
+        return _NOT_FOR_YOU
+
+    def _may_upload(self, person: Person | None, session: str) -> bool:
+        """Whether somebody may upload files, and a session is theirs."""
+        workspace = self.workspace if person is None else self.workspace.used_by(person)
+        found = runtime.get_instance().get_app_session(session)
+        return may_upload(workspace.settings) and found is not None and owner_of(found, workspace.settings) == email_of(person)
+
+
+def route_of(scope: Scope) -> tuple[str | None, dict[str, str]]:
+    """Return the path of the route that the app takes for a request, below the base address, and its parameters; None if it
+    takes none: the first that matches, else the first that has the path for other methods, as in Starlette's router."""
+    partial: tuple[str | None, dict[str, str]] = (None, {})
+    base = config.get_option("server.baseUrlPath").strip("/")
+    for route in scope["app"].routes:
+        match, found = route.matches(scope)
+        if match is Match.NONE:
+            continue
+        named = (route.path.removeprefix(f"/{base}") if base else route.path, found["path_params"])
+        if match is Match.FULL:
+            return named
+        partial = partial if partial[0] is not None else named
+    return partial
+
+
+def person_at(scope: Scope, settings: Settings) -> Person | None:
+    """Return who sent a request, by the cookie that Streamlit signed when they signed in; None if nobody has a role."""
+    return sign_ins.person_at(HTTPConnection(scope).cookies) if settings.sign_in else None
+
+
+def is_enforced() -> bool:
+    """Return whether this process serves a shared workspace behind `Access`, or serves nothing, as in a test of a page."""
+    return _ENFORCED.is_set() or not runtime.exists()
+
+
+def sessions() -> list[AppSession]:
+    """Return Streamlit's sessions: those with a tab, and those that wait for it to come back."""
+    while True:
+        try:
+            return [info.session for info in runtime.get_instance()._session_mgr.list_sessions()]
+        except KeyError:  # one of them expired meanwhile
+            continue
+
+
+def uploaded_files() -> MemoryUploadedFileManager:
+    """Return what holds the uploads of all sessions."""
+    manager = runtime.get_instance().uploaded_file_mgr
+    assert isinstance(manager, MemoryUploadedFileManager)
+    return manager
+
+
+def email_of(person: Person | None) -> str:
+    """Return what tells people apart; empty for nobody in particular."""
+    return "" if person is None else person.email
+
+
+def owner_of(session: AppSession, settings: Settings) -> str:
+    """Return the address of who opened one of Streamlit's sessions; empty for nobody, and where nobody signs in."""
+    account = account_of(session._user_info) if settings.sign_in else None
+    return "" if account is None else email_of(sign_ins.person_of_account(account))
+
+
+def served_origin(settings: Settings) -> str | None:
+    """Return where a shared server's pages come from, as a browser writes it; None if neither a base address nor the sign-in
+    says so."""
+    address = settings.base_url or get_origin_from_redirect_uri()
+    if not address:
+        return None
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    name = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{name}" + (f":{parts.port}" if parts.port not in (None, _DEFAULT_PORTS.get(parts.scheme)) else "")
+
+
+def _scheme(scope: Scope) -> str:
+    return "https" if scope["scheme"] == "wss" else "http"

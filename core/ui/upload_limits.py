@@ -1,0 +1,92 @@
+"""What uploads may take of memory, by person and in all, and of time while they arrive. The limit per file is Streamlit's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from core.config import Settings
+from core.ui.access import UPLOAD, email_of, owner_of, person_at, route_of, sessions, uploaded_files
+
+PAUSE_S = 20.0  # the longest wait for the next piece of a file
+GRACE_S = 20.0  # after that, a file has to have arrived at
+SLOWEST = 16_000  # bytes a second on average
+_MB = 2**20
+_LAST = {"connection": "close"}
+
+
+class UploadLimits:
+    """ASGI middleware that refuses an upload, before or while it arrives, that would leave more in memory than the settings
+    allow, or that keeps the server waiting."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self.app = app
+        self.settings = settings
+        self.arriving: Counter[str] = Counter()  # bytes, by person
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "PUT" or route_of(scope)[0] != UPLOAD:
+            await self.app(scope, receive, send)
+            return
+        who = email_of(person_at(scope, self.settings))
+        length = Headers(scope=scope).get("content-length", "")
+        if refusal := self._refuse(who, int(length) if length.isdecimal() else 0):
+            await PlainTextResponse(refusal, 413)(scope, receive, send)
+            return
+        upload = _Upload(self, who, receive)
+        try:
+            await self.app(scope, upload.receive, send)
+        finally:
+            self.arriving[who] -= upload.bytes
+
+    def _refuse(self, who: str, more: int) -> str:
+        """Return why no `more` bytes of somebody's are taken; empty if they are."""
+        settings = self.settings
+        if settings.is_shared and self.arriving[who] + _stored(settings, who) + more > settings.upload_person_mb * _MB:
+            return f"Your uploads would take more than {settings.upload_person_mb} MB. Close tabs that hold some."
+        if self.arriving.total() + _stored(settings) + more > settings.upload_total_mb * _MB:
+            return f"All uploads together would take more than {settings.upload_total_mb} MB. Try again later."
+        return ""
+
+    def count(self, who: str, arrived: int) -> None:
+        """Count what has arrived. Raise HTTPException if that is too much."""
+        self.arriving[who] += arrived
+        if refusal := self._refuse(who, 0):
+            raise HTTPException(413, refusal)
+
+
+class _Upload:
+    """The body of one upload. bytes: what has arrived of it."""
+
+    def __init__(self, limits: UploadLimits, who: str, receive: Receive) -> None:
+        self.limits, self.who, self._receive = limits, who, receive
+        self.bytes = 0
+        self.began = asyncio.get_running_loop().time()
+
+    async def receive(self) -> Message:
+        """Return the next piece. Raise HTTPException if it does not come, if all come too slowly, or if they are too many."""
+        try:
+            async with asyncio.timeout(PAUSE_S):
+                message = await self._receive()
+        except TimeoutError:
+            raise HTTPException(408, f"Nothing of the file came for {PAUSE_S:.0f} s.", _LAST) from None
+        arrived = len(message.get("body", b""))
+        self.bytes += arrived
+        self.limits.count(self.who, arrived)
+        seconds = asyncio.get_running_loop().time() - self.began
+        if message.get("more_body") and seconds > GRACE_S and self.bytes < SLOWEST * seconds:
+            raise HTTPException(408, f"The file came at less than {SLOWEST:,} bytes a second.", _LAST)
+        return message
+
+
+def _stored(settings: Settings, who: str | None = None) -> int:
+    """Return the bytes of uploads that sessions hold: somebody's, or by default everybody's."""
+    manager = uploaded_files()
+    owned = None if who is None else {session.id for session in sessions() if owner_of(session, settings) == who}
+    held = [files for session, files in list(manager.file_storage.items()) if owned is None or session in owned]
+    return sum(len(file.data) for files in held for file in list(files.values()))
