@@ -44,7 +44,7 @@ class PageMessages:
 
     async def _serve_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
         cookies = HTTPConnection(scope).cookies
-        was_signed_in = self.sign_in and sign_ins.account_at(cookies) is not None
+        was_signed_in = self.sign_in and bool(sign_ins.claims_at(cookies))
         if self.sign_in and not was_signed_in:
             scope = {**scope, "headers": _without_sign_in(scope["headers"])}
 
@@ -53,7 +53,7 @@ class PageMessages:
                 message = await receive()
                 if message["type"] != "websocket.receive":
                     return message
-                if was_signed_in and sign_ins.account_at(cookies) is None:
+                if was_signed_in and not sign_ins.claims_at(cookies):
                     await send({"type": "websocket.close", "code": SIGN_IN_ENDED})
                     return {"type": "websocket.disconnect", "code": SIGN_IN_ENDED}
                 if (checked := self._check(message, cookies)) is not None:

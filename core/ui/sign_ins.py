@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from hashlib import sha256
+from typing import Any
 
 from streamlit.auth_util import get_origin_from_redirect_uri
 from streamlit.web.server.starlette import starlette_websocket as websocket
@@ -26,19 +27,19 @@ def sign_out(cookies: Mapping[str, str]) -> None:
         _SIGNED_OUT.pop(next(iter(_SIGNED_OUT)))
 
 
-def account_at(cookies: Mapping[str, str]) -> Account | None:
-    """Return the account that is signed in; None if there is no cookie, if it is forged, too old or another server's, and after a
-    sign-out."""
+def claims_at(cookies: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the provider said of who signed in; nothing if there is no cookie, if it is forged, too old or another server's,
+    and after a sign-out."""
     origin = get_origin_from_redirect_uri()
     if not origin or _hash(cookies) in _SIGNED_OUT:
-        return None
+        return {}
     cookie = websocket._get_signed_cookie_with_chunks(dict(cookies), SIGNED_IN)
-    return account_of(websocket._parse_decoded_user_cookie(cookie, origin)) if cookie else None
+    return websocket._parse_decoded_user_cookie(cookie, origin) if cookie else {}
 
 
 def person_at(cookies: Mapping[str, str]) -> Person | None:
     """Return who is signed in and has a role now; nobody while the file of secrets cannot be read."""
-    account = account_at(cookies)
+    account = account_of(claims_at(cookies))
     return None if account is None else person_of_account(account)
 
 

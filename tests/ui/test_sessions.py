@@ -113,11 +113,11 @@ def test_files_are_for_people_with_a_role(shared: SharedServer) -> None:
         address = client.ask(wanted, "backend_operation_response").backend_operation_response.deferred_file.url
         assert client.get(address)[0] == 200
         with browsing(shared.address) as nobody:
-            assert nobody.get(address)[0] == 403
+            assert nobody.get(address)[0] == 401
             nobody.run()
             assert nobody.is_ignored(nobody.file_request(file))
         shared.set_roles([ADA], [])
-        assert client.get(address)[0] == 403
+        assert client.get(address)[0] == 401
         assert client.is_ignored(wanted)
 
 
