@@ -20,6 +20,7 @@ from core.net.transport import (
     ConnectionFailed,
     Fault,
     HttpResponse,
+    LineTooLong,
     OnPart,
     TooLong,
     allow_no_more_than,
@@ -145,7 +146,8 @@ class ModelTransport:
     ) -> str | Fault:
         """The text of an answer of status 2xx. url: a path below the endpoint's, or a whole address.
 
-        max_bytes: the most that the answer may hold, by default the endpoint's limit. on_part: takes its parts as they come.
+        max_bytes: the most that the answer may hold, by default the endpoint's limit. on_part: takes its parts as they come, in
+        place of the text, which is "" then (see `allow_no_more_than`).
         """
         most = max_bytes or self.endpoint.max_answer_bytes()
         response = await exchange(lambda _: self._send(method, url, body, most, on_part), self.endpoint.timeout_s)
@@ -182,6 +184,8 @@ class ModelTransport:
             response = error.response
         except APIConnectionError as error:
             raise ConnectionFailed(self._describe_failure(error.__cause__ or error)) from None
+        except LineTooLong:
+            raise
         except TooLong as error:
             raise TooLong(f"{error} (max_answer_mb is {self.endpoint.max_answer_mb:g}, a larger one allows more)") from None
         return HttpResponse(response.status_code, response.headers, response.content)
