@@ -14,6 +14,8 @@ from typing import Any
 from core.llm.messages import TokenLogprob, Usage
 from core.texts import replace_surrogates
 
+# Of content, and of reasoning: twice what the longest answers of today's models hold, and read in a part of a second.
+MAX_CHARACTERS = 1_000_000
 _MOST_TOKENS = 10**9
 _LONGEST_NAME = 200
 _MOST_READ = 10  # times the characters that are shown of an error: blanks and controls are left out
@@ -33,6 +35,11 @@ class Answer:
     usage: Usage
     logprobs: tuple[TokenLogprob, ...] | None
     model: str = ""
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether it holds more text than any model's answer."""
+        return max(len(self.content or ""), len(self.reasoning)) > MAX_CHARACTERS
 
     @property
     def is_complete(self) -> bool:

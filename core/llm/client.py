@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
 from core.errors import InputError
-from core.llm.answers import Answer, read_answer_aside
+from core.llm.answers import MAX_CHARACTERS, Answer, read_answer_aside
 from core.llm.endpoint import Endpoint, Method, ModelTransport
 from core.llm.errors import ERROR_OF_FAULT, ModelError, NoLogprobs, Refused, Truncated
 from core.llm.logprobs import is_missing
@@ -176,6 +176,8 @@ class Client:
             call.usage += Usage(attempts=1, latency_ms=1000 * (time.perf_counter() - start))
             call.raw = text.raw if isinstance(text, Fault) else text
             answer = text if isinstance(text, Fault) else await read_answer_aside(text)
+            if isinstance(answer, Answer) and answer.is_too_long:
+                answer = Fault("malformed", f"an answer of more than {MAX_CHARACTERS:,} characters")
             self.on_call(answer.usage if isinstance(answer, Answer) else "failed")
             outcome = server.record(Fault("malformed", answer, retryable=True) if isinstance(answer, str) else answer)
         if isinstance(outcome, Answer):

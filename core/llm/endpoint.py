@@ -18,9 +18,9 @@ from core.net.addresses import check_address, scrub
 from core.net.retry import RetryPolicy
 from core.net.transport import (
     ConnectionFailed,
+    FarTooLong,
     Fault,
     HttpResponse,
-    LineTooLong,
     OnPart,
     TooLong,
     allow_no_more_than,
@@ -184,7 +184,7 @@ class ModelTransport:
             response = error.response
         except APIConnectionError as error:
             raise ConnectionFailed(self._describe_failure(error.__cause__ or error)) from None
-        except LineTooLong:
+        except FarTooLong:
             raise
         except TooLong as error:
             raise TooLong(f"{error} (max_answer_mb is {self.endpoint.max_answer_mb:g}, a larger one allows more)") from None

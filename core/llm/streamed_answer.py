@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.llm.answers import read_json
-from core.net.transport import LineTooLong, TooLong
+from core.llm.answers import MAX_CHARACTERS, read_json
+from core.net.transport import FarTooLong, TooLong
 
 MAX_LINE_BYTES = 1 << 20
 MAX_RAW_BYTES = 100_000  # of a stream that broke off: what is kept of it
@@ -20,7 +20,7 @@ _BYTES_PER_NAME = 100  # beside its characters: what a field takes in memory
 _FIELDS = (b"data", b"event", b"id", b"retry")
 _END = "[DONE]"
 _LINE_ENDS = re.compile(rb"[\r\n]")  # JSON may hold the other line ends of Unicode as they are
-_NO_CONTENT = re.compile(rb"(?:[ \t]*[\r\n]|:[^\r\n]*[\r\n])*")  # empty lines and remarks
+_NO_CONTENT = re.compile(rb"(?:[ \t]*+[\r\n]|:[^\r\n]*+[\r\n])*+")  # empty lines and remarks
 _REASONING = ("reasoning", "reasoning_content")
 _LONGEST_LINE = f"{MAX_LINE_BYTES:,} bytes in one line of a stream"
 
@@ -45,6 +45,7 @@ class StreamedAnswer:
         self._problem: ValueError | None = None
         self._is_ended = False
         self.n_said = 0  # characters of content
+        self._n_thought = 0  # of reasoning
 
     @property
     def raw(self) -> str:
@@ -54,7 +55,7 @@ class StreamedAnswer:
     def take(self, part: bytes) -> bool:
         """Takes what comes next; returns whether no more is needed, since the answer is whole or cannot become one.
 
-        Raises TooLong for an answer or a line that is longer than allowed.
+        Raises TooLong for an answer, a text or a line that is longer than allowed.
         """
         if self._is_stream is None:
             self._head += part
@@ -62,7 +63,7 @@ class StreamedAnswer:
             self._is_stream = _is_stream(self._head)
             if self._is_stream is None:
                 if len(self._head) > MAX_LINE_BYTES:
-                    raise LineTooLong(_LONGEST_LINE)
+                    raise FarTooLong(_LONGEST_LINE)
                 return False
             part = bytes(self._head)
         if not self._is_stream:
@@ -114,12 +115,15 @@ class StreamedAnswer:
         self._joined.add(chunk)
         content, reasoning = read_delta(chunk)
         self.n_said += len(content)
+        self._n_thought += len(reasoning)
         if content or reasoning:
             self._say(content, reasoning)
 
     def _refuse_more_than(self, size: int) -> None:
         if size > self._most:
             raise TooLong(f"{self._most:,} bytes")
+        if max(self.n_said, self._n_thought) > MAX_CHARACTERS:
+            raise FarTooLong(f"{MAX_CHARACTERS:,} characters")
 
 
 class LineReader:
@@ -133,14 +137,14 @@ class LineReader:
         return bytes(self._buffer)
 
     def read(self, part: bytes) -> list[bytes]:
-        """Returns the lines that are whole now, in order. Raises LineTooLong for one that is longer than any may be."""
+        """Returns the lines that are whole now, in order. Raises FarTooLong for one that is longer than any may be."""
         begin = len(self._buffer)
         self._buffer += part
         end = 1 + max(self._buffer.rfind(b"\n", begin), self._buffer.rfind(b"\r", begin))
         lines = _LINE_ENDS.split(bytes(self._buffer[:end]))
         del self._buffer[:end]
         if len(self._buffer) > MAX_LINE_BYTES or any(len(line) > MAX_LINE_BYTES for line in lines):
-            raise LineTooLong(_LONGEST_LINE)
+            raise FarTooLong(_LONGEST_LINE)
         return [line for line in lines if line.strip() and not line.startswith(b":")]
 
 

@@ -57,7 +57,9 @@ async def send_streamed(
     try:
         whole = answer.whole()
     except UnicodeDecodeError as error:
-        return Fault("malformed", f"an answer that is not UTF-8 (byte {error.start + 1:,})", retryable=True, raw=scrub(answer.raw))
+        return Fault(
+            "malformed", f"an answer that is not UTF-8 (byte {error.start + 1:,})", retryable=True, raw=scrub(answer.raw)
+        )
     except ValueError as error:
         return Fault("malformed", str(error), retryable=True, raw=scrub(answer.raw))
     except RecursionError:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 MAX_BYTES = 256 << 20
 MAX_ERROR_BYTES = 64 << 10  # of an answer without success, whose rest is not read
 OnPart = Callable[[bytes], bool]
-_LONGEST_HOLD_S = 0.05  # for which an answer that comes fast keeps other tasks from running
+_PART_BYTES = 16 << 10
+_LONGEST_HOLD_S = 0.005  # for which an answer that comes fast keeps other tasks from running
 _smaller_limit: ContextVar[int | None] = ContextVar("smaller_limit", default=None)
 _on_part: ContextVar[OnPart | None] = ContextVar("on_part", default=None)
 _progress: ContextVar[_Progress | None] = ContextVar("progress", default=None)
@@ -70,8 +71,8 @@ class TooLong(Exception):
     """The answer is longer than allowed, in transit or decompressed; the text says how much is allowed."""
 
 
-class LineTooLong(TooLong):
-    """A line of a stream is longer than any may be."""
+class FarTooLong(TooLong):
+    """The answer is longer than any may be, whatever is set: a line of a stream, or the text of a model."""
 
 
 @dataclass(slots=True)
@@ -133,8 +134,8 @@ def open_http_client(
 def allow_no_more_than(max_bytes: int, on_part: OnPart | None = None) -> Iterator[None]:
     """Lowers the limit of a client's answers for the requests that are sent inside of the block.
 
-    on_part: takes each part of an answer of success as it comes, decompressed, in place of the content, which is not kept; returns
-    whether it needs no more, and the rest is not read. It may raise TooLong.
+    on_part: takes each part of an answer of success as it comes, decompressed, in place of the content, which is not kept;
+    returns whether it needs no more, and the rest is not read. It may raise TooLong.
     """
     limit, listener = _smaller_limit.set(max_bytes), _on_part.set(on_part)
     try:
@@ -227,15 +228,16 @@ async def _parts_of(response: Response, max_bytes: int) -> AsyncGenerator[bytes]
     """The parts of an answer, decompressed. Raises TooLong after too many bytes. Lets other tasks run between them, which an
     answer that is always there before it is asked for, or is much larger than what is sent, would not."""
     received, began_at = 0, time.monotonic()
-    async with contextlib.aclosing(response.aiter_bytes()) as parts:  # type: ignore[type-var]  # a generator in truth
-        async for part in parts:
-            received += len(part)
+    async with contextlib.aclosing(response.aiter_bytes()) as parts:
+        async for whole in parts:
+            received += len(whole)
             if received > max_bytes:
                 raise TooLong(f"{max_bytes:,} bytes")
-            yield part
-            if time.monotonic() - began_at > _LONGEST_HOLD_S:
-                await asyncio.sleep(0)
-                began_at = time.monotonic()
+            for start in range(0, len(whole), _PART_BYTES):
+                yield whole[start : start + _PART_BYTES]
+                if time.monotonic() - began_at > _LONGEST_HOLD_S:
+                    await asyncio.sleep(0)
+                    began_at = time.monotonic()
 
 
 def _limit_stream(stream: Any, max_bytes: int) -> AsyncByteStream:
