@@ -100,3 +100,13 @@ def is_encodable(text: str) -> bool:
 def printable(text: str) -> str:
     """Returns the text on one line: characters that cannot be printed are escaped as in Python."""
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def shorten(text: str, most: int) -> str:
+    """Returns the text with its middle left out if it is longer than `most` characters: what is wrong stands at the beginning of
+    a message, what is expected at its end."""
+    if len(text) <= most:
+        return text
+    left_out = f" … ({len(text):,} characters) … "
+    n_end = (most - len(left_out)) // 3
+    return f"{text[: most - len(left_out) - n_end]}{left_out}{text[-n_end:]}"

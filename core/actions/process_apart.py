@@ -14,7 +14,7 @@ from core.config import REPOSITORY, environment_of
 
 def start_command(workspace: Workspace, arguments: Sequence[str], log: Path) -> int:
     """Starts `python -m core` with these arguments on the workspace; what it prints is added to `log`. Returns its process id."""
-    command = (sys.executable, "-m", "core", "--workspace", str(workspace.settings.workspace), *arguments)
+    command = (sys.executable, "-m", "core", "--progress", "--workspace", str(workspace.settings.workspace), *arguments)
     with log.open("ab") as opened:
         process = subprocess.Popen(
             command,

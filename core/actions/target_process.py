@@ -49,7 +49,17 @@ def _start(workspace: Workspace, folder: RankingFolder) -> None:
     worker = target_ranking.worker_of(folder)
     worker.done.unlink(missing_ok=True)
     worker.set_command("run")
-    command = (sys.executable, "-m", "core", "--workspace", str(workspace.settings.workspace), "targets", "work", folder.name)
+    command = (
+        sys.executable,
+        "-m",
+        "core",
+        "--progress",
+        "--workspace",
+        str(workspace.settings.workspace),
+        "targets",
+        "work",
+        folder.name,
+    )
     start_worker(worker, workspace.settings, command=command)
 
 

@@ -13,7 +13,7 @@ from core.actions import export as export_action
 from core.actions import imports
 from core.actions import site as site_action
 from core.actions import undo as undo_action
-from core.cli.base import Json, RunName, say, show
+from core.cli.base import Json, RunName, say, say_progress, show
 from core.errors import InputError
 from core.store import datasets
 from core.submission.package import write
@@ -60,7 +60,7 @@ def fetch(
 
 def _say_progress(name: str, done: int, total: int) -> None:
     if done in (0, total):
-        say(f"{name}: {done:,} of {total:,} bytes")
+        say_progress(f"{name}: {done:,} of {total:,} bytes")
 
 
 def show_imports(outcomes: list[imports.Imported], as_json: bool) -> None:
