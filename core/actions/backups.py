@@ -15,7 +15,6 @@ that no row in it is missing from what was spent.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
@@ -27,6 +26,7 @@ from core.config import Settings
 from core.datasets.backup_archive import BackupWriter, sha256_of, unpack_backup
 from core.engine.run_folder import RunFolder
 from core.errors import StateError, StoreDamaged
+from core.file_io import part_of
 from core.log import LOGGER
 from core.store import file_copy, open_store, runs
 from core.system_errors import explain
@@ -127,19 +127,16 @@ def restore(workspace: Workspace, archive: Path) -> Backup:
     """
     workspace.refuse_if_read_only("restore", str(archive))
     data = workspace.settings.data
-    staged = data / f".restoring-{os.getpid()}"
     try:
         _refuse_used(workspace.settings)
-        staged.mkdir(parents=True)
-        sha256 = sha256_of(archive)
-        unpack_backup(archive, staged, _belongs)
-        restored = _count_runs(archive, Settings(workspace=staged))
-        _refuse_used(workspace.settings)
-        _move_in(staged / _DATA, data)
+        with part_of(data / "restore", is_folder=True) as staged:
+            sha256 = sha256_of(archive)
+            unpack_backup(archive, staged, _belongs)
+            restored = _count_runs(archive, Settings(workspace=staged))
+            _refuse_used(workspace.settings)
+            _move_in(staged / _DATA, data)
     except OSError as error:
         raise explain(error, error.filename or data) from error
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
     with workspace.change("restore", archive.name) as (_, detail):
         detail |= {"sha256": sha256, "runs": restored}
     return Backup(archive, sha256, restored)
