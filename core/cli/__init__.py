@@ -75,9 +75,8 @@ def main() -> None:
     except Exception as error:
         if not log.record_error("failed", error):
             raise
-        say(
-            f"error: {type(error).__name__}: {_in_one_line(' '.join(str(error).split()))}; nobody foresaw this, please report it with the end of the log"
-        )
+        text = _in_one_line(" ".join(str(error).split()))
+        say(f"error: {type(error).__name__}: {text}; nobody foresaw this, please report it with the end of the log")
         sys.exit(1)
     finally:
         log.close()

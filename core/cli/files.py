@@ -40,12 +40,20 @@ def import_(
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")] = False,
     de: Annotated[str | None, typer.Option(help="External scores: the column that ranks rows by an effect.")] = None,
     direction: Annotated[str | None, typer.Option("--dir", help="External scores: the column that ranks them by up.")] = None,
+    recursive: Annotated[
+        bool, typer.Option("--recursive", help="Read all of a folder that is a disk's root, holds the home folder or is huge.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Import challenge files, submissions, bundles of runs, logs of Inspect AI, PerturbQA, knowledge packs, gene spaces and
     external scores: a CSV of ids and columns of numbers, each a run unless --de and --dir say which answer which question."""
     options = imports.ImportOptions(name, dataset, strict, replace, de, direction)
-    show_imports(imports.import_paths(context.obj, paths, options), as_json)
+
+    def say_found(n_files: int) -> None:
+        if any(path.is_dir() for path in paths):
+            say_progress(f"{n_files:,} files found")
+
+    show_imports(imports.import_paths(context.obj, paths, options, recursive=recursive, on_found=say_found), as_json)
 
 
 @app.command()
