@@ -24,31 +24,28 @@ from core.types import Rejected
 MOST_FILES = 10_000  # in folders that are not meant to be read whole
 _SAY_RECURSIVE = "--recursive imports all of it"
 _OF_SYSTEM = frozenset(
-    [
-        "bin",
-        "boot",
-        "dev",
-        "etc",
-        "home",
-        "lib",
-        "lib32",
-        "lib64",
-        "libx32",
-        "lost+found",
-        "media",
-        "mnt",
-        "opt",
-        "proc",
-        "root",
-        "run",
-        "sbin",
-        "srv",
-        "sys",
-        "tmp",
-        "usr",
-        "var",
-    ]
-) | {"Applications", "Library", "System", "Users", "Volumes", "private"}
+    (
+        *(
+            "bin",
+            "boot",
+            "dev",
+            "etc",
+            "home",
+            "lib",
+            "lib32",
+            "lib64",
+            "media",
+            "mnt",
+            "opt",
+            "proc",
+            "root",
+            "run",
+            "sbin",
+            "srv",
+        ),
+        *("sys", "tmp", "usr", "var", "Applications", "Library", "System", "Users", "Volumes", "private"),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ def import_(
 
     def say_found(n_files: int) -> None:
         if any(path.is_dir() for path in paths):
-            say_progress(f"{n_files:,} files found")
+            say_progress(f"{n_files:,} file{'s' * (n_files != 1)} found")
 
     show_imports(imports.import_paths(context.obj, paths, options, recursive=recursive, on_found=say_found), as_json)
 

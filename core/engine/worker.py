@@ -23,6 +23,7 @@ from core.engine.run_state import Ending, State, Status, exclusive_lock, status_
 from core.engine.stop_signals import stop_on_signals
 from core.errors import DeskError, InputError, NotFound
 from core.llm.client import Client
+from core.llm.endpoint import load_libraries
 from core.llm.messages import Outcome
 from core.llm.server_pool import ServerPool
 from core.log import LOGGER, record_error
@@ -143,6 +144,8 @@ class _Worker:
         method = self.dependencies.method(self.spec.method)
         if self.settings.backend == "ray":
             await asyncio.to_thread(check_ray, self.settings, method, self.spec.options)
+        if method.needs_model:
+            await asyncio.to_thread(load_libraries)
         async with contextlib.AsyncExitStack() as stack:
             client = await stack.enter_async_context(self._client()) if method.needs_model else None
             web = source_client(self.dependencies, self.spec)

@@ -95,6 +95,12 @@ def _check(name: str, value: object, holds: bool, expected: str) -> None:
         raise InputError(f"endpoint: {name} is {value!r}, expected {expected}")
 
 
+def load_libraries() -> None:
+    """Import what the first connection needs, which takes a second or more: an event loop lets a thread do so."""
+    import httpx2  # noqa: F401
+    from openai import AsyncOpenAI, DefaultAioHttpClient  # noqa: F401  # whose import brings aiohttp, if that is installed
+
+
 class ModelTransport:
     """Connections to one model server, kept open, for one event loop. No answer and no fault holds the key."""
 

@@ -207,9 +207,7 @@ def test_a_checkpoint_with_a_pipe_is_not_opened(tmp_path: Path) -> None:
         recognise(checkpoint)
 
 
-def test_a_disk_the_home_folder_and_those_above_it_are_read_on_request_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_and_the_home_folder_are_read_on_request_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / "people" / "ada"
     (home / "screen").mkdir(parents=True)
     (home / "screen" / "a.csv").write_text("id\n")
