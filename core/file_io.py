@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import re
+import shutil
 import stat
-import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 
 from core.errors import InputError, UnknownFormat, UnsafeFile
 
 _SPECIAL = ((stat.S_ISFIFO, "a named pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"))
+
+_PART = re.compile(r"\..+\.([0-9]{1,10})\.part")
 
 
 def special_kind(path: Path) -> str:
@@ -65,22 +71,100 @@ def replace_file(path: Path, content: bytes, *, durable: bool = False) -> None:
 
     durable: waits until content and name are on disk.
     """
-    partial = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
-        with partial.open("wb") as out:
+        with part_of(path) as part, part.open("wb") as out:
             out.write(content)
+            out.flush()
             if durable:
-                out.flush()
                 os.fsync(out.fileno())
-        partial.replace(path)
+            part.replace(path)
     except OSError as error:
         error.filename = str(path)  # the name that a person knows
         raise
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
     if durable:
         sync_folder(path.parent)
+
+
+@contextmanager
+def part_of(path: Path, *, is_folder: bool = False) -> Iterator[Path]:
+    """Gives the hidden name beside `path` under which it is written until it is whole; whoever writes renames it then. What has
+    that name at the end is removed, and so is what processes that were killed left in the folder. Raises OSError.
+
+    While it is written it is locked, which tells that its process lives. Two that write the same one wait for each other.
+    """
+    _remove_parts_once(path.parent)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    descriptor = _create_locked(part, is_folder=is_folder)
+    try:
+        yield part
+    finally:
+        _remove(part)
+        os.close(descriptor)
+
+
+def _create_locked(part: Path, *, is_folder: bool) -> int:
+    """Makes a part, and locks it; returns what is to be closed. One that was removed meanwhile is made anew."""
+    while True:
+        if is_folder:
+            part.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(part, os.O_RDONLY if is_folder else os.O_RDWR | os.O_CREAT, 0o666)
+        with suppress(OSError):  # of a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), part.stat()):
+                return descriptor
+        os.close(descriptor)
+
+
+def remove_parts(folder: Path) -> list[Path]:
+    """Removes what processes that were killed had begun to write in a folder, and returns it; what a living process writes
+    stays. Its name holds the number of its process, and that process holds a lock on it."""
+    removed = []
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            found = _PART.fullmatch(entry.name)
+            if found is not None and not _is_alive(int(found[1])) and _remove_unlocked(Path(entry.path)):
+                removed.append(Path(entry.path))
+    return removed
+
+
+@lru_cache(maxsize=1_000)
+def _remove_parts_once(folder: Path) -> None:
+    remove_parts(folder)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # it is somebody else's
+        pass
+    return True
+
+
+def _remove_unlocked(part: Path) -> bool:
+    """Removes a part, unless a process holds a lock on it; returns whether it is gone."""
+    try:
+        descriptor = os.open(part, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _remove(part)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return not part.exists()
+
+
+def _remove(part: Path) -> None:
+    with suppress(OSError):
+        if part.is_dir():
+            shutil.rmtree(part, ignore_errors=True)
+        else:
+            part.unlink(missing_ok=True)
 
 
 def sync_folder(path: Path) -> None:

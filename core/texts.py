@@ -125,3 +125,13 @@ def list_known(name: str, known: Sequence[str], most: int = 5) -> str:
 def _first(names: Sequence[str], most: int) -> str:
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def shorten(text: str, most: int) -> str:
+    """Returns the text with its middle left out if it is longer than `most` characters: what is wrong stands at the beginning of
+    a message, what is expected at its end."""
+    if len(text) <= most:
+        return text
+    left_out = f" … ({len(text):,} characters) … "
+    n_end = (most - len(left_out)) // 3
+    return f"{text[: most - len(left_out) - n_end]}{left_out}{text[-n_end:]}"

@@ -6,10 +6,13 @@ tests/engine/test_faulty.py has the short form: a method for tests, in one proce
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import json
 import re
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -20,16 +23,17 @@ import pandas as pd
 import pytest
 
 from core import log
-from core.actions import run_control
+from core.actions import ask, run_control
 from core.actions.workspace import Workspace
 from core.engine.journal import read_entries, read_progress
-from core.engine.run_state import LIVE_STATES
+from core.engine.run_state import HEARTBEAT_EVERY_S, LIVE_STATES, Status
 from core.llm.scripted_server import Faults, Script, request_counts, serving
 from core.methods.base import method_named
 from core.store import traces
 from core.store.runs import Run
 from core.types import Failed, Flag
 from soak.conftest import Record
+from tests import hostile_server
 from tests.engine.cases import end_worker, fast, keyed, status, stored_rows, wish, workspace_with
 
 ROWS = 300
@@ -38,6 +42,7 @@ REFUSED = 0.08  # of the rows by one seed
 RETRIES = 25  # of the failed rows at most
 KEY = "sk-open-sesame-9"
 SILENCE_S = 60.0  # without a finished row: a worker that hangs
+FEW, TIME_LIMIT_S = 16, 5.0  # rows against a hostile server, and seconds for an answer
 MOST_MB = 500  # of a worker's memory
 CAUSES = {"Unanswered", "Refused", "Malformed", "Truncated", "NoLogprobs"}
 NUMBERS = ["p_de", "p_up_given_de", "prediction_up", "prediction_down", "flags"]
@@ -273,3 +278,67 @@ def test_a_worker_that_is_sent_50_mb_an_answer_stays_small(fault: str, workspace
     assert failed_kinds(workspace, run) == {"Malformed": 100}
     assert served[fault] == 300  # none is asked for again
     assert 0 < peak_mb < MOST_MB
+
+
+class Watched(NamedTuple):
+    """A run against a hostile server, how long it took, and the longest time between two heartbeats, in seconds."""
+
+    finished: Status
+    cause: str
+    seconds: float
+    gap_s: float
+    peak_mb: float
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Iterator[str]:
+    """The address of the hostile server, in a process of its own."""
+    server = subprocess.Popen(
+        [sys.executable, "-m", "tests.hostile_server"], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parent.parent
+    )
+    assert server.stdout is not None
+    try:
+        yield server.stdout.readline().strip()
+    finally:
+        server.kill()
+        server.wait()
+
+
+def run_against(workspace: Workspace, url: str, mode: str, *, streamed: bool) -> Watched:
+    """Eight rows at a time, of which one is watched if a stream is wanted; a watched row asks for one."""
+    settings = fast(f"{url}/{mode}/v1", rows_in_flight=8, concurrency=8, retries=1, timeout_s=TIME_LIMIT_S, unanswered_limit=99)
+    spec = wish(workspace, method_named("prompt_only"), f"split=test; sample={FEW},seed=0", model=hostile_server.MODEL)
+    began_at = time.monotonic()
+    heard: list[Any] = []
+    run = run_control.start(workspace, spec, f"{mode} {streamed}", settings, begin=lambda *_: None)
+    end = ask.listen(ask.watch(workspace, run.id), heard.append) if streamed else lambda: None
+    run_control.start_worker(workspace, run.id, "")
+    heartbeat = workspace.run_folder(run.id).heartbeat
+    peak_mb, gap_s, beat = 0.0, 0.0, 0
+    while (now := status(workspace, run)).state in (*LIVE_STATES, "waiting"):
+        peak_mb = max(peak_mb, peak_of(now.pid))
+        with contextlib.suppress(FileNotFoundError):
+            at = heartbeat.stat().st_mtime_ns
+            gap_s, beat = max(gap_s, (at - beat) / 1e9 if beat else 0.0), at
+        assert time.monotonic() - began_at < SILENCE_S, run_control.log_tail(workspace, run.id)
+        time.sleep(0.02)
+    end()
+    return Watched(now, now.cause, time.monotonic() - began_at, gap_s, peak_mb)
+
+
+@pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "plain"])
+@pytest.mark.parametrize("mode", hostile_server.MODES)
+def test_a_hostile_server_neither_holds_a_worker_nor_fills_it(
+    mode: str, streamed: bool, hostile: str, workspace: Workspace, record: Record
+) -> None:
+    """A heartbeat comes every second: so long a worker may be held beyond that, and no longer than one second more."""
+    found = run_against(workspace, hostile, mode, streamed=streamed)
+    counts = found.finished.counts
+    record(state=found.finished.state, done=counts.done, failed=counts.failed, **found._asdict() | {"finished": ""})
+    assert found.finished.state in ("done", "stopped")
+    assert found.peak_mb < 600
+    assert found.gap_s < HEARTBEAT_EVERY_S + 1.0
+    if mode in hostile_server.BODIES and mode not in hostile_server.RIGHT:
+        assert counts.done == 0
+    elif mode in hostile_server.RIGHT or not streamed:  # else those rows that nobody watched were asked plainly
+        assert (found.finished.state, counts.done) == ("done", FEW)

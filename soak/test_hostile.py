@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import commands, test_one_line
 from tests.attacks import ATTACKS, Attack
 from tests.test_hostile import contents, desk, place_of
 
@@ -77,3 +78,8 @@ def _wait(pid: int, deadline: float) -> tuple[int, resource.struct_rusage]:
         if time.monotonic() > deadline:
             os.kill(pid, 9)
         time.sleep(0.01)
+
+
+def test_wrong_usage_of_every_command_is_one_short_line(tmp_path: Path) -> None:
+    for command in test_one_line.every_command():
+        test_one_line.assert_one_line(commands.core(tmp_path, *command, f"--{test_one_line.LONG}"), 2)

@@ -1,13 +1,105 @@
-"""Files that are replaced whole, by several threads of one process too."""
+"""Parts of files: what killed processes left is removed by whoever writes there next, and what living ones write is not."""
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
-from core.file_io import replace_file
+import pytest
+
+from core import file_io
+from core.datasets.backup_archive import BackupWriter
+from core.file_io import part_of, remove_parts, replace_file
 
 THREADS, TIMES = 8, 60
+# Each begins to write PATH, prints a line, and waits to be killed.
+WRITERS = {
+    "a file": "with file_io.part_of(path) as part: part.write_bytes(b'x' * 100_000); wait()",
+    "a folder": "with file_io.part_of(path, is_folder=True) as part: (part / 'a').write_bytes(b'x'); wait()",
+    "a backup": "writer = BackupWriter(path); writer.add('data/a', io.BytesIO(b'x' * 100_000)); wait()",
+    "a backup before its first byte": "writer = BackupWriter(path); wait()",
+    "a file before its name": "file_io.Path.replace = lambda *_: wait(); file_io.replace_file(path, b'x')",
+}
+PROGRAM = """
+import io, sys, time
+from core import file_io
+from core.datasets.backup_archive import BackupWriter
+path = file_io.Path(sys.argv[1])
+def wait():
+    print('begun', flush=True)
+    time.sleep(600)
+"""
+
+
+def begin(what: str, path: Path) -> subprocess.Popen[str]:
+    """A process that has begun to write."""
+    process = subprocess.Popen([sys.executable, "-c", PROGRAM + WRITERS[what], str(path)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    return process
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("what", WRITERS)
+def test_what_a_killed_process_left_is_removed_by_the_next_backup(what: str, tmp_path: Path) -> None:
+    process = begin(what, tmp_path / "out.zip")
+    part = f".out.zip.{process.pid}.part"
+    try:
+        assert remove_parts(tmp_path) == []  # its process lives
+        assert names(tmp_path) == [part]
+    finally:
+        kill(process)
+    assert names(tmp_path) == [part]
+    with BackupWriter(tmp_path / "another.zip"):
+        pass
+    assert names(tmp_path) == ["another.zip"]
+
+
+def test_a_lock_keeps_a_part_whose_process_cannot_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_io, "_is_alive", lambda _: False)  # as of a process in another container
+    with part_of(tmp_path / "a") as part:
+        part.write_bytes(b"x")
+        assert remove_parts(tmp_path) == []
+        assert part.read_bytes() == b"x"
+    assert names(tmp_path) == []
+
+
+def test_files_of_others_stay(tmp_path: Path) -> None:
+    kept = ["a.part", ".a.part", "..99999999.part", f".mine.{os.getpid()}.part", ".a.x.part", "download.zip.part"]
+    for name in kept:
+        (tmp_path / name).write_bytes(b"")
+    (tmp_path / ".linked.999999999.part").symlink_to(tmp_path / "a.part")
+    assert remove_parts(tmp_path) == []
+    assert names(tmp_path) == sorted([*kept, ".linked.999999999.part"])
+
+
+def test_a_file_is_replaced_whole_and_its_folder_cleaned_once(tmp_path: Path) -> None:
+    (tmp_path / ".old.999999999.part").write_bytes(b"x")
+    for content in (b"one", b"two"):
+        replace_file(tmp_path / "a", content)
+        assert (tmp_path / "a").read_bytes() == content
+    assert names(tmp_path) == ["a"]
+    assert remove_parts(tmp_path / "missing") == []
+
+
+def test_a_file_that_cannot_be_replaced_is_named_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    with pytest.raises(OSError) as error:  # noqa: PT011  # whichever the system says
+        replace_file(tmp_path / "a", b"x")
+    assert error.value.filename == str(tmp_path / "a")
+    assert names(tmp_path) == ["a"]
 
 
 def test_threads_that_replace_one_file_are_not_in_one_anothers_way(tmp_path: Path) -> None:

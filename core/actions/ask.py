@@ -253,8 +253,9 @@ def listen(watcher: Watcher, hear: Callable[[Mapping[str, object]], object], eve
             last = is_over.wait(every_s)
             with contextlib.suppress(OSError):
                 watcher.renew()
-            for event in watcher.read():
-                hear(event)
+            while events := watcher.read():
+                for event in events:
+                    hear(event)
             if last:
                 watcher.close()
                 return

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from io import BytesIO
@@ -28,6 +27,7 @@ from core.config import Settings
 from core.datasets.backup_archive import BackupWriter, sha256_of, unpack_backup
 from core.engine.run_folder import RunFolder
 from core.errors import StateError, StoreDamaged
+from core.file_io import part_of
 from core.jobs.folder import OF_PROCESS
 from core.log import LOGGER
 from core.store import chain, chain_check, file_copy, open_store, rebuild, runs
@@ -140,20 +140,17 @@ def restore(workspace: Workspace, archive: Path) -> Backup:
     """
     workspace.refuse_if_read_only("restore", str(archive))
     data = workspace.settings.data
-    staged = data / f".restoring-{os.getpid()}"
     try:
         _refuse_used(workspace.settings)
-        staged.mkdir(parents=True)
-        sha256 = sha256_of(archive)
-        stated = unpack_backup(archive, staged, _belongs)
-        left_out = _rebuild_store(archive, Settings(workspace=staged), workspace.settings.store_memory_mb)
-        restored, heads, problems = _look_through(Settings(workspace=staged), stated)
-        _refuse_used(workspace.settings)
-        _move_in(staged / _DATA, data)
+        with part_of(data / "restore", is_folder=True) as staged:
+            sha256 = sha256_of(archive)
+            stated = unpack_backup(archive, staged, _belongs)
+            left_out = _rebuild_store(archive, Settings(workspace=staged), workspace.settings.store_memory_mb)
+            restored, heads, problems = _look_through(Settings(workspace=staged), stated)
+            _refuse_used(workspace.settings)
+            _move_in(staged / _DATA, data)
     except OSError as error:
         raise explain(error, error.filename or data) from error
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
     with workspace.change("restore", archive.name) as (_, detail):
         detail |= {"sha256": sha256, "runs": restored}
         detail |= {name: value for name, value in (("left_out", left_out), ("problems", problems)) if value}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from core.datasets.pack_kinds import organism_of
 from core.engine.ray_tasks import RayTasks
 from core.engine.spec import KEY_DIGITS, BackendName, check_backend, sha256_of
 from core.errors import StateError
+from core.file_io import part_of
 from core.jobs.folder import JobFolder
 from core.jobs.work import work_on
 from core.store import Cursor, changes, datasets, imports, pairs
@@ -162,15 +162,13 @@ def _write_rows(db: Cursor, workspace: Workspace, path: Path, target: Dataset, c
 def _staged(workspace: Workspace, dataset: Dataset) -> Iterator[ScreenFolder]:
     """Yields a folder that becomes the dataset's when the block ends, and is gone if it raises."""
     final = screen_folder(workspace, dataset).path
-    staged = final.with_name(f".{final.name}.{os.getpid()}.part")
     try:
-        yield ScreenFolder(staged)
-        shutil.rmtree(final, ignore_errors=True)  # of a dataset that was undone, or whose tables were damaged
-        staged.rename(final)
+        with part_of(final, is_folder=True) as staged:
+            yield ScreenFolder(staged)
+            shutil.rmtree(final, ignore_errors=True)  # of a dataset that was undone, or whose tables were damaged
+            staged.rename(final)
     except OSError as error:
         raise explain(error, error.filename or final) from error
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
 
 
 def screen_folder(workspace: Workspace, dataset: Dataset) -> ScreenFolder:

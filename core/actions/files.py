@@ -18,8 +18,34 @@ from core.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
 from core.file_io import read_file, read_head, refuse_special
 from core.file_limits import MAX_UNPACKED_BYTES
 from core.system_errors import explain
-from core.texts import is_encodable
+from core.texts import is_encodable, shorten
 from core.types import Rejected
+
+MOST_FILES = 10_000  # in folders that are not meant to be read whole
+_SAY_RECURSIVE = "--recursive imports all of it"
+_OF_SYSTEM = frozenset(
+    (
+        *(
+            "bin",
+            "boot",
+            "dev",
+            "etc",
+            "home",
+            "lib",
+            "lib32",
+            "lib64",
+            "media",
+            "mnt",
+            "opt",
+            "proc",
+            "root",
+            "run",
+            "sbin",
+            "srv",
+        ),
+        *("sys", "tmp", "usr", "var", "Applications", "Library", "System", "Users", "Volumes", "private"),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +93,23 @@ class FoundFile(NamedTuple):
     problem: str = ""
 
 
-def expand(paths: list[Path]) -> list[FoundFile]:
-    """Returns every file, all files below a folder, and each checkpoint's folder; links that lead nowhere or back to a folder
-    above them, and folders that cannot be opened, with their problem.
+def expand(paths: list[Path], *, recursive: bool = False) -> list[FoundFile]:
+    """Returns every file, all files below a folder, and each checkpoint's folder; links that lead nowhere, back to a folder above
+    them or to one that was looked into before, and folders that cannot be opened, with their problem.
 
-    Raises InputError for a path that is not there.
+    Raises InputError for a path that is not there, and unless `recursive` for a folder that holds much that nobody means to
+    import: the root of a disk, the home folder or one above it, a folder of the system, or one with too many files.
     """
     for path in paths:
         _refuse_missing(path)
+        if not recursive:
+            _refuse_whole_disk(path)
     found: list[FoundFile] = []
+    seen: set[tuple[int, int]] = set()
     to_look_at = [(path, True, frozenset[tuple[int, int]]()) for path in reversed(paths)]
     while to_look_at:  # a list, since folders may be nested deeper than calls
+        if not recursive and len(found) + len(to_look_at) > MOST_FILES:
+            raise InputError(f"{_name_all(paths)}: more than {MOST_FILES:,} files, expected fewer; {_SAY_RECURSIVE}")
         path, chosen, above = to_look_at.pop()
         problem = _problem_of_name(path)
         try:
@@ -89,12 +121,36 @@ def expand(paths: list[Path]) -> list[FoundFile]:
             if here in above:
                 found.append(FoundFile(path, chosen, "a link that leads back to a folder above it"))
                 continue
+            if here in seen and path.is_symlink():
+                found.append(FoundFile(path, chosen, "a link to a folder that is read already"))
+                continue
+            seen.add(here)
             inside = sorted((p for p in path.iterdir() if not p.name.startswith(".")), reverse=True)
         except OSError as error:
             found.append(FoundFile(path, chosen, str(explain(error))))
             continue
         to_look_at += [(each, False, above | {here}) for each in inside]
     return found
+
+
+def _name_all(paths: list[Path]) -> str:
+    return shorten(", ".join(map(str, paths)), 300)
+
+
+def _refuse_whole_disk(path: Path) -> None:
+    """Raises InputError for a folder that is more than anybody means by "this folder"."""
+    place = path.resolve()
+    home = Path.home().resolve()
+    if os.path.ismount(place):
+        what = "the root of a disk"
+    elif place == home or place in home.parents:
+        what = "the home folder" if place == home else f"a folder that holds the home folder {home}"
+    elif place.parent == Path(place.anchor) and place.name in _OF_SYSTEM:
+        what = "a folder of the system"
+    else:
+        return
+    if place.is_dir():
+        raise InputError(f"{path}: {what}, expected a folder of files to import; {_SAY_RECURSIVE}")
 
 
 def _refuse_missing(path: Path) -> None:

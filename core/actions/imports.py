@@ -48,14 +48,24 @@ __all__ = [
 PUBLIC_GROUPS = tuple(SOURCES)  # of files that can be fetched
 
 
-def import_paths(workspace: Workspace, paths: Sequence[Path], options: ImportOptions = DEFAULT_OPTIONS) -> list[Imported]:
+def import_paths(
+    workspace: Workspace,
+    paths: Sequence[Path],
+    options: ImportOptions = DEFAULT_OPTIONS,
+    *,
+    recursive: bool = False,
+    on_found: Callable[[int], object] = lambda _: None,
+) -> list[Imported]:
     """Imports files, and what is recognised in folders: pairs first, so that submissions find their rows.
 
-    One file's failure does not stop the others; it is reported with kind "failed".
+    One file's failure does not stop the others; it is reported with kind "failed". recursive: as of `expand`. on_found: takes the
+    number of files before the first is read.
     """
     workspace.refuse_if_read_only("import", ", ".join(map(str, paths)))
+    files = expand(list(paths), recursive=recursive)
+    on_found(len(files))
     with collector_paused():
-        return import_files(workspace, expand(list(paths)), options)
+        return import_files(workspace, files, options)
 
 
 def import_files(

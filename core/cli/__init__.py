@@ -40,14 +40,26 @@ engine      run, worker, pause, cancel, resume, retry, log, endpoint, serve
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from typer import Abort
+from typer._click.exceptions import NoArgsIsHelpError  # which typer does not pass on
+from typer.exceptions import TyperException
 
 from core import log
 from core.cli.base import app, say
 from core.errors import DeskError, InputError
 from core.system_errors import explain
+from core.texts import printable, shorten
+
+_LONGEST_REASON = 300  # characters of what is wrong with the usage, which quotes it
+_LONGEST_WORD = 200
+_LONG_WORD = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
 
 
 def main() -> None:
@@ -56,20 +68,33 @@ def main() -> None:
     Every error is in the workspace's log with its traceback; one that nobody foresaw is left to Python if there is no log.
     """
     try:
-        _run()
+        with _quiet_libraries():
+            _run()
     except DeskError as error:
         log.record_error("failed", error)
-        say(f"error: {_in_one_line(error)}")
+        say(f"error: {_in_one_line(str(error))}")
         sys.exit(1)
     except Exception as error:
         if not log.record_error("failed", error):
             raise
-        say(
-            f"error: {type(error).__name__}: {_in_one_line(error)}; nobody foresaw this, please report it with the end of the log"
-        )
+        text = _in_one_line(" ".join(str(error).split()))
+        say(f"error: {type(error).__name__}: {text}; nobody foresaw this, please report it with the end of the log")
         sys.exit(1)
     finally:
         log.close()
+
+
+@contextmanager
+def _quiet_libraries() -> Iterator[None]:
+    """Keeps what libraries warn of and log off standard error, where it would stand beside the one line of an error."""
+    silent, root = logging.NullHandler(), logging.getLogger()
+    logging.captureWarnings(True)
+    root.addHandler(silent)
+    try:
+        yield
+    finally:
+        root.removeHandler(silent)
+        logging.captureWarnings(False)
 
 
 def _run() -> None:
@@ -77,12 +102,31 @@ def _run() -> None:
     try:
         _refuse_undecodable(sys.argv[1:])
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # of a terminal that lacks a character
-        app()
+        status = _run_command()
+        _flush()
+        sys.exit(status)
     except SystemExit:
         _flush()
         raise
     except (OSError, MemoryError) as error:
         raise explain(error) from error
+
+
+def _run_command() -> int:
+    """Runs the command; returns its exit status. Wrong usage is one line, which names the command whose help says more."""
+    try:
+        return int(app(standalone_mode=False) or 0)
+    except NoArgsIsHelpError as error:
+        print(error.format_message())
+        return error.exit_code
+    except TyperException as error:
+        context = getattr(error, "ctx", None)
+        help_of = f"; see {context.command_path} --help" if context is not None else ""
+        say(f"error: {shorten(printable(error.format_message()), _LONGEST_REASON).rstrip('.')}{help_of}")
+        return error.exit_code
+    except Abort:
+        say("error: aborted")
+        return 1
 
 
 def _flush() -> None:
@@ -104,5 +148,6 @@ def _refuse_undecodable(arguments: list[str]) -> None:
             raise InputError(f"argument {i}, {shown[:80]!r}: byte 0x{byte:02X} is not UTF-8, expected text; rename the file")
 
 
-def _in_one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())
+def _in_one_line(text: str) -> str:
+    """An error's text with what it quotes: line breaks are escaped, since they may be a part of that, and long words cut."""
+    return _LONG_WORD.sub(lambda word: shorten(word[0], _LONGEST_WORD), printable(text.strip()))

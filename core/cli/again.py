@@ -11,7 +11,7 @@ import typer
 
 from core.actions import ask_again
 from core.actions.ask_again import CONCURRENCY, MOST_TEXT_BYTES, REPEATS, AgainRequest
-from core.cli.base import Json, RunName, say, show
+from core.cli.base import Json, RunName, say_progress, show
 from core.errors import InputError
 from core.experiments.asked_again import report_again
 from core.experiments.asked_again_words import again_json, again_lines
@@ -45,7 +45,7 @@ def again(
     if estimate:
         show({"runs": plan.left, "rows": 1, **asdict(plan.cost)}, as_json, cost)
         return
-    say(cost)
+    say_progress(cost)
     made = ask_again.ask_again(context.obj, plan, progress=_say_run)
     with context.obj.store.read() as db:
         found = report_again(db, plan.pair_id, *made)
@@ -67,7 +67,7 @@ def _texts(given: Sequence[str]) -> dict[str, str]:
 
 
 def _say_run(name: str, done: int, total: int) -> None:
-    say(f"{done + 1} of {total}: {name}")
+    say_progress(f"{done + 1} of {total}: {name}")
 
 
 @app.command()

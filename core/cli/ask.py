@@ -97,7 +97,9 @@ class _ArgumentPrinter:
     word, and each of the others when those before it are over."""
 
     titles: dict[int, str] = field(default_factory=dict)
-    waiting: dict[int, str] = field(default_factory=dict)  # call → what is not printed yet, in the order in which they began
+    waiting: dict[int, list[str]] = field(
+        default_factory=dict
+    )  # call → what is not printed yet, in the order in which they began
     attempts: dict[int, int] = field(default_factory=dict)
     over: set[int] = field(default_factory=set)
     printed: int | None = None
@@ -112,27 +114,27 @@ class _ArgumentPrinter:
                 print(f"{printable(item['tool'].replace('_', ' '))}, {printable(item['key'])}: {item['status']}", flush=True)
             case {"kind": "asked", "call": call, "stage": stage, "role": role}:
                 self.titles[call] = f"{role} ({_TITLES.get(stage, stage)})"
-                self.waiting[call] = ""
+                self.waiting[call] = []
             case {"kind": "words", "call": call, "content": words, "attempt": attempt}:
                 if attempt > self.attempts.setdefault(call, attempt):
-                    self.waiting[call] += "\n[the server broke off and is asked once more]\n"
+                    self.waiting[call].append("\n[the server broke off and is asked once more]\n")
                 self.attempts[call] = attempt
-                self.waiting[call] += words
+                self.waiting[call].append(words)
             case {"kind": "answered", "call": call, "content": content}:
                 self.over.add(call)
                 if call not in self.attempts:  # no words came: it is the cache's, or the server gives no stream
-                    self.waiting[call] = content
+                    self.waiting[call] = [content]
             case {"kind": "ended"}:
                 self.has_ended = True
             case {"kind": "failed", "call": call, "why": why}:
                 self.over.add(call)
-                self.waiting[call] += f"\n[no answer: {why}]"
+                self.waiting[call].append(f"\n[no answer: {why}]")
         self._print_on()
 
     def _print_on(self) -> None:
         while self.waiting:
             call = next(iter(self.waiting))
-            words, self.waiting[call] = self.waiting[call], ""
+            words, self.waiting[call] = "".join(self.waiting[call]), []
             if words and self.printed != call:
                 print(f"\n{printable(self.titles[call])}:")
                 self.printed = call

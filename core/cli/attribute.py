@@ -9,7 +9,7 @@ import typer
 
 from core.actions import attribution
 from core.actions.attribution import CONCURRENCY, REPEATS, AttributionRequest
-from core.cli.base import Json, RunName, say, show
+from core.cli.base import Json, RunName, say_progress, show
 from core.experiments.attribution import report_attribution
 from core.experiments.attribution_words import attribution_json, attribution_lines, cost_sentence
 from core.fields.option import split_names
@@ -37,7 +37,7 @@ def attribute(
         shape = {"runs": plan.left, "rows": len(plan.spec.rows), "tools": list(plan.spec.tools), **asdict(plan.cost)}
         show(shape, as_json, cost)
         return
-    say(cost)
+    say_progress(cost)
     saved = attribution.run_attribution(context.obj, plan, progress=_say_arm)
     with context.obj.store.read() as db:
         found = report_attribution(db, saved.spec, saved.runs)
@@ -45,4 +45,4 @@ def attribute(
 
 
 def _say_arm(arm: str, done: int, total: int) -> None:
-    say(f"{done + 1} of {total}: {arm}")
+    say_progress(f"{done + 1} of {total}: {arm}")

@@ -15,7 +15,7 @@ import typer
 from core import log
 from core.cli.lazy_group import LazyGroup
 from core.config import load_settings
-from core.texts import printable
+from core.texts import printable, shorten
 from core.version import describe
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ app = typer.Typer(cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=
 
 _WORKER = "worker"  # the process of a run, which is what others settle, and leaves the others to them
 
+_LONGEST_LINE = 1_500  # characters of a line on standard error
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 RayAddress = Annotated[
     str,
@@ -49,6 +50,12 @@ def _complete_run(context: typer.Context, begun: str) -> list[str]:
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's name or id.", autocompletion=_complete_run)]
 
 
+class _Output:
+    """Where output goes. progress: whether progress is printed although standard error is no terminal."""
+
+    progress = False
+
+
 def _print_version(wanted: bool) -> None:
     if wanted:
         print(f"perturbdesk {describe()}")
@@ -62,10 +69,14 @@ def workspace(
     _version: Annotated[
         bool, typer.Option("--version", help="Print the version and the commit.", is_eager=True, callback=_print_version)
     ] = False,
+    progress: Annotated[
+        bool, typer.Option("--progress", help="Print progress even where standard error is no terminal.")
+    ] = False,
 ) -> None:
     """The workbench for debates, neighbours and fusions over (perturbation, gene) pairs."""
     from core.actions.workspace import open_workspace  # brings the store, which --help does without
 
+    _Output.progress = progress
     opened = open_workspace(load_settings(folder))
     settles = None if context.invoked_subcommand == _WORKER else _settle_once()
     context.obj = replace(opened, before_use=settles)
@@ -80,8 +91,14 @@ def _settle_once() -> Callable[[Workspace], None]:
 
 
 def say(text: str) -> None:
-    """Prints progress or a remark on standard error, in one line that no name in it can break or colour."""
-    print(printable(text), file=sys.stderr)
+    """Prints a remark on standard error, in one line that no name in it can break, colour or make endless."""
+    print(shorten(printable(text), _LONGEST_LINE), file=sys.stderr)
+
+
+def say_progress(text: str) -> None:
+    """Prints how far a command is on standard error: for people at a terminal, since a command that fails says one line."""
+    if _Output.progress or sys.stderr.isatty():
+        say(text)
 
 
 def show(result: Mapping[str, Any], as_json: bool, text: str) -> None:

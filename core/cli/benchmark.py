@@ -10,7 +10,7 @@ import typer
 
 from core.actions import benchmarks, ledger
 from core.actions.benchmark_plans import plan_inputs
-from core.cli.base import Json, say, show
+from core.cli.base import Json, say_progress, show
 from core.experiments import benchmark_shapes
 from core.experiments.benchmark_report import report_benchmark
 from core.experiments.benchmark_spec import BenchmarkSpec, read_benchmark
@@ -64,4 +64,4 @@ def plan(context: typer.Context, file: SpecFile, as_json: Json = False) -> None:
 
 
 def _say_arm(arm: str, done: int, total: int) -> None:
-    say(f"{done + 1} of {total}: {arm}")
+    say_progress(f"{done + 1} of {total}: {arm}")

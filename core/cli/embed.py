@@ -147,9 +147,9 @@ def delete(
 
 
 def _show(workspace: Workspace, space: SpaceRecord, dataset: str | None, as_json: bool) -> None:
+    record = _record(workspace, space, dataset)
     for note in space.notes:
         say(f"{space.name}: {note}")
-    record = _record(workspace, space, dataset)
     show(record, as_json, _line(record))
 
 

@@ -14,7 +14,7 @@ import typer
 from core.actions import launch, model_servers, run_control
 from core.actions.changed_settings import change_settings
 from core.actions.workspace import Workspace
-from core.cli.base import Json, RunName, say, say_if_named_otherwise, show
+from core.cli.base import Json, RunName, say, say_if_named_otherwise, say_progress, show
 from core.cli.runs import list_records
 from core.cli.settings import takes
 from core.engine.request import SERVERS_HELP, RunRequest
@@ -60,7 +60,7 @@ def run(
     request = make(RunRequest, chosen, method=method, options=launch.read_options(method_named(method), values or ()))
     spec = launch.resolve(context.obj, request)
     expected = launch.estimate(context.obj, spec, request.concurrency)
-    say(f"{launch.name_of(request)}: {len(spec.rows):,} rows, about {expected.calls:,} calls")
+    say_progress(f"{launch.name_of(request)}: {len(spec.rows):,} rows, about {expected.calls:,} calls")
     started = launch.start(context.obj, request, spec=spec, replace=replace, detach=detach)
     say_if_named_otherwise(started, launch.name_of(request))
     _show(context.obj, started.id, as_json)

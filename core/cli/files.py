@@ -13,7 +13,7 @@ from core.actions import export as export_action
 from core.actions import imports
 from core.actions import site as site_action
 from core.actions import undo as undo_action
-from core.cli.base import Json, RunName, say, show
+from core.cli.base import Json, RunName, say, say_progress, show
 from core.errors import InputError
 from core.store import datasets
 from core.submission.package import write
@@ -40,12 +40,20 @@ def import_(
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")] = False,
     de: Annotated[str | None, typer.Option(help="External scores: the column that ranks rows by an effect.")] = None,
     direction: Annotated[str | None, typer.Option("--dir", help="External scores: the column that ranks them by up.")] = None,
+    recursive: Annotated[
+        bool, typer.Option("--recursive", help="Read all of a folder that is a disk's root, holds the home folder or is huge.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Import challenge files, submissions, bundles of runs, logs of Inspect AI, PerturbQA, knowledge packs, gene spaces and
     external scores: a CSV of ids and columns of numbers, each a run unless --de and --dir say which answer which question."""
     options = imports.ImportOptions(name, dataset, strict, replace, de, direction)
-    show_imports(imports.import_paths(context.obj, paths, options), as_json)
+
+    def say_found(n_files: int) -> None:
+        if any(path.is_dir() for path in paths):
+            say_progress(f"{n_files:,} file{'s' * (n_files != 1)} found")
+
+    show_imports(imports.import_paths(context.obj, paths, options, recursive=recursive, on_found=say_found), as_json)
 
 
 @app.command()
@@ -60,7 +68,7 @@ def fetch(
 
 def _say_progress(name: str, done: int, total: int) -> None:
     if done in (0, total):
-        say(f"{name}: {done:,} of {total:,} bytes")
+        say_progress(f"{name}: {done:,} of {total:,} bytes")
 
 
 def show_imports(outcomes: list[imports.Imported], as_json: bool) -> None:

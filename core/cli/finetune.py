@@ -12,7 +12,7 @@ import typer
 from core.actions import finetunes, launch
 from core.actions.finetunes import FinetuneRequest
 from core.actions.workspace import Workspace
-from core.cli.base import Json, say, show
+from core.cli.base import Json, say, say_progress, show
 from core.errors import StateError
 from core.finetune.job_folder import FinetuneFolder
 from core.finetune.settings import BASE
@@ -50,17 +50,24 @@ def finetune(
         folder = finetunes.start(context.obj, request, replace=replace)
     _say_begin(folder, out)
     _watch(context.obj, folder)
-    result = finetunes.result_of(folder)
+    try:
+        result = finetunes.result_of(folder)
+    except StateError as error:
+        raise StateError(f"{error} ({_describe_rows(folder)})") from error
     show(result, as_json, f"{result['path']}: {result['steps']:,} steps, loss {result['loss']:.4f}")
 
 
 def _say_begin(folder: FinetuneFolder, out: Path | None) -> None:
     spec = folder.spec()
-    left_out = f"{spec.left_out:,} share a gene or perturbation with either and are left out"
-    rows = f"{spec.train:,} rows train, {spec.validation:,} validate, {left_out}"
-    say(f"{folder.key}: {spec.name}; {rows}")
+    say_progress(f"{folder.key}: {spec.name}; {_describe_rows(folder)}")
     if out is not None and spec.out != str(out.expanduser().absolute()):
         say(f"{folder.key}: was begun before with {spec.out} as its folder, which stays so")
+
+
+def _describe_rows(folder: FinetuneFolder) -> str:
+    spec = folder.spec()
+    left_out = f"{spec.left_out:,} share a gene or perturbation with either and are left out"
+    return f"{spec.train:,} rows train, {spec.validation:,} validate, {left_out}"
 
 
 def _watch(workspace: Workspace, folder: FinetuneFolder) -> None:
@@ -69,7 +76,7 @@ def _watch(workspace: Workspace, folder: FinetuneFolder) -> None:
     try:
         while (status := status_of(folder)).is_live:
             if time.monotonic() - said_at >= _SAY_EVERY_S and (text := _in_words(status)) != said:
-                say(f"{folder.key}: {text}")
+                say_progress(f"{folder.key}: {text}")
                 said_at, said = time.monotonic(), text
             time.sleep(_POLL_S)
     except KeyboardInterrupt:

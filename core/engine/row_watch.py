@@ -28,6 +28,8 @@ from core.types import Evidence, Failed, Pair, RowResult
 
 ANY = "any"
 FRESH_S = 5.0  # a marker that is older is nobody's any more
+MAX_BYTES = 128 << 20  # of the events of a row; a quarter of a million words take a third of it
+_MOST_READ = 16 << 20  # at a time, and more than any event has
 _EVENTS = ".jsonl"
 
 
@@ -38,20 +40,26 @@ def marker_name(pair_id: str) -> str:
 
 @dataclass(slots=True)
 class _Stream:
-    """The file that the events of one row go to. is_cut: whether its last line lacks its end."""
+    """The file that the events of one row go to. n_bytes: in it. is_cut: whether its last line lacks its end."""
 
     feed: RowFeed
     path: Path
     file: FileIO
     scrub: Callable[[str], str]
+    n_bytes: int = 0
     is_cut: bool = False
 
     def write(self, event: Event) -> None:
-        """Appends an event. What the disk does not take is lost: nobody who watches may harm the run."""
+        """Appends an event. What the disk does not take is lost: nobody who watches may harm the run. So is what would make the
+        file longer than any may be, but for the end of the row."""
         with contextlib.suppress(OSError, ValueError):
             line = f"{self.scrub(json.dumps(event, default=_plain))}\n".encode()
             line = b"\n" + line if self.is_cut else line
-            self.is_cut = self.file.write(line) < len(line)
+            if self.n_bytes + len(line) > MAX_BYTES and event["kind"] != "ended":
+                return
+            written = self.file.write(line)
+            self.n_bytes += written
+            self.is_cut = written < len(line)
 
     def close(self) -> None:
         self.feed.detach(self.write)
@@ -191,7 +199,7 @@ class Watcher:
             self._renewed_at = time.monotonic()
 
     def read(self) -> list[Mapping[str, Any]]:
-        """Returns the events that have come since the last time.
+        """Returns the events that have come since the last time, of a great many the first.
 
         They begin anew, with one of kind `row`, if the worker gave up its file because nobody renewed the marker meanwhile.
         """
@@ -202,7 +210,7 @@ class Watcher:
                 self._file = self._events.open("rb", buffering=0)
             except FileNotFoundError:
                 return []
-        new = self._file.read()
+        new = self._file.read(_MOST_READ)
         if not new and self._is_replaced(self._file):
             self.close()
             return self.read()

@@ -25,6 +25,7 @@ from core.errors import DeskError, InputError, NotFound
 from core.jobs.state import exclusive_lock
 from core.jobs.work import describe_cause
 from core.llm.client import Client
+from core.llm.endpoint import load_libraries
 from core.llm.messages import Outcome
 from core.llm.server_pool import ServerPool
 from core.log import LOGGER, record_error
@@ -145,6 +146,8 @@ class _Worker:
         if self.settings.backend == "ray":
             self.dependencies.access.refuse_cluster(self.settings.ray_address)
             await asyncio.to_thread(check_ray, self.settings, method, self.spec.options)
+        if method.needs_model:
+            await asyncio.to_thread(load_libraries)
         async with contextlib.AsyncExitStack() as stack:
             client = await stack.enter_async_context(self._client()) if method.needs_model else None
             web = source_client(self.dependencies, self.spec)

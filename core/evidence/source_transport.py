@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from httpx2 import AsyncClient
 
 T = TypeVar("T")
+_LONG = 1 << 16  # characters: a longer text is read in a thread, so that what else goes on has its turn
 
 
 class SourceTransport:
@@ -45,7 +46,8 @@ class SourceTransport:
         if response.status != 200:
             return fault_of_status(response)
         try:
-            return read(self.settings.scrub(response.content.decode("utf-8")))
+            text = self.settings.scrub(response.content.decode("utf-8"))
+            return await asyncio.to_thread(read, text) if len(text) > _LONG else read(text)
         except ValueError as error:
             message = f"an answer that is not what {self.site.title} sends ({type(error).__name__})"
             return Fault("malformed", message, retryable=True)

@@ -53,7 +53,7 @@ class SourceSettings:
     backoff_s: float = 1.0
     longest_backoff_s: float = 30.0
     longest_wait_s: float = 120.0
-    max_bytes: int = 64 << 20
+    max_bytes: int = 32 << 20
 
     def __post_init__(self) -> None:
         for name in SITE_NAMES:

@@ -23,7 +23,7 @@ _POLL_S = 0.05
 
 def command_line(settings: Settings, *arguments: str) -> tuple[str, ...]:
     """Return the command line by which another process runs a command on a workspace; it holds no secret."""
-    return (sys.executable, "-m", "core", "--workspace", str(settings.workspace), *arguments)
+    return (sys.executable, "-m", "core", "--progress", "--workspace", str(settings.workspace), *arguments)
 
 
 def start(

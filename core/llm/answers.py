@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from core.llm.messages import TokenLogprob, Usage
 from core.texts import parse_json, replace_surrogates
 
+# Of content, and of reasoning: twice what the longest answers of today's models hold, and read in a part of a second.
+MAX_CHARACTERS = 1_000_000
 _MOST_TOKENS = 10**9
 _LONGEST_NAME = 200
+_MOST_READ = 10  # times the characters that are shown of an error: blanks and controls are left out
+_SHORT = 1 << 16  # characters that are parsed in no time
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +34,11 @@ class Answer:
     usage: Usage
     logprobs: tuple[TokenLogprob, ...] | None
     model: str = ""
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether it holds more text than any model's answer."""
+        return max(len(self.content or ""), len(self.reasoning)) > MAX_CHARACTERS
 
     @property
     def is_complete(self) -> bool:
@@ -66,6 +78,19 @@ def read_answer(text: str) -> Answer | str:
     )
 
 
+async def read_answer_aside(text: str) -> Answer | str:
+    """As `read_answer`; a long text is read in a thread, one at a time, so that what else goes on has its turn."""
+    if len(text) <= _SHORT:
+        return read_answer(text)
+    return await asyncio.get_running_loop().run_in_executor(_reader(), read_answer, text)
+
+
+@lru_cache(maxsize=1)
+def _reader() -> ThreadPoolExecutor:
+    """One thread: several that parse at a time would keep Python to themselves for as long as all of them take."""
+    return ThreadPoolExecutor(1, "answers")
+
+
 def error_message_of(text: str, max_length: int = 300) -> str:
     """A server's own error message on one line: the text under error, message or detail, else the whole body."""
     try:
@@ -74,7 +99,7 @@ def error_message_of(text: str, max_length: int = 300) -> str:
         value = text
     while isinstance(value, Mapping):
         value = next((value[name] for name in ("error", "message", "detail") if value.get(name)), None)
-    said = value if isinstance(value, str) else text
+    said = (value if isinstance(value, str) else text)[: _MOST_READ * max_length]
     line = " ".join("".join(character if character.isprintable() else " " for character in said).split())
     return line if len(line) <= max_length else f"{line[:max_length]}…"
 

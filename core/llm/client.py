@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
 from core.errors import InputError
-from core.llm.answers import Answer, read_answer
+from core.llm.answers import MAX_CHARACTERS, Answer, read_answer_aside
 from core.llm.endpoint import Endpoint, Method, ModelTransport
 from core.llm.errors import ERROR_OF_FAULT, ModelError, NoLogprobs, Refused, Truncated
 from core.llm.logprobs import is_missing
@@ -174,7 +174,9 @@ class Client:
             text = await self._send(server, call, most)
             call.usage += Usage(attempts=1, latency_ms=1000 * (time.perf_counter() - start))
             call.raw = text.raw if isinstance(text, Fault) else text
-            answer = text if isinstance(text, Fault) else read_answer(text)
+            answer = text if isinstance(text, Fault) else await read_answer_aside(text)
+            if isinstance(answer, Answer) and answer.is_too_long:
+                answer = Fault("malformed", f"an answer of more than {MAX_CHARACTERS:,} characters")
             self.on_call(answer.usage if isinstance(answer, Answer) else "failed")
             outcome = server.record(Fault("malformed", answer, retryable=True) if isinstance(answer, str) else answer)
         if isinstance(outcome, Answer):
@@ -185,9 +187,11 @@ class Client:
         """Sends a call's request, for a stream if somebody hears the words and the server has refused none."""
         on_words, attempt = call.on_words, call.usage.attempts + 1
         if on_words is not None and not self._refuses_streams:
-            text = await send_streamed(
-                server, call.request, most, lambda *new: on_words(Words(new[0], new[1], attempt)), self.endpoint.access.scrub
-            )
+
+            def say(content: str, reasoning: str) -> None:
+                on_words(Words(content, reasoning, attempt))
+
+            text = await send_streamed(server, call.request, most, say, self.endpoint.access.scrub)
             self._refuses_streams = refuses_streams(text)
             if not self._refuses_streams:
                 return text

@@ -19,6 +19,7 @@ from core.net.retry import Fault, RetryPolicy
 from core.net.server_access import ServerAccess
 from core.net.transport import (
     ConnectionFailed,
+    FarTooLong,
     HttpResponse,
     OnPart,
     TooLong,
@@ -99,6 +100,12 @@ def _check(name: str, value: object, holds: bool, expected: str) -> None:
         raise InputError(f"endpoint: {name} is {value!r}, expected {expected}")
 
 
+def load_libraries() -> None:
+    """Import what the first connection needs, which takes a second or more: an event loop lets a thread do so."""
+    import httpx2  # noqa: F401
+    from openai import AsyncOpenAI, DefaultAioHttpClient  # noqa: F401  # whose import brings aiohttp, if that is installed
+
+
 class ModelTransport:
     """Connections to one model server, kept open, for one event loop. No answer and no fault holds a key.
 
@@ -154,7 +161,8 @@ class ModelTransport:
     ) -> str | Fault:
         """The text of an answer of status 2xx. url: a path below the endpoint's, or a whole address.
 
-        max_bytes: the most that the answer may hold, by default the endpoint's limit. on_part: takes its parts as they come.
+        max_bytes: the most that the answer may hold, by default the endpoint's limit. on_part: takes its parts as they come, in
+        place of the text, which is "" then (see `allow_no_more_than`).
         """
         most = max_bytes or self.endpoint.max_answer_bytes()
         response = await exchange(lambda _: self._send(method, url, body, most, on_part), self.endpoint.timeout_s)
@@ -192,6 +200,8 @@ class ModelTransport:
             response = error.response
         except APIConnectionError as error:
             raise ConnectionFailed(self._describe_failure(error.__cause__ or error)) from None
+        except FarTooLong:
+            raise
         except TooLong as error:
             raise TooLong(f"{error} (max_answer_mb is {self.endpoint.max_answer_mb:g}, a larger one allows more)") from None
         return HttpResponse(response.status_code, response.headers, response.content)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from core.llm.answers import Answer, read_answer, read_json, read_token_count
@@ -13,6 +13,7 @@ from core.llm.serve import FLAGS, PORT
 from core.net.retry import Fault
 
 START_COMMAND = f"vllm serve openai/gpt-oss-120b --port {PORT} {' '.join(FLAGS)}"
+_MOST_MODELS, _LONGEST_NAME, _MOST_NAMED = 10_000, 1_000, 20  # that are read of a list, of a name, and shown of a list
 _TINY_PROMPT = "Answer with the single letter A."
 
 
@@ -46,8 +47,14 @@ async def check_health(endpoint: Endpoint, model: str | None = None, timeout_s: 
         if not models:
             return replace(health, problem=f"{endpoint.base_url}: lists no models, expected one at least")
         if model is not None and model not in models:
-            return replace(health, problem=f"{endpoint.base_url}: {model!r} is not served, expected one of {', '.join(models)}")
+            return replace(health, problem=f"{endpoint.base_url}: {model!r} is not served, expected one of {_name_some(models)}")
         return await _check_completion(client, health, model or models[0])
+
+
+def _name_some(models: Sequence[str]) -> str:
+    """The models, the first of a great many."""
+    rest = len(models) - _MOST_NAMED
+    return ", ".join(models[:_MOST_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 async def list_models(endpoint: Endpoint, timeout_s: float) -> Health:
@@ -90,7 +97,7 @@ def _context_lengths(text: str) -> dict[str, int | None]:
         return {}
     listed = body.get("data") if isinstance(body, Mapping) else None
     lengths: dict[str, int | None] = {}
-    for item in listed if isinstance(listed, list) else ():
-        if isinstance(item, Mapping) and isinstance(item.get("id"), str):
+    for item in listed[:_MOST_MODELS] if isinstance(listed, list) else ():
+        if isinstance(item, Mapping) and isinstance(item.get("id"), str) and len(item["id"]) <= _LONGEST_NAME:
             lengths[item["id"]] = read_token_count(item.get("max_model_len"))
     return lengths

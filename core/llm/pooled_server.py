@@ -68,10 +68,9 @@ class PooledServer:
     ) -> str | Fault:
         """As of `ModelTransport`; a fault that may be retried once the server is known to be gone."""
 
-        def hear(part: bytes) -> None:
+        def hear(part: bytes) -> bool:
             self.heard_at = time.monotonic()
-            if on_part is not None:
-                on_part(part)
+            return on_part is not None and on_part(part)
 
         return await self.wait_for(
             asyncio.ensure_future(self.transport.send(method, url, body, max_bytes, hear if on_part else None))

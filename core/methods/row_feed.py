@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from io import StringIO
 from typing import Any
 
 from core.llm.messages import Reply
@@ -25,13 +26,29 @@ Event = Mapping[str, Any]
 Sink = Callable[[Event], object]
 
 
+class _Said:
+    """The words of an answer so far, of one attempt. They come one by one, and are many."""
+
+    def __init__(self, attempt: int) -> None:
+        self.attempt = attempt
+        self._content, self._reasoning = StringIO(), StringIO()
+
+    def add(self, words: Words) -> None:
+        self._content.write(words.content)
+        self._reasoning.write(words.reasoning)
+
+    @property
+    def words(self) -> Words:
+        return Words(self._content.getvalue(), self._reasoning.getvalue(), self.attempt)
+
+
 class RowFeed:
     """The events of one row, which are kept while the row is predicted; while somebody watches, they also go to its sinks."""
 
     def __init__(self, pair: Pair) -> None:
         self.pair = pair
         self._events: list[Event] = []
-        self._said: dict[int, list[Words]] = {}  # of calls that stream, until they are answered
+        self._said: dict[int, _Said] = {}  # of calls that stream, until they are answered
         self._sinks: list[Sink] = []
 
     @property
@@ -44,8 +61,7 @@ class RowFeed:
         for event in self._events:
             sink(event)
         for call, said in self._said.items():
-            content, reasoning = "".join(words.content for words in said), "".join(words.reasoning for words in said)
-            sink(_words_event(call, Words(content, reasoning, said[-1].attempt)))
+            sink(_words_event(call, said.words))
         self._sinks.append(sink)
 
     def detach(self, sink: Sink) -> None:
@@ -82,10 +98,10 @@ class RowFeed:
         self.add("failed", call=call, why=why)
 
     def _say(self, call: int, words: Words) -> None:
-        said = self._said.setdefault(call, [])
-        if said and said[-1].attempt != words.attempt:
-            said.clear()
-        said.append(words)
+        said = self._said.get(call)
+        if said is None or said.attempt != words.attempt:
+            said = self._said[call] = _Said(words.attempt)
+        said.add(words)
         event = _words_event(call, words)
         for sink in self._sinks:
             sink(event)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from httpx2 import Client, Request, Response
 
 MAX_BYTES = 1 << 30
+PATIENCE_S, LEAST_BYTES_PER_S = 60.0, 1_000  # a transfer that is slower after so long is given up
 
 OnBytes = Callable[[int, int], None]  # gets the bytes so far and all bytes (0 if unknown)
 
@@ -103,7 +105,7 @@ def _may_append(response: Response, start: int) -> bool:
 
 def _save(response: Response, file: Download, start: int, total: int) -> int:
     """Append the body to the .part file, and return its size."""
-    done = start
+    done, began_at = start, time.monotonic()
     most = MAX_BYTES if file.bytes is None else file.bytes
     with file.part.open("ab") as out:
         for chunk in response.iter_bytes():
@@ -113,4 +115,7 @@ def _save(response: Response, file: Download, start: int, total: int) -> int:
                 file.part.unlink()
                 raise WrongContent(f"{file.url}: more than {most:,} bytes, expected no more; nothing was kept")
             file.on_bytes(done, total)
+            took_s = time.monotonic() - began_at
+            if took_s > PATIENCE_S and done - start < took_s * LEAST_BYTES_PER_S:
+                raise Unreachable(f"{file.url}: {done - start:,} bytes in {took_s:,.0f} s, expected more; they are kept")
     return done

@@ -32,6 +32,7 @@ class Fault:
     status: int | None = None
     wait_s: float | None = None
     raw: str = ""
+    began: bool = False
 
     @property
     def busy(self) -> bool:

@@ -11,8 +11,9 @@ import contextlib
 import importlib.util
 import time
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.net.addresses import is_local, origin_of
@@ -23,11 +24,15 @@ if TYPE_CHECKING:
     from httpx2 import AsyncByteStream, AsyncClient, Request, Response
 
 MAX_BYTES = 256 << 20
-OnPart = Callable[[bytes], object]
+MAX_ERROR_BYTES = 64 << 10  # of an answer without success, whose rest is not read
+OnPart = Callable[[bytes], bool]
+_PART_BYTES = 16 << 10
+_LONGEST_HOLD_S = 0.005  # for which an answer that comes fast keeps other tasks from running
 # What the client of the openai package takes from arguments and from the environment.
 _IDENTIFYING = ("Authorization", "OpenAI-Organization", "OpenAI-Project")
 _smaller_limit: ContextVar[int | None] = ContextVar("smaller_limit", default=None)
 _on_part: ContextVar[OnPart | None] = ContextVar("on_part", default=None)
+_progress: ContextVar[_Progress | None] = ContextVar("progress", default=None)
 
 
 class HttpResponse(NamedTuple):
@@ -46,20 +51,38 @@ class TooLong(Exception):
     """The answer is longer than allowed, in transit or decompressed; the text says how much is allowed."""
 
 
+class FarTooLong(TooLong):
+    """The answer is longer than any may be, whatever is set: a line of a stream, or the text of a model."""
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How many bytes of an answer have come, in transit."""
+
+    received: int = 0
+
+
 async def exchange(send: Callable[[asyncio.Timeout], Awaitable[HttpResponse]], timeout_s: float) -> HttpResponse | Fault:
     """The response that `send` returns, whatever its status; a fault if no whole response came in time.
 
-    send: gets the running time limit, which it may reschedule, and raises ConnectionFailed or TooLong.
+    send: gets the running time limit, which it may reschedule, and raises ConnectionFailed or TooLong. An answer that began in
+    time and did not end is not worth a retry: it would take as long again.
     """
+    progress = _Progress()
+    token = _progress.set(progress)
     try:
         async with asyncio.timeout(timeout_s) as limit:
             return await send(limit)
     except TimeoutError:
+        if progress.received:
+            return Fault("unanswered", f"no answer within {timeout_s:g} s, but {progress.received:,} bytes of one", began=True)
         return Fault("unanswered", f"no answer within {timeout_s:g} s", retryable=True)
     except ConnectionFailed as error:
         return Fault("unanswered", f"the connection failed ({error})", retryable=True)
     except TooLong as error:
         return Fault("malformed", f"an answer of more than {error}")
+    finally:
+        _progress.reset(token)
 
 
 def fault_of_status(response: HttpResponse, detail: str = "", raw: str = "") -> Fault:
@@ -101,7 +124,8 @@ def open_http_client(
 def allow_no_more_than(max_bytes: int, on_part: OnPart | None = None) -> Iterator[None]:
     """Lowers the limit of a client's answers for the requests that are sent inside of the block.
 
-    on_part: takes each part of an answer as it comes, decompressed; it may not raise.
+    on_part: takes each part of an answer of success as it comes, decompressed, in place of the content, which is not kept;
+    returns whether it needs no more, and the rest is not read. It may raise TooLong.
     """
     limit, listener = _smaller_limit.set(max_bytes), _on_part.set(on_part)
     try:
@@ -182,22 +206,26 @@ def _other_errors() -> tuple[type[Exception], ...]:
 
 
 async def _read_limited(response: Response, max_bytes: int) -> Response:
-    """The response with its whole content. Raises TooLong if that is larger than allowed.
+    """The response with its whole content, or with the beginning of it if that is no success; without what `on_part` took.
 
-    What Content-Length says is not relied on. Content-Type is left out, since nobody may decode the content by it.
+    Raises TooLong if there is more than allowed. What Content-Length says is not relied on. Content-Type is left out, since
+    nobody may decode the content by it.
     """
     import httpx2
 
     response.stream = _limit_stream(response.stream, max_bytes)
-    on_part = _on_part.get()
     buffer = bytearray()
     try:
-        async for part in response.aiter_bytes():
-            buffer += part
-            if len(buffer) > max_bytes:
-                raise TooLong(f"{max_bytes:,} bytes")
-            if on_part is not None:
-                on_part(part)
+        async with contextlib.aclosing(_parts_of(response, max_bytes)) as parts:
+            on_part = _on_part.get() if response.is_success else None
+            async for part in parts:
+                if on_part is None:
+                    buffer += part
+                elif on_part(part):
+                    break
+                if not response.is_success and len(buffer) > MAX_ERROR_BYTES:
+                    del buffer[MAX_ERROR_BYTES:]
+                    break
         content = bytes(buffer)
     finally:
         buffer.clear()  # an error keeps the variables of this function for a while
@@ -208,15 +236,33 @@ async def _read_limited(response: Response, max_bytes: int) -> Response:
     )
 
 
+async def _parts_of(response: Response, max_bytes: int) -> AsyncGenerator[bytes]:
+    """The parts of an answer, decompressed. Raises TooLong after too many bytes. Lets other tasks run between them, which an
+    answer that is always there before it is asked for, or is much larger than what is sent, would not."""
+    received, began_at = 0, time.monotonic()
+    async with contextlib.aclosing(response.aiter_bytes()) as parts:
+        async for whole in parts:
+            received += len(whole)
+            if received > max_bytes:
+                raise TooLong(f"{max_bytes:,} bytes")
+            for start in range(0, len(whole), _PART_BYTES):
+                yield whole[start : start + _PART_BYTES]
+                if time.monotonic() - began_at > _LONGEST_HOLD_S:
+                    await asyncio.sleep(0)
+                    began_at = time.monotonic()
+
+
 def _limit_stream(stream: Any, max_bytes: int) -> AsyncByteStream:
     """The bytes of a stream as they come, before decompression, which may lead to nothing. Raises TooLong after too many."""
     import httpx2
 
     class LimitedStream(httpx2.AsyncByteStream):
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            received = 0
+            received, progress = 0, _progress.get()
             async for part in stream:
                 received += len(part)
+                if progress is not None:
+                    progress.received = received
                 if received > max_bytes:
                     raise TooLong(f"{max_bytes:,} bytes")
                 yield part

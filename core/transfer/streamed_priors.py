@@ -7,9 +7,8 @@ neither on the number of rows nor on that of genes.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,6 +18,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from core.errors import InputError
+from core.file_io import part_of
 from core.parquet_walk import walk_parquet
 from core.stats.arrays import Bools, Codes
 from core.transfer.knn import Priors, Similarities, Weighting, knn_priors
@@ -167,10 +167,6 @@ def _check_columns(schema: pa.Schema, source: Path) -> None:
 @contextmanager
 def _written_whole(path: Path) -> Iterator[Path]:
     """A name to write to, which becomes `path` when the block ends; what was written is deleted if it raises."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        yield partial
-        partial.replace(path)
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
+    with part_of(path) as part:
+        yield part
+        part.replace(path)

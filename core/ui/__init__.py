@@ -18,6 +18,7 @@ ask/                       panels about asking again, which Debates and Experime
 symbol/                    the pages of one perturbation and of one target gene
 sessions                   what reaches the sessions of a shared server, message by message
 start, server              `make app`: the demo for an empty workspace, then the server with its security headers
+sign_ins                   who is signed in at a browser, by its cookies
 access                     who reaches what of a shared server
 upload_limits, session_limits: what uploads and tabs may take
 """

@@ -28,8 +28,8 @@ def sign_out(cookies: Mapping[str, str]) -> None:
 
 
 def claims_at(cookies: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the provider said of who signed in; nothing if there is no cookie, if it is forged, too old or another server's,
-    and after a sign-out."""
+    """Return what the provider said of who signed in; nothing without a cookie, if it is forged, too old or another server's, and
+    after a sign-out."""
     origin = get_origin_from_redirect_uri()
     if not origin or _hash(cookies) in _SIGNED_OUT:
         return {}

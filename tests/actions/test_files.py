@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.actions import files
 from core.actions.files import PackFile, SpaceFile, expand, recognise, recognise_upload
 from core.actions.imports import import_paths
 from core.actions.workspace import Workspace
@@ -204,3 +205,37 @@ def test_a_checkpoint_with_a_pipe_is_not_opened(tmp_path: Path) -> None:
     os.mkfifo(weights)
     with pytest.raises(UnknownFormat, match="a named pipe"):
         recognise(checkpoint)
+
+
+def test_a_disk_and_the_home_folder_are_read_on_request_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "people" / "ada"
+    (home / "screen").mkdir(parents=True)
+    (home / "screen" / "a.csv").write_text("id\n")
+    monkeypatch.setattr(Path, "home", lambda: home)
+    (tmp_path / "link").symlink_to(home)
+    for place in ("/", "//", "/etc", "/usr", "/proc", home, home.parent, tmp_path / "link", home / ".."):
+        with pytest.raises(InputError, match="--recursive imports all of it"):
+            expand([Path(place)])
+    assert expand([home], recursive=True) == expand([home / "screen"]) == [(home / "screen" / "a.csv", False, "")]
+    assert expand([home / "screen" / "a.csv"]) == [(home / "screen" / "a.csv", True, "")]
+
+
+def test_a_folder_of_too_many_files_is_read_on_request_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MOST_FILES", 5)
+    for i in range(6):
+        (tmp_path / f"{i}.csv").write_text("")
+    with pytest.raises(InputError, match="more than 5 files"):
+        expand([tmp_path])
+    assert len(expand([tmp_path], recursive=True)) == 6
+
+
+def test_links_from_folder_to_folder_are_followed_once(tmp_path: Path) -> None:
+    """Thirty folders, each with two links to the next, have a thousand million paths."""
+    for i in range(30):
+        (tmp_path / str(i)).mkdir()
+        for name in ("x", "y"):
+            (tmp_path / str(i) / name).symlink_to(tmp_path / str(i + 1))
+    (tmp_path / "30").mkdir()
+    found = expand([tmp_path / "0"])
+    assert {each.problem for each in found} == {"a link to a folder that is read already"}
+    assert len(found) == 30

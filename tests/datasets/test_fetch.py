@@ -17,6 +17,7 @@ import pytest
 from core.datasets import SOURCES
 from core.datasets.fetch import RECORD, PublicFile, fetch
 from core.errors import InputError, Unreachable, WrongContent
+from core.net import download
 
 FIRST = bytes(range(256)) * 800  # 204,800 bytes: several chunks
 SECOND = b"id,pert,gene\n"
@@ -207,6 +208,20 @@ def test_a_damaged_record_says_what_to_do(server: Server, tmp_path: Path, conten
     (tmp_path / RECORD).write_text(content)
     with pytest.raises(InputError, match="delete it and fetch again"):
         fetch("open", tmp_path, base=server.base)
+
+
+def test_a_transfer_that_drips_is_given_up_and_goes_on_later(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(download, "PATIENCE_S", -1.0)
+    monkeypatch.setattr(download, "LEAST_BYTES_PER_S", 1e12)
+    with pytest.raises(Unreachable, match=r"bytes in 0 s, expected more; they are kept; try again"):
+        fetch("pinned", tmp_path, base=server.base)
+    monkeypatch.undo()
+    monkeypatch.setitem(SOURCES, "pinned", (PublicFile("repo/first.bin", "first.bin", len(FIRST)),))
+    fetch("pinned", tmp_path, base=server.base)
+    assert (tmp_path / "first.bin").read_bytes() == FIRST
+    assert server.asked[-1][1] is None or server.asked[-1][1].startswith("bytes=")
 
 
 def test_an_unknown_group_names_the_known_ones(tmp_path: Path) -> None:

@@ -168,3 +168,8 @@ class TestWithSentenceTransformers:
     def test_a_model_that_is_not_here(self) -> None:
         with pytest.raises(NotFound, match="'no/such-model': not on this machine"):
             build_sentences({"A": "x"}, "m", model="no/such-model")
+
+
+def test_an_answer_is_cut_where_no_vectors_are_so_long() -> None:
+    with serving(lambda _: (200, {"data": "x" * (2 << 20)})) as (url, _), pytest.raises(Unreachable, match="more than 1,048,576"):
+        build_endpoint({"A": "text"}, "s", endpoint(url))

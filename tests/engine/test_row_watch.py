@@ -220,3 +220,18 @@ def test_nobody_watches_in_a_workspace_that_is_open_for_reading(tmp_path: Path) 
     with pytest.raises(ReadOnly):
         ask.watch(shut, "r")
     assert not shut.run_folder("r").path.exists()
+
+
+def test_a_file_of_events_has_a_limit_and_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_watch, "MAX_BYTES", 10_000)
+    monkeypatch.setattr(row_watch, "_MOST_READ", 2_000)
+    folder = workspace_with(tmp_path, 1).run_folder("0" * 10)
+    folder.watch.mkdir(parents=True)
+    path = folder.watch / "any.jsonl"
+    stream = row_watch._Stream(RowFeed(Pair("a", "a", "a", None, "test")), path, FileIO(path, "w"), str)
+    for event in ({"kind": "words", "content": "x" * 1_000},) * 50 + ({"kind": "ended"},):
+        stream.write(event)
+    assert path.stat().st_size < 11_000
+    heard: list[Any] = []
+    ask.listen(Watcher(folder), heard.append)()
+    assert [event["kind"] for event in heard] == ["words"] * 9 + ["ended"]

@@ -88,3 +88,11 @@ def test_no_completion_is_a_problem(answer: Canned, said: str) -> None:
     assert said in found.problem
     assert found.problem.endswith("expected a completion of m")
     assert len(asked) == 2  # nothing is retried
+
+
+def test_of_a_great_many_models_some_are_named() -> None:
+    listed = {"data": [{"id": f"m{i}"} for i in range(20_000)] + [{"id": "x" * 5_000}]}
+    with canned.serving(lambda _: Canned(listed)) as (url, _):
+        found = health(url, "other")
+    assert len(found.models) == 10_000
+    assert found.problem.endswith("m19 and 9,980 more")

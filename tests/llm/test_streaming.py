@@ -13,14 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from core.llm import scripted_stream, streaming
+from core.llm import scripted_stream
 from core.llm.answers import read_answer
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import Malformed, ModelError
 from core.llm.messages import Message, Reply, Request
 from core.llm.scripted_server import Faults, Script, request_counts, serving
-from core.llm.streaming import EventReader, Words, join_stream
+from core.llm.streamed_answer import StreamedAnswer
+from core.llm.streaming import Words, join_stream
 from tests.llm.canned import ASK, Canned, completion
 from tests.llm.canned import serving as canned
 from tests.llm.test_client import LOGPROBS, WITH_LOGPROBS
@@ -58,8 +59,10 @@ def test_a_stream_is_joined_to_the_answer_that_it_was_cut_from(
     stream = b"".join(scripted_stream.stream_parts(whole, reasoning, [token for token, _ in tokens], True))
     joined, expected = read_answer(join_stream(stream.decode())), read_answer(json.dumps(whole))
     assert repr(joined) == repr(expected)  # NaN is like NaN there
-    reader = EventReader()
-    heard = [streaming.read_delta(chunk) for part in cut(stream, seed) for chunk in reader.read(part)]
+    heard: list[tuple[str, str]] = []
+    answer = StreamedAnswer(1 << 20, lambda *new: heard.append(new))
+    assert [answer.take(part) for part in cut(stream, seed)].index(True) >= 0
+    assert answer.whole() == join_stream(stream.decode())
     assert "".join(content for content, _ in heard) == "".join(token for token, _ in tokens)
     assert "".join(thought for _, thought in heard) == "".join(reasoning)
 
@@ -67,7 +70,6 @@ def test_a_stream_is_joined_to_the_answer_that_it_was_cut_from(
 @given(some.text(max_size=200) | some.binary(max_size=200).map(lambda raw: raw.decode("utf-8", "replace")), some.booleans())
 def test_no_text_breaks_the_reader(text: str, as_data: bool) -> None:
     text = f"data: {text}" if as_data else text
-    EventReader().read(text.encode() + b"\n")
     with contextlib.suppress(ValueError):
         assert read_answer(join_stream(text)) is not None
 

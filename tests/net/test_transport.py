@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import gzip
 import itertools
+import time
 
 import pytest
 
 from core.errors import AddressRefused
+from core.net import transport
 from core.net.server_access import ServerAccess
 from core.net.testing import RawResponse, ReceivedRequest, Response, ServerResponse, json_response, serve_in_thread
 from core.net.transport import (
+    MAX_ERROR_BYTES,
     ConnectionFailed,
     Fault,
     HttpResponse,
@@ -39,6 +42,10 @@ async def answer(request: ReceivedRequest, reader: asyncio.StreamReader) -> Resp
     if request.path == "/empty-blocks":  # compressed bytes without end that decompress to nothing
         head = HEAD + b"Content-Encoding: gzip\r\nConnection: close\r\n\r\n" + gzip.compress(b"")[:10]
         return RawResponse(itertools.chain([head], itertools.repeat(b"\x00\x00\x00\xff\xff" * 1_000)))
+    if request.path == "/drip":
+        return RawResponse(itertools.chain([HEAD + b"Connection: close\r\n\r\n"], itertools.repeat(b" ")), pause_s=0.02)
+    if request.path == "/endless-error":
+        return RawResponse(itertools.chain([b"HTTP/1.1 500 No\r\nConnection: close\r\n\r\n"], itertools.repeat(b"x" * 10_000)))
     if request.path == "/odd-header":
         return RawResponse([HEAD + "X-Other: größer\r\nContent-Length: 5\r\n\r\nsmall".encode()])
     if request.path == "/compressed":
@@ -165,3 +172,50 @@ def test_a_request_gets_the_key_of_its_address_and_nothing_else_that_tells_who_a
 def test_no_client_is_opened_for_a_server_that_may_not_be_asked() -> None:
     with pytest.raises(AddressRefused):
         open_http_client("http://127.0.0.1:9/v1", ServerAccess(only_listed=True))
+
+
+def test_an_answer_that_began_and_does_not_end_is_not_worth_a_retry() -> None:
+    with serve_in_thread(answer, "test") as address:
+        silent, begun = (get(address, path, timeout_s=0.5) for path in ("/hang", "/drip"))
+    assert silent == Fault("unanswered", "no answer within 0.5 s", retryable=True)
+    assert isinstance(begun, Fault)
+    assert (begun.kind, begun.retryable, begun.began) == ("unanswered", False, True)
+    assert begun.message.startswith("no answer within 0.5 s, but ")
+
+
+def test_of_an_error_the_beginning_is_read() -> None:
+    with serve_in_thread(answer, "test") as address:
+        response = get(address, "/endless-error", max_bytes=1 << 20)
+    assert isinstance(response, HttpResponse)
+    assert (response.status, len(response.content)) == (500, MAX_ERROR_BYTES)
+
+
+def test_an_answer_that_is_always_there_lets_others_run() -> None:
+    """Others run between the parts of an answer that is small in transit and large when it is decompressed."""
+
+    async def count(address: str) -> int:
+        turns = 0
+
+        async def turn() -> None:
+            nonlocal turns
+            while True:
+                await asyncio.sleep(0)
+                turns += 1
+
+        def take(_: bytes) -> bool:
+            seen.append(turns)
+            time.sleep(0.001)
+            return False
+
+        async with open_http_client(address, max_bytes=1 << 20) as client:
+            other = asyncio.create_task(turn())
+            with allow_no_more_than(1 << 20, take):
+                await send_request(client, "GET", f"{address}/bomb")
+            other.cancel()
+        return len(set(seen))
+
+    seen: list[int] = []
+    with serve_in_thread(answer, "test") as address, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(transport, "_PART_BYTES", 1_000)
+        assert asyncio.run(count(address)) > 10
+    assert len(seen) >= 100

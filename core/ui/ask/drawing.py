@@ -18,6 +18,7 @@ from core.ui.ask.live_row import JUDGE, LiveRow, Speech
 from core.ui.shared.widgets import percent_text
 
 _LONGEST_LINE = 160  # characters of a card's text: all of it is in Debates
+_LONGEST_TEXT = 100_000  # characters of an answer
 _SIMULATED = '<span class="ask-tag">simulated</span>'
 
 
@@ -121,7 +122,7 @@ def _column(speeches: Sequence[Speech], side: str, simulated: bool) -> str:
 
 def _speech(speech: Speech, simulated: bool) -> str:
     is_written = speech.ended_at is None
-    text = html.escape(speech.content)
+    text = html.escape(_beginning_of(speech.content))
     if is_written and not speech.content:
         text = f'<span class="ask-thought">{html.escape(_waiting(speech))}</span>'
     number = f": {percent_text(speech.p)}" if speech.p is not None else ""
@@ -130,6 +131,13 @@ def _speech(speech: Speech, simulated: bool) -> str:
     name = f"<span>{_coloured('▌', colour)}<b>{html.escape(role)}{number}</b></span>"
     head = _div("title", name, _div("facts", _facts(speech)), _tag(simulated))
     return _div("speech", head, _div("text", text, "▍" if is_written else ""), _remark(speech.error) if speech.error else "")
+
+
+def _beginning_of(text: str) -> str:
+    """A text, cut where nobody reads on."""
+    if len(text) <= _LONGEST_TEXT:
+        return text
+    return f"{text[:_LONGEST_TEXT]}… ({len(text):,} characters in all)"
 
 
 def _waiting(speech: Speech) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from core.scoring.row_words import SIDES
 
 JUDGE = "JUDGE"
+MOST_WRITTEN = 20_000  # characters of an answer while it is written
 _UNREAD, _AGAIN = "could not be read", "asked once more: "
 
 
@@ -111,9 +112,14 @@ def _take_words(row: LiveRow, event: Mapping[str, Any]) -> None:
     speech = row.speeches[event["call"]]
     if event["attempt"] != speech.attempt:  # what came before was no answer
         speech.attempt, speech.content, speech.reasoning, speech.pieces = event["attempt"], "", "", 0
-    speech.content += event["content"]
-    speech.reasoning += event["reasoning"]
+    speech.content = _end_of(speech.content + event["content"])
+    speech.reasoning = _end_of(speech.reasoning + event["reasoning"])
     speech.pieces += 1
+
+
+def _end_of(text: str) -> str:
+    """The end of a text that is being written, which is sent and drawn again with every word."""
+    return text if len(text) <= MOST_WRITTEN else f"…{text[1 - MOST_WRITTEN :]}"
 
 
 def _take_answered(row: LiveRow, event: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.ui.ask import drawing, live_row
-from core.ui.ask.live_row import LiveRow
+from core.ui.ask.live_row import MOST_WRITTEN, LiveRow
 
 
 def event(kind: str, **facts: Any) -> Mapping[str, Any]:
@@ -68,3 +68,15 @@ def test_events_of_a_call_whose_beginning_was_lost_are_passed_over() -> None:
     row = LiveRow()
     row.take([*answer(0, "de", "EFFECT")[1:], *answer(1, "de", "NULL")])
     assert [speech.role for speech in row.speeches.values()] == ["NULL"]
+
+
+def test_of_a_text_that_is_being_written_the_end_is_kept_and_of_an_answer_all() -> None:
+    row = LiveRow()
+    asked = [event("asked", call=1, stage="de", role="JUDGE", seed=1, streams=True)]
+    words = event("words", call=1, attempt=1, content="word " * 100, reasoning="hm " * 100)
+    row.take([*asked, *(words for _ in range(200))])
+    speech = row.speeches[1]
+    assert len(speech.content) == len(speech.reasoning) == MOST_WRITTEN
+    assert speech.content.startswith("…")
+    row.take([event("answered", call=1, content="word " * 20_000, tokens=1, cached=False)])
+    assert len(speech.content) == 100_000

@@ -1,0 +1,100 @@
+"""A command that fails says one short line on standard error, whatever it was given; so does every command with wrong usage."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from typer.main import get_command
+
+from core.actions import runs
+from core.cli.base import app
+from core.cli.lazy_group import GROUPS
+from tests import cases, commands
+
+LONG = "x" * 100_000
+ESCAPES = "a\nb\x1b[31m\u202e"
+
+
+def every_command() -> Iterator[tuple[str, ...]]:
+    """The words of each command."""
+    main = get_command(app)
+    context = typer.Context(main)  # type: ignore[arg-type]
+    for name in main.list_commands(context):  # type: ignore[attr-defined]
+        if name not in GROUPS:
+            yield (name,)
+            continue
+        _, group, _ = main.resolve_command(context, [name])  # type: ignore[attr-defined]
+        yield from ((name, inner) for inner in group.list_commands(context))
+
+
+def assert_one_line(done: commands.Done, status: int, most: int = 600) -> str:
+    assert done.status == status, done
+    [line] = done.err.splitlines()
+    assert line.startswith("error: ")
+    assert line.isprintable()
+    assert len(line) < most
+    return line
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("workspace")
+
+
+def test_wrong_usage_is_one_line(place: Path) -> None:
+    """Of some commands; soak/test_hostile.py asks all of them."""
+    words = list(every_command())
+    assert len(words) > 50
+    for command in words[::9]:
+        line = assert_one_line(commands.core(place, *command, f"--{LONG}"), 2)
+        assert line.endswith(f"{' '.join(command)} --help")
+
+
+@pytest.mark.parametrize("given", [LONG, ESCAPES])
+def test_what_is_quoted_of_an_argument_is_short_and_on_the_line(place: Path, given: str) -> None:
+    assert_one_line(commands.core(place, given), 2)
+    assert_one_line(commands.core(place, "knn", "--power", given), 2)
+    for command in (
+        ("score", given),
+        ("run", given),
+        ("import", given),
+        ("ask", given, "A"),
+        ("report", "build", given, "--out", "a"),
+    ):
+        assert_one_line(commands.core(place, *command), 1)
+
+
+def test_the_middle_is_left_out_and_what_is_expected_stays(place: Path) -> None:
+    line = assert_one_line(commands.core(place, "fetch", LONG), 1)
+    assert "expected one of" in line
+
+
+def test_what_is_progress_is_for_a_terminal(tmp_path: Path) -> None:
+    files = tmp_path / "files"
+    files.mkdir()
+    (files / "train.csv").write_bytes(cases.TRAIN)
+    assert commands.core(tmp_path / "a", "import", str(files)).err == ""
+    said = commands.core(tmp_path / "b", "--progress", "import", str(files))
+    assert (said.status, said.err) == (0, "1 file found\n")
+
+
+def test_what_libraries_say_is_not_on_standard_error(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.warn("a library warns", stacklevel=1)
+        logging.getLogger("a.library").error("a library logs")
+        raise ZeroDivisionError("planted")
+
+    monkeypatch.setattr(runs, "rename", fail)
+    assert "planted" in assert_one_line(commands.core(place, "rename", "a", "b"), 1)
+
+
+def test_help_is_no_error(place: Path) -> None:
+    assert commands.core(place, "--help").status == 0
+    assert commands.core(place, "runs", "--help").err == ""
