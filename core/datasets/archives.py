@@ -1,4 +1,4 @@
-"""Zips in memory: the CSV inside one, and other members, unpacked within bounds; files packed to the same bytes each time."""
+"""Zips: the CSV inside one, and other members, unpacked within bounds; files packed to the same bytes each time."""
 
 from __future__ import annotations
 
@@ -33,12 +33,22 @@ _UNIX = 3
 DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OverflowError, ValueError, struct.error)
 
 
-def is_zip(content: bytes) -> bool:
+Content = bytes | io.BufferedIOBase  # a whole file: its bytes, or the file itself, open and read from any place
+
+
+def open_content(content: Content) -> io.BufferedIOBase:
+    """Return a file's content as an open file, at its beginning."""
+    file = io.BytesIO(content) if isinstance(content, bytes) else content
+    file.seek(0)
+    return file
+
+
+def is_zip(content: Content) -> bool:
     """Whether `content` starts as a zip does."""
-    return content.startswith(_MAGICS)
+    return open_content(content).read(len(_MAGICS[0])) in _MAGICS
 
 
-def open_csv(content: bytes, name: str, max_bytes: int = MAX_UNPACKED_BYTES) -> tuple[io.RawIOBase, str]:
+def open_csv(content: Content, name: str, max_bytes: int = MAX_UNPACKED_BYTES) -> tuple[io.RawIOBase, str]:
     """The one CSV inside the zip `content` and its path there: `submission.csv` at any depth, else the only *.csv.
 
     The stream stops with UnsafeFile at `max_bytes` or at MAX_RATIO times the packed size, whatever the headers claim,
@@ -46,11 +56,12 @@ def open_csv(content: bytes, name: str, max_bytes: int = MAX_UNPACKED_BYTES) -> 
     members or too much declared content, InputError if there is no such CSV, or more than one.
     """
     try:
-        archive = zipfile.ZipFile(io.BytesIO(content))
+        file = open_content(content)
+        archive = zipfile.ZipFile(file)
         members = archive.infolist()
-        _refuse_unsafe(members, name, len(content), max_bytes)
+        _refuse_unsafe(members, name, _size_of(file), max_bytes)
         member = _find_csv(members, name)
-        stream = _open_member(archive, member, content)
+        stream = _open_member(archive, member, file)
     except DAMAGE as error:
         raise InputError(f"{name}: damaged zip ({error})") from error
     most = min(max_bytes, MAX_RATIO * member.compress_size)
@@ -58,7 +69,7 @@ def open_csv(content: bytes, name: str, max_bytes: int = MAX_UNPACKED_BYTES) -> 
 
 
 def unpack(
-    content: bytes, name: str, wanted: Callable[[str], bool], max_bytes: int = MAX_UNPACKED_BYTES
+    content: Content, name: str, wanted: Callable[[str], bool], max_bytes: int = MAX_UNPACKED_BYTES
 ) -> tuple[tuple[str, ...], dict[str, bytes]]:
     """The paths of all files inside the zip `content`, and the bytes of those that are wanted (the last of a path).
 
@@ -75,30 +86,35 @@ def unpack(
 
 
 def iterate_members(
-    content: bytes, name: str, wanted: Callable[[str], bool], max_bytes: int = MAX_UNPACKED_BYTES
+    content: Content, name: str, wanted: Callable[[str], bool], max_bytes: int = MAX_UNPACKED_BYTES
 ) -> Iterator[tuple[str, bytes]]:
     """Yields the path and the bytes of each file inside the zip `content` that is wanted, in its order; see `unpack`."""
     try:
-        archive = zipfile.ZipFile(io.BytesIO(content))
-        _refuse_unsafe(archive.infolist(), name, len(content), max_bytes)
+        file = open_content(content)
+        archive = zipfile.ZipFile(file)
+        _refuse_unsafe(archive.infolist(), name, _size_of(file), max_bytes)
         for member in archive.infolist():
             if not member.filename.endswith("/") and wanted(member.filename):
                 _refuse_unreadable(member, name)
                 most = min(max_bytes, MAX_RATIO * member.compress_size)
-                with _Bounded(_open_member(archive, member, content), f"{name}/{member.filename}", most) as stream:
+                with _Bounded(_open_member(archive, member, file), f"{name}/{member.filename}", most) as stream:
                     yield member.filename, stream.readall() or b""
     except DAMAGE as error:
         raise InputError(f"{name}: damaged zip ({error})") from error
 
 
-def _open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, content: bytes) -> IO[bytes]:
+def _size_of(file: io.BufferedIOBase) -> int:
+    return file.seek(0, io.SEEK_END)
+
+
+def _open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: io.BufferedIOBase) -> IO[bytes]:
     """The unpacked bytes of a member. Zstandard, which Inspect AI's logs are packed by, is read by Arrow: zipfile cannot."""
     if member.compress_type != _ZSTANDARD:
         return archive.open(member)
-    name_bytes, extra_bytes = struct.unpack_from("<HH", content, member.header_offset + 26)
-    start = member.header_offset + 30 + name_bytes + extra_bytes
-    packed = pa.py_buffer(content).slice(start, member.compress_size)
-    stream: IO[bytes] = pa.CompressedInputStream(pa.BufferReader(packed), "zstd")
+    file.seek(member.header_offset)
+    name_bytes, extra_bytes = struct.unpack_from("<HH", file.read(30), 26)
+    file.seek(name_bytes + extra_bytes, io.SEEK_CUR)
+    stream: IO[bytes] = pa.CompressedInputStream(pa.BufferReader(file.read(member.compress_size)), "zstd")
     return stream
 
 

@@ -65,7 +65,7 @@ def _show_upload(context: PageContext, options: ImportOptions) -> None:
         "Tables, knowledge packs, embeddings: recognised by content", accept_multiple_files=True, key="upload"
     )
     if st.button("Import uploaded files", disabled=not files, type="primary"):
-        _show_after_rerun(imports.import_uploads(context.workspace, [(f.name, f.getvalue()) for f in files], options))
+        _show_after_rerun(imports.import_uploads(context.workspace, [(f.name, f) for f in files], options))
 
 
 def _show_path(context: PageContext, options: ImportOptions) -> None:
