@@ -6,12 +6,26 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from io import BufferedReader
+from io import BufferedRandom, BufferedReader
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
 
 from core.errors import InputError, UnknownFormat, UnsafeFile
 
 _SPECIAL = ((stat.S_ISFIFO, "a named pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"))
+
+
+IN_MEMORY_BYTES = 16 << 20
+
+
+class UnnamedFile(SpooledTemporaryFile[bytes]):
+    """A file without a name: in memory while it is small, then on disk; closed when nobody has it any more."""
+
+    def __init__(self) -> None:
+        super().__init__(IN_MEMORY_BYTES)
+
+    def __del__(self) -> None:
+        self.close()
 
 
 def special_kind(path: Path) -> str:
@@ -85,10 +99,17 @@ def replace_file(path: Path, content: bytes, *, durable: bool = False) -> None:
 
     durable: waits until content and name are on disk.
     """
+    with replacing(path, durable=durable) as out:
+        out.write(content)
+
+
+@contextmanager
+def replacing(path: Path, *, durable: bool = False) -> Iterator[BufferedRandom]:
+    """Open a file that takes the place of `path` when the block ends, and goes if it raises; see `replace_file`."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with partial.open("wb") as out:
-            out.write(content)
+        with partial.open("w+b") as out:
+            yield out
             if durable:
                 out.flush()
                 os.fsync(out.fileno())

@@ -5,7 +5,6 @@ A file may hold gigabytes of traces, of which a person's machine has no room for
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,12 +15,11 @@ import pyarrow.compute as pc
 from core.audit import brief_checks
 from core.store import evidence, predictions, traces
 from core.store.queries import Insertion
-from core.system_errors import explain
+from core.store.table_spool import TableSpool
 from core.types import RowResult
 
 BATCH_ROWS = 2_000
 BATCH_CHARACTERS = 4 << 20  # of texts
-IN_MEMORY_BYTES = 16 << 20  # the rows of most files; what is beyond goes to disk
 _NO_RUN = ""  # rows are laid out before it is known whose they are
 
 
@@ -40,14 +38,14 @@ class AuditedRows:
     pair_ids: Sequence[str]
     left_out: frozenset[str]
     _places: Sequence[Sequence[_Place]]
-    _file: _RowFile
+    _spool: TableSpool
 
     def __len__(self) -> int:
         return len(self.pair_ids) - len(self.left_out)
 
     def without(self, pair_ids: Collection[str]) -> AuditedRows:
         """Return the rows but those with these ids, which have to be some of `pair_ids`."""
-        return AuditedRows(self.pair_ids, frozenset(pair_ids), self._places, self._file)
+        return AuditedRows(self.pair_ids, frozenset(pair_ids), self._places, self._spool)
 
     def batches(self, run: str) -> Iterator[list[Insertion]]:
         """Yield the rows as those of a run (id), some thousand at a time."""
@@ -56,8 +54,7 @@ class AuditedRows:
             yield [self._read(place, run, left_out) for place in places]
 
     def _read(self, place: _Place, run: str, left_out: pa.Array) -> Insertion:
-        self._file.seek(place.start)
-        table = pa.ipc.open_stream(self._file).read_all()
+        table = self._spool.read(place.start)
         if "run" in table.column_names:  # evidence is shared by all runs
             table = table.set_column(table.column_names.index("run"), "run", pa.repeat(run, table.num_rows))
             if len(left_out):
@@ -65,18 +62,11 @@ class AuditedRows:
         return Insertion(place.table, table, place.ignore_existing)
 
 
-class _RowFile(tempfile.SpooledTemporaryFile[bytes]):
-    """A file without a name, on disk once it is large; closed when nobody has its rows any more."""
-
-    def __del__(self) -> None:
-        self.close()
-
-
 class RowSpool:
     """Takes rows one by one, and has them audited and laid out batch by batch."""
 
     def __init__(self) -> None:
-        self._file = _RowFile(IN_MEMORY_BYTES)
+        self._spool = TableSpool()
         self._pair_ids: list[str] = []
         self._places: list[list[_Place]] = []
         self._waiting: list[RowResult] = []
@@ -92,7 +82,7 @@ class RowSpool:
     def finish(self) -> AuditedRows:
         """Return all rows that were added; none can be added afterwards."""
         self._write_waiting()
-        return AuditedRows(self._pair_ids, frozenset(), self._places, self._file)
+        return AuditedRows(self._pair_ids, frozenset(), self._places, self._spool)
 
     def _write_waiting(self) -> None:
         rows, self._waiting, self._characters = self._waiting, [], 0
@@ -105,16 +95,7 @@ class RowSpool:
             *evidence.insertions_of(_NO_RUN, rows),
         ]
         self._pair_ids += [row.prediction.pair_id for row in rows]
-        try:
-            self._places.append([self._write(each) for each in insertions if each.rows.num_rows])
-        except OSError as error:
-            raise explain(error, tempfile.gettempdir()) from error
-
-    def _write(self, insertion: Insertion) -> _Place:
-        start = self._file.tell()
-        with pa.ipc.new_stream(self._file, insertion.rows.schema) as out:
-            out.write_table(insertion.rows)
-        return _Place(insertion.table, insertion.ignore_existing, start)
+        self._places.append([_Place(table, ignored, self._spool.add(new)) for table, new, ignored in insertions if new.num_rows])
 
 
 def audit_rows(rows: Iterable[RowResult]) -> AuditedRows:

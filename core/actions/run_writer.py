@@ -18,7 +18,7 @@ from core.store.runs import Run
 from core.version import describe as describe_version
 
 RUN_HERE = "run here"  # the origin of runs that a worker of this workspace makes
-_COUNTS = ("done", "failed", "fallbacks", "collapsed", "tokens_unknown")
+_UNCOUNTED: Mapping[str, Any] = dict.fromkeys(("failed", "fallbacks", "collapsed", "tokens_unknown"), 0) | {"tokens": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,8 @@ def write_run(db: Cursor, metadata: RunMetadata, rows: AuditedRows) -> Run:
         parents=metadata.parents,
         status="done",
         total=len(rows),
-        **dict.fromkeys(_COUNTS, 0),  # until the rows are there
-        tokens=None,
+        done=len(rows),
+        **_UNCOUNTED,
         code_version=describe_version(),
         note=metadata.note,
     )

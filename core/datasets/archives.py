@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import re
+import shutil
 import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import IO
 
@@ -89,6 +90,14 @@ def iterate_members(
     content: Content, name: str, wanted: Callable[[str], bool], max_bytes: int = MAX_UNPACKED_BYTES
 ) -> Iterator[tuple[str, bytes]]:
     """Yields the path and the bytes of each file inside the zip `content` that is wanted, in its order; see `unpack`."""
+    for path, stream in open_members(content, name, wanted, max_bytes):
+        yield path, stream.readall() or b""
+
+
+def open_members(
+    content: Content, name: str, wanted: Callable[[str], bool], max_bytes: int = MAX_UNPACKED_BYTES
+) -> Iterator[tuple[str, io.RawIOBase]]:
+    """Yields the path of each file that is wanted and what its bytes are read from, until the next one; see `unpack`."""
     try:
         file = open_content(content)
         archive = zipfile.ZipFile(file)
@@ -98,7 +107,7 @@ def iterate_members(
                 _refuse_unreadable(member, name)
                 most = min(max_bytes, MAX_RATIO * member.compress_size)
                 with _Bounded(_open_member(archive, member, file), f"{name}/{member.filename}", most) as stream:
-                    yield member.filename, stream.readall() or b""
+                    yield member.filename, stream
     except DAMAGE as error:
         raise InputError(f"{name}: damaged zip ({error})") from error
 
@@ -124,14 +133,38 @@ def pack(members: Mapping[str, bytes], plain: frozenset[str] = frozenset()) -> b
     plain: paths to store without compression. So is a file that deflates so well that `unpack` would take it for a bomb.
     """
     out = io.BytesIO()
+    pack_into(out, members.items, plain)
+    return out.getvalue()
+
+
+def pack_into(
+    out: IO[bytes], members: Callable[[], Iterable[tuple[str, bytes | IO[bytes]]]], plain: frozenset[str] = frozenset()
+) -> None:
+    """Write what `pack` returns to an empty file, member by member. members: returns each with its bytes or the open
+    file that has them; called again where one deflates too well."""
     with zipfile.ZipFile(out, "w") as archive:
-        for path, data in members.items():
+        for path, data in members():
             info = zipfile.ZipInfo(path, _DATE)
             info.compress_type = zipfile.ZIP_STORED if path in plain else zipfile.ZIP_DEFLATED
             info.external_attr, info.create_system = _PLAIN_FILE, _UNIX
-            archive.writestr(info, data, compresslevel=6)
+            if isinstance(data, bytes):
+                archive.writestr(info, data, compresslevel=6)
+            else:
+                _copy_in(archive, info, data)
     dense = {info.filename for info in archive.infolist() if info.file_size * 2 > MAX_RATIO * info.compress_size} - plain
-    return pack(members, plain | dense) if dense else out.getvalue()
+    if dense:
+        out.seek(0)
+        out.truncate()
+        pack_into(out, members, plain | dense)
+
+
+def _copy_in(archive: zipfile.ZipFile, info: zipfile.ZipInfo, file: IO[bytes]) -> None:
+    """Add a file as `writestr` adds its bytes."""
+    info.file_size = file.seek(0, io.SEEK_END)
+    file.seek(0)
+    info._compresslevel = 6  # type: ignore[attr-defined]  # which `writestr` sets; Python 3.13 has a public name
+    with archive.open(info, "w") as member:
+        shutil.copyfileobj(file, member, 1 << 20)
 
 
 class _Bounded(io.RawIOBase):

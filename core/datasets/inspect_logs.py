@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
 from core.datasets.archives import DAMAGE, Content, is_zip, iterate_members, open_content
@@ -222,13 +222,19 @@ def _object(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def log_members(header: JsonObject, samples: Sequence[JsonObject]) -> dict[str, bytes]:
-    """The members of a log's zip by their paths. header: eval, plan and what the log ends with."""
-    start = {"version": VERSION, "eval": header["eval"], "plan": header["plan"]}
-    members = {START: start, **{f"samples/{each['id']}_epoch_{each['epoch']}.json": each for each in samples}}
-    members["summaries.json"] = [_summary(each) for each in samples]  # type: ignore[assignment]
-    members[HEADER] = {"version": VERSION, **header}
-    return {path: json.dumps(value, ensure_ascii=False, allow_nan=False).encode() for path, value in members.items()}
+def log_members(header: JsonObject, samples: Iterable[JsonObject]) -> Iterator[tuple[str, bytes]]:
+    """Yield the members of a log's zip, each with its path. header: eval, plan and what the log ends with."""
+    yield START, _as_bytes({"version": VERSION, "eval": header["eval"], "plan": header["plan"]})
+    summaries = []
+    for each in samples:
+        summaries.append(_summary(each))
+        yield f"samples/{each['id']}_epoch_{each['epoch']}.json", _as_bytes(each)
+    yield "summaries.json", _as_bytes(summaries)
+    yield HEADER, _as_bytes({"version": VERSION, **header})
+
+
+def _as_bytes(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
 
 
 def _summary(sample: JsonObject) -> JsonObject:

@@ -174,7 +174,7 @@ def organism_of(pack: Pack) -> Organism:
 
 
 def read_knowledge_path(path: Path, name: str = "") -> Pack:
-    """As `read_knowledge`, from a file of at most 256 MiB; name: by default the path's. Raises InputError if it cannot be read."""
+    """As `read_knowledge`, from a file of at most 256 MiB; name: by default the path's. Raises InputError if it cannot be."""
     return read_knowledge(read_file(path, MAX_BYTES), name or path.name)
 
 
