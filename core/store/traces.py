@@ -58,14 +58,12 @@ def frame(cursor: Cursor, run: str) -> pd.DataFrame:
 def frames(cursor: Cursor, run: str) -> Iterator[pd.DataFrame]:
     """Yield the rows of `frame`, some thousand at a time, with its types; a run without events yields once, nothing."""
     found = False
-    [numbers] = cursor.execute(
-        "SELECT count(*) > count(tokens), count(*) > count(latency_ms) FROM trace_event WHERE run = ?", [run]
-    ).fetchall()
-    incomplete = [name for name, lacks_some in zip(("tokens", "latency_ms"), numbers, strict=True) if lacks_some]
+    [(lacks_some,)] = cursor.execute("SELECT count(*) > count(tokens) FROM trace_event WHERE run = ?", [run]).fetchall()
     for batch in split_events(cursor, "e.run = ?", [run], "e.pair_id, e.seq"):
         found = True
         query = f"SELECT * EXCLUDE (run) FROM trace_event e WHERE {batch.condition} ORDER BY pair_id, seq"
-        yield cursor.execute(query, batch.values).df().astype(dict.fromkeys(incomplete, "float64"))
+        rows = cursor.execute(query, batch.values).df()
+        yield rows.astype({"tokens": "Int32"}) if lacks_some else rows  # as DuckDB has it where one of all is missing
     if not found:
         yield frame(cursor, run)
 
