@@ -52,9 +52,7 @@ class PartFile:
         n_rows = n_bytes = 0
         with _as_parquet_errors(self._where):
             self.file.seek(0)
-            # As dictionaries, a text that is repeated a million times takes no more room than in the file.
-            opened = parquet.ParquetFile(self.file, read_dictionary=texts, buffer_size=1 << 20, pre_buffer=False)
-            for batch in opened.iter_batches(BATCH_ROWS, columns=chosen.names, use_threads=False):
+            for batch in self._decoded(chosen.names, texts):
                 table = pa.table(batch)
                 table.validate(full=True)
                 n_rows += table.num_rows
@@ -65,6 +63,13 @@ class PartFile:
                 yield from table.combine_chunks().to_batches()
         if n_rows != self.num_rows:
             raise InputError(f"{self._where}: {n_rows:,} rows, but it says {self.num_rows:,}")
+
+    def _decoded(self, names: Sequence[str], texts: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield rows as Arrow reads them. A reader keeps every text of a group of rows, so that each group has its own."""
+        for group in range(parquet.read_metadata(self.file).num_row_groups):
+            # As dictionaries, a text that is repeated a million times takes no more room than in the file.
+            opened = parquet.ParquetFile(self.file, read_dictionary=texts, buffer_size=1 << 20, pre_buffer=False)
+            yield from opened.iter_batches(BATCH_ROWS, [group], names, use_threads=False)
 
     def select(self, names: Sequence[str]) -> pa.Table:
         """Return some columns of all rows."""

@@ -109,7 +109,11 @@ def differences(first: Bundle, second: Bundle) -> list[str]:
     one, other = first.run.content, second.run.content
     return [
         *(name for name in one if one[name] != other[name] and name != "collapsed"),
-        *(part for part in SCHEMAS if not have_same_rows(first.parts[part], second.parts[part], part)),
+        *(
+            part
+            for part in SCHEMAS
+            if first.parts[part] is not second.parts[part] and not have_same_rows(first.parts[part], second.parts[part], part)
+        ),
     ]
 
 

@@ -30,14 +30,13 @@ def split_events(cursor: Cursor, where: str, values: Sequence[Any], order: Event
 
     In file order the condition may name what `OF_PAIRS` joins. A batch is known to the cursor until the next one is asked for.
     """
-    row = "p.position" if order == "p.position, e.seq" else "dense_rank() OVER (ORDER BY e.pair_id)"
     source = OF_PAIRS if order == "p.position, e.seq" else "trace_event e"
-    found = cursor.execute(
-        f"SELECT e.rowid AS event, {row} AS row, strlen(e.content) AS size FROM {source} WHERE {where} ORDER BY row, e.seq",
-        list(values),
-    ).fetchnumpy()
+    columns = "e.rowid AS event, hash(e.pair_id) AS row, strlen(e.content) AS size"
+    found = cursor.execute(f"SELECT {columns} FROM {source} WHERE {where} ORDER BY {order}", list(values)).fetchnumpy()
     events, sizes = np.asarray(found["event"], dtype=np.int64), np.cumsum(found["size"])
-    ends = np.flatnonzero(np.append(np.diff(found["row"]) != 0, True)) + 1 if len(events) else np.array([], dtype=np.intp)
+    ends = (
+        np.flatnonzero(np.append(found["row"][1:] != found["row"][:-1], True)) + 1 if len(events) else np.array([], dtype=np.intp)
+    )
     start, base = 0, 0
     for end in map(int, ends):
         if sizes[end - 1] - base >= BATCH_BYTES or end == len(events):
