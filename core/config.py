@@ -78,7 +78,7 @@ class Settings:
         metadata=_about("BUSY_TIMEOUT_S", SECONDS, "How long to wait for the store while another process holds it."),
     )
     store_memory_mb: int = field(
-        default=500,
+        default=250,
         metadata=_about("STORE_MEMORY_MB", MEGABYTES, "What the store may hold in memory before it writes to disk."),
     )
     upload_memory_mb: int = field(

@@ -10,13 +10,28 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from io import BufferedRandom, BufferedReader
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
 
 from core.errors import InputError, UnknownFormat, UnsafeFile
 
 _SPECIAL = ((stat.S_ISFIFO, "a named pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"))
 
 _PART = re.compile(r"\..+\.([0-9]{1,10})\.part")
+
+
+IN_MEMORY_BYTES = 16 << 20
+
+
+class UnnamedFile(SpooledTemporaryFile[bytes]):
+    """A file without a name: in memory while it is small, then on disk; closed when nobody has it any more."""
+
+    def __init__(self) -> None:
+        super().__init__(IN_MEMORY_BYTES)
+
+    def __del__(self) -> None:
+        self.close()
 
 
 def special_kind(path: Path) -> str:
@@ -50,20 +65,39 @@ def _open_at_once(path: str, flags: int) -> int:
 
 
 def read_file(path: Path, most_bytes: int) -> bytes:
-    """Returns a file's bytes. Raises UnsafeFile if there are more than its size, and InputError if there are more than
-    `most_bytes`, if it cannot be opened, or if it is a pipe, a socket or a device."""
+    """Return a file's bytes. Raise what `open_file` raises."""
+    with open_file(path, most_bytes) as file:
+        return file.read()
+
+
+@contextmanager
+def open_file(path: Path, most_bytes: int) -> Iterator[BufferedReader]:
+    """Open a file that is too large to be held in memory. The block may read it from any place, and more than once.
+
+    Raise UnsafeFile if there is more than its size or it changes meanwhile, and InputError if it has more than `most_bytes`, if
+    it cannot be read, or if it is a pipe, a socket or a device.
+    """
     try:
         refuse_special(path)
         with open(path, "rb", opener=_open_at_once) as file:
-            size = os.fstat(file.fileno()).st_size
-            if size > most_bytes:
-                raise InputError(f"{path}: {size:,} bytes, expected at most {most_bytes:,}")
-            content = file.read(size + 1) or b""
+            before = os.fstat(file.fileno())
+            if before.st_size > most_bytes:
+                raise InputError(f"{path}: {before.st_size:,} bytes, expected at most {most_bytes:,}")
+            file.seek(before.st_size)
+            if file.read(1):  # as those of /proc, which may have no end
+                raise _unsafe(path, before)
+            file.seek(0)
+            yield file
+            after = os.stat(path)
+            if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+                raise _unsafe(path, before)
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    if len(content) > size:  # as those of /proc, which may have no end
-        raise UnsafeFile(f"{path}: holds more than its {size:,} bytes; it is being written, or is no plain file: import a copy")
-    return content
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def _unsafe(path: Path, found: os.stat_result) -> UnsafeFile:
+    size = f"{found.st_size:,} bytes"
+    return UnsafeFile(f"{path}: holds more than its {size}; it is being written, or is no plain file: import a copy")
 
 
 def replace_file(path: Path, content: bytes, *, durable: bool = False) -> None:
@@ -71,9 +105,16 @@ def replace_file(path: Path, content: bytes, *, durable: bool = False) -> None:
 
     durable: waits until content and name are on disk.
     """
+    with replacing(path, durable=durable) as out:
+        out.write(content)
+
+
+@contextmanager
+def replacing(path: Path, *, durable: bool = False) -> Iterator[BufferedRandom]:
+    """Open a file that takes the place of `path` when the block ends, and goes if it raises; see `replace_file`."""
     try:
-        with part_of(path) as part, part.open("wb") as out:
-            out.write(content)
+        with part_of(path) as part, part.open("w+b") as out:
+            yield out
             out.flush()
             if durable:
                 os.fsync(out.fileno())

@@ -5,10 +5,11 @@ The list of pages is read here as well: Arrow ends the process at some that are 
 
 from __future__ import annotations
 
+import io
 import mmap
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -53,19 +54,23 @@ def walk_parquet(path: Path, where: str, columns: Collection[str] | None = None)
     return metadata
 
 
-def read_chunks(content: Content, where: str) -> list[Chunk]:
+def read_chunks(file: IO[bytes] | mmap.mmap, where: str) -> list[Chunk]:
     """Return every chunk that holds values. Raise InputError for a damaged list, UnsafeFile for chunks in other files."""
-    size = int.from_bytes(content[-8:-4], "little")
+    length = file.seek(0, io.SEEK_END) or file.tell()
     try:
-        if content[-4:] != _MAGIC or not 0 < size <= len(content) - 12:
+        file.seek(max(0, length - 8))
+        tail = file.read(8)
+        size = int.from_bytes(tail[:4], "little")
+        if tail[4:] != _MAGIC or not 0 < size <= length - 12:
             raise ValueError("no list of its columns")
-        footer = _Thrift(content, len(content) - 8 - size).fields()
+        file.seek(length - 8 - size)
+        footer = _Thrift(file.read(size), 0).fields()
         found = [_chunk_of(chunk, where) for group in footer[4] for chunk in group[1] if chunk[3][5]]
     except (ValueError, LookupError, TypeError) as error:
         raise InputError(f"{where}: cannot be read as parquet (a damaged list of columns: {error})") from error
-    outside = [chunk for chunk in found if not 0 <= chunk.pages.start <= chunk.pages.stop <= len(content)]
+    outside = [chunk for chunk in found if not 0 <= chunk.pages.start <= chunk.pages.stop <= length]
     if outside:
-        raise InputError(f"{where}: column {outside[0].column!r} lies outside of the file, in which {len(content):,} bytes are")
+        raise InputError(f"{where}: column {outside[0].column!r} lies outside of the file, in which {length:,} bytes are")
     return found
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as replace_in
+from io import BufferedIOBase
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,17 +29,29 @@ from core.actions.import_target import (
 from core.actions.lineage import lineage, missing_parents, prompts_of
 from core.actions.workspace import Workspace
 from core.config import Settings
-from core.datasets.bundle_parts import SCHEMAS, cast_to_part, contains_text, select_rows
-from core.datasets.bundles import ENDED, Bundle, BundledDataset, BundledRun, differences, pairs_sha256, read_bundle, write_bundle
+from core.datasets.bundle_parts import LARGE, SCHEMAS, cast_to_part, contains_text, select_rows
+from core.datasets.bundles import (
+    ENDED,
+    Bundle,
+    BundledDataset,
+    BundledRun,
+    differences,
+    make_part,
+    pairs_sha256,
+    read_bundle,
+    sha256_of_open,
+    write_bundle_into,
+)
 from core.engine.run_state import refuse_live, status_of
 from core.errors import InputError, StateError
+from core.file_io import UnnamedFile
 from core.net.scrubber import SHORTEST
 from core.row_schema import field_names
 from core.store import Cursor, changes, datasets, findings, pairs, runs
 from core.store import bundles as records
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.submission.package import write
+from core.submission.package import write_by
 from core.submission.rules.registry import Problem, list_names
 from core.texts import printable
 from core.transfer.knn_settings import read_knn_settings
@@ -49,12 +62,18 @@ SIMULATED = "simulated"  # an origin that travels: what is simulated says so whe
 
 @dataclass(frozen=True, slots=True)
 class BuiltBundle:
-    """A bundle's bytes. file_name: a name to save them under. problems: what the bundle lacks, and what was removed from it."""
+    """A bundle's file. file_name: a name to save it under. problems: what the bundle lacks, and what was removed from it."""
 
-    content: bytes
+    file: UnnamedFile
     sha256: str
     file_name: str
     problems: list[Problem]
+
+    @property
+    def content(self) -> bytes:
+        """The file's bytes."""
+        self.file.seek(0)
+        return self.file.read()
 
 
 def build_bundle(workspace: Workspace, run: str) -> BuiltBundle:
@@ -65,16 +84,18 @@ def build_bundle(workspace: Workspace, run: str) -> BuiltBundle:
     found = settle_run(workspace, run)
     with workspace.store.read() as db:
         bundle, problems = _build(db, workspace.settings, found)
-    content = write_bundle(bundle)
-    _refuse_unreadable(content, bundle)
+    file = UnnamedFile()
+    write_bundle_into(file, bundle)
+    _refuse_unreadable(file, bundle)
     stem = re.sub(r"[^\w.-]+", "_", bundle.run.name).strip("._") or bundle.run.id
-    return BuiltBundle(content, hashlib.sha256(content).hexdigest(), f"{stem[:80]}.bundle.zip", problems)
+    return BuiltBundle(file, sha256_of_open(file), f"{stem[:80]}.bundle.zip", problems)
 
 
 def write_bundle_file(workspace: Workspace, run: str, out: Path, *, replace: bool = False) -> BuiltBundle:
     """Writes the bundle of a run. Raises StateError if another file lies at `out`, unless `replace`."""
     bundle = build_bundle(workspace, run)
-    write(bundle.content, out, replace=replace)
+    bundle.file.seek(0)
+    write_by(lambda file: shutil.copyfileobj(bundle.file, file, 1 << 20), out, replace=replace)
     return bundle
 
 
@@ -99,7 +120,7 @@ def settle_run(workspace: Workspace, run: str) -> Run:
 
 def _build(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Problem]]:
     """Returns the bundle of a run, and its problems. Raises InputError or StateError as `build_bundle` does."""
-    parts = {part: cast_to_part(table, part) for part, table in records.parts(db, run.id).items()}
+    parts = {part: _read_part(db, run, part) for part in SCHEMAS}
     if not parts["prediction"].num_rows or run.status not in ENDED:
         raise InputError(f"run {run.name}: {run.status} with {parts['prediction'].num_rows} rows; expected one that has ended")
     names = records.run_names(db)
@@ -113,6 +134,13 @@ def _build(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Probl
     if any(_contains(stripped, secret) for secret in settings.secrets if len(secret) >= SHORTEST):
         raise StateError(f"run {run.name}: an API key stands in it; expected a run without, so take it out of its notes first")
     return stripped, list(_list_problems(stripped, changed))
+
+
+def _read_part(db: Cursor, run: Run, part: str) -> pa.Table:
+    if part not in LARGE:
+        return cast_to_part(records.read_part(db, run.id, part), part)
+    pieces = (cast_to_part(piece, part) for piece in records.read_in_pieces(db, run.id, part))
+    return make_part(pieces, part, f"run {run.name}/{part}")
 
 
 def _record_values(run: RunRecord) -> dict[str, Any]:
@@ -161,10 +189,10 @@ def _contains(bundle: Bundle, text: str) -> bool:
     return any(text in str(getattr(bundle.run, name)) for name in field_names(BundledRun)) or contains_text(bundle.parts, text)
 
 
-def _refuse_unreadable(content: bytes, bundle: Bundle) -> None:
+def _refuse_unreadable(file: UnnamedFile, bundle: Bundle) -> None:
     """Raises InputError for a bundle that cannot be read back, which would be a bug."""
     name = f"run {bundle.run.name}"
-    back = read_bundle(content, name)
+    back = read_bundle(cast(BufferedIOBase, file), name)
     records.refuse_wrong_ids(back.parts)
     if differ := differences(bundle, back):
         raise InputError(f"{name}: {', '.join(differ)} would not come back as they are")

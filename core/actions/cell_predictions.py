@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from core.actions import imports, run_writer
+from core.actions.audited_rows import audit_rows
 from core.actions.component_loader import default_dataset
 from core.actions.files import hash_file
 from core.actions.import_target import (
@@ -155,7 +156,7 @@ def _write(
 ) -> Imported:
     source, found, rows = made
     target = options.as_import_options()
-    batch = run_writer.audit_rows(rows.rows)
+    batch = audit_rows(rows.rows)
     with workspace.change("cells predictions", str(path)) as (db, detail):
         name, existing = free_name(db, dataset.id, path.stem, str(path), source.sha256, target)
         if existing is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from core.actions import run_writer, spaces
+from core.actions.audited_rows import audit_rows
 from core.actions.workspace import Workspace
 from core.datasets.demo import simulate
 from core.embeddings import make_space
@@ -25,7 +26,7 @@ def make_demo(workspace: Workspace, seed: int = SEED) -> list[Run]:
     workspace.refuse_if_read_only("demo", DEMO)
     demo = simulate(seed)
     space = make_space("simulated", demo.genes, demo.embedding, "simulated by rules; no finding")
-    batches = [run_writer.audit_rows(run.rows) for run in demo.runs]
+    batches = [audit_rows(run.rows) for run in demo.runs]
     with workspace.change("demo", DEMO) as (db, detail):
         key = hashlib.sha256(f"{DEMO} {seed}".encode()).hexdigest()
         datasets.add(db, Dataset(key[:8], DEMO, "ternary", "none", "simulated by rules; no finding", "simulated"))

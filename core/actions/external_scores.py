@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from core.actions.files import BundleFile, FileContent, PackFile, SpaceFile
+from core.actions.audited_rows import RowSpool
+from core.actions.files import BundleFile, FileContent, PackFile, SpaceFile, SubmissionFile
 from core.actions.import_target import ImportOptions
 from core.datasets import PairTable, ScoreTable, SubmissionTable
+from core.datasets.submissions import TakeRow
 from core.datasets.tables import quote
 from core.errors import InputError
 from core.stats.ranks import percentiles
@@ -19,13 +22,14 @@ from core.types import EXTERNAL_SCORE, Flag, Prediction, RowResult, TraceEvent
 
 MOST_RUNS = 20  # that a file brings if nobody says which of its columns count
 _MIDDLE = 0.5
-Importable = PairTable | SubmissionTable | BundleFile | PackFile | SpaceFile
+Importable = PairTable | SubmissionFile | BundleFile | PackFile | SpaceFile
 
 
-def split_scores(table: FileContent, path: str, options: ImportOptions) -> list[tuple[Importable, str]]:
+def split_scores(table: FileContent, path: str, options: ImportOptions) -> Iterator[tuple[Importable, str]]:
     """Returns what a file brings, each with what it is called: the runs of a file of external scores, any other as it is.
 
-    Raises InputError for options that name columns of another kind of file, and for one name for several runs.
+    A run is made when it is asked for, since each has the rows of the file. Raises InputError for options that name columns of
+    another kind of file, and for one name for several runs.
     """
     if not isinstance(table, ScoreTable):
         if options.de is not None or options.dir is not None:
@@ -33,13 +37,18 @@ def split_scores(table: FileContent, path: str, options: ImportOptions) -> list[
                 f"{path}: --de and --dir name columns of external scores, got a file of kind {table.kind}; expected id, or "
                 "pert and gene, and columns of numbers, without the column label beside all three"
             )
-        return [(table, path)]
-    found = runs_of(table, options.de, options.dir)
+        return iter([(table, path)])
+    found = choose_columns(table, options.de, options.dir)
     if options.name and len(found) > 1:
         raise InputError(
             f"--name {options.name}: {path} brings {len(found)} runs, expected one; choose columns by --de and --dir"
         )
-    return [(run, f"{path} [{columns}]") for columns, run in found]
+    return ((_file_of(table, columns), f"{path} [{columns.name}]") for columns in found)
+
+
+def _file_of(table: ScoreTable, columns: Columns) -> SubmissionFile:
+    spool = RowSpool()
+    return SubmissionFile(run_of(table, columns, spool.add), spool.finish())
 
 
 def run_name(table: SubmissionTable, path: str) -> str:
@@ -50,8 +59,16 @@ def run_name(table: SubmissionTable, path: str) -> str:
     return f"{Path(file).stem} {columns.removesuffix(']')}"
 
 
-def runs_of(table: ScoreTable, de: str | None, direction: str | None) -> list[tuple[str, SubmissionTable]]:
-    """Returns the runs that a file brings, each with what is added to the file's name for it.
+class Columns(NamedTuple):
+    """What a run of external scores is made of. name: what is added to the file's name for it. de, dir: of `choose_columns`."""
+
+    name: str
+    de: str | None
+    dir: str | None
+
+
+def choose_columns(table: ScoreTable, de: str | None, direction: str | None) -> list[Columns]:
+    """Returns the columns of each run that a file brings.
 
     de, direction: the column that ranks rows by an effect, and the one that ranks them by up given an effect; if one is None,
     the run has no score for that question. Without either, every column of numbers becomes a run that answers both questions
@@ -65,30 +82,31 @@ def runs_of(table: ScoreTable, de: str | None, direction: str | None) -> list[tu
                 f"{table.name}: {len(table.columns):,} columns of numbers, expected at most {MOST_RUNS}; say with --de and --dir "
                 "which column answers which question"
             )
-        return [(name, _run_of(table, name, name)) for name in table.columns]
+        return [Columns(name, name, name) for name in table.columns]
     for option, name in (("--de", de), ("--dir", direction)):
         if name is not None and name not in table.columns:
             found = ", ".join(table.columns) or "none"
             problem = "holds no numbers" if name in table.left_out else "not in the file"
             raise InputError(f"{table.name}: {option} {name}: {problem}; expected one of its columns of numbers: {found}")
-    return [(", ".join(dict.fromkeys(name for name in (de, direction) if name)), _run_of(table, de, direction))]
+    return [Columns(", ".join(dict.fromkeys(name for name in (de, direction) if name)), de, direction)]
 
 
-def _run_of(table: ScoreTable, de: str | None, direction: str | None) -> SubmissionTable:
-    """Returns the run of the rows for which at least one of the columns has a number."""
+def run_of(table: ScoreTable, columns: Columns, take: TakeRow) -> SubmissionTable:
+    """Returns the run of the rows for which at least one of the columns has a number, and hands its rows on."""
+    _, de, direction = columns
     used = tuple(dict.fromkeys(name for name in (de, direction) if name is not None))
     nothing = [None] * len(table.ids)
     values = [table.columns[name] if name is not None else nothing for name in (de, direction)]
     ranks = [percentiles(np.array(column, dtype=np.float64)).tolist() for column in values]
-    rows, lines = [], []
+    lines = []
     for i, (key, line) in enumerate(zip(table.ids, table.lines, strict=True)):
         numbers = {name: number for name in used if (number := table.columns[name][i]) is not None}
         if numbers:
-            rows.append(_build_row(key, ranks[0][i], ranks[1][i], numbers))
+            take(_build_row(key, ranks[0][i], ranks[1][i], numbers))
             lines.append(line)
     identity = hashlib.sha256(f"{table.sha256} de={de} dir={direction}".encode()).hexdigest()
     return SubmissionTable(
-        "external_score", None, EXTERNAL_SCORE, "", tuple(rows), spec={"file_sha256": table.sha256, "de": de, "dir": direction},
+        "external_score", None, EXTERNAL_SCORE, "", (), spec={"file_sha256": table.sha256, "de": de, "dir": direction},
         note=describe(de, direction), lines=tuple(lines), sha256=identity,
         rejected=(*table.rejected, *(fault for name in used for fault in table.faults[name])),
     )  # fmt: skip

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from core.datasets import PairTable, ScoreTable, SubmissionTable, read, read_path
+from core.actions.audited_rows import AuditedRows, RowSpool
+from core.datasets import PairTable, ScoreTable, SubmissionTable, read_path
+from core.datasets.archives import Content, open_content
 from core.datasets.backup_archive import sha256_of
 from core.datasets.bundles import Bundle, is_bundle, read_bundle
-from core.datasets.knowledge_packs import Pack, read_knowledge, read_knowledge_path
+from core.datasets.knowledge_packs import Pack, read_knowledge_path
 from core.embeddings import FORMATS, Space, is_checkpoint, load_space
 from core.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
 from core.file_io import read_file, read_head, refuse_special
@@ -46,6 +49,7 @@ _OF_SYSTEM = frozenset(
         *("sys", "tmp", "usr", "var", "Applications", "Library", "System", "Users", "Volumes", "private"),
     )
 )
+_CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,27 @@ class BundleFile:
     sha256: str
 
 
-FileContent = PairTable | SubmissionTable | ScoreTable | BundleFile | PackFile | SpaceFile
+@dataclass(frozen=True, slots=True, eq=False)
+class SubmissionFile:
+    """A submission, a log or a run of external scores. rows: its rows, of which `table` has none."""
+
+    table: SubmissionTable
+    rows: AuditedRows
+
+    @property
+    def kind(self) -> str:
+        return self.table.kind
+
+    @property
+    def sha256(self) -> str:
+        return self.table.sha256
+
+    @property
+    def rejected(self) -> tuple[Rejected, ...]:
+        return self.table.rejected
+
+
+FileContent = PairTable | SubmissionFile | ScoreTable | BundleFile | PackFile | SpaceFile
 
 
 class FoundFile(NamedTuple):
@@ -174,27 +198,28 @@ def recognise(path: Path) -> FileContent:
     try:
         if path.is_dir():
             return SpaceFile(load_space(path, path.name))
-        return _recognise_file(path, path.name, None)
+        return _recognise_file(path, path.name)
     except OSError as error:  # of a file that was readable at first
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
-def recognise_upload(content: bytes, name: str) -> FileContent:
-    """As `recognise`, from bytes."""
+def recognise_upload(content: Content, name: str) -> FileContent:
+    """As `recognise`, from bytes or from a file that is open."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / Path(name).name
-        path.write_bytes(content)
-        return _recognise_file(path, name, content)
+        with path.open("wb") as out:
+            shutil.copyfileobj(open_content(content), out, _CHUNK_BYTES)
+        return _recognise_file(path, name)
 
 
-def _recognise_file(path: Path, name: str, content: bytes | None) -> FileContent:
+def _recognise_file(path: Path, name: str) -> FileContent:
     if _first_character(path) in (b"{", b"["):
-        pack = read_knowledge_path(path) if content is None else read_knowledge(content, name)
+        pack = read_knowledge_path(path, name)
         return PackFile(pack, path.read_bytes(), pack.kind, pack.sha256)
     if is_bundle(path):
         return _read_bundle_file(path, name)
     try:
-        return read_path(path) if content is None else read(content, name)
+        return _read_table(path, name)
     except UnsafeFile:
         raise
     except InputError as no_table:
@@ -206,6 +231,12 @@ def _recognise_file(path: Path, name: str, content: bytes | None) -> FileContent
             if isinstance(no_space, UnknownFormat) or path.suffix in (".csv", ".zip"):
                 raise type(no_table)(f"{no_table}; or a gene space ({FORMATS})") from no_space
             raise
+
+
+def _read_table(path: Path, name: str) -> PairTable | SubmissionFile | ScoreTable:
+    spool = RowSpool()
+    table = read_path(path, name, spool.add)
+    return SubmissionFile(table, spool.finish()) if isinstance(table, SubmissionTable) else table
 
 
 def _read_bundle_file(path: Path, name: str) -> BundleFile:

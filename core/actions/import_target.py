@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from core.actions.workspace import Workspace
-from core.datasets import PairTable, SubmissionTable
+from core.datasets import PairTable
 from core.datasets.cell_lines import cell_line_context
 from core.datasets.pack_kinds import organism_of
 from core.engine.run_state import refuse_live
@@ -156,20 +156,6 @@ def known_rows(
         if not is_known
     ]
     return keep, rejected
-
-
-def rows_of_submission(
-    db: Cursor, table: SubmissionTable, path: str, options: ImportOptions
-) -> tuple[Dataset, list[bool], list[Rejected]]:
-    """Returns the dataset of a submission, which of its rows the dataset knows, and every rejected row."""
-    ids = [row.prediction.pair_id for row in table.rows]
-    if not ids:
-        refuse_empty_import(path, 0, list(table.rejected), options)
-    target = dataset_of_rows(db, ids, path, options)
-    keep, unknown = known_rows(db, target, ids, table.lines, path)
-    rejected = [*table.rejected, *unknown]
-    refuse_empty_import(path, sum(keep), rejected, options)
-    return target, keep, rejected
 
 
 def refuse_empty_import(path: str, n_rows: int, rejected: Sequence[Rejected], options: ImportOptions) -> None:

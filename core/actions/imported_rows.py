@@ -7,6 +7,7 @@ from pathlib import Path
 
 from core.actions import cell_lines, packs, run_writer
 from core.actions.external_scores import run_name
+from core.actions.files import SubmissionFile
 from core.actions.import_target import (
     Imported,
     ImportedRows,
@@ -15,9 +16,9 @@ from core.actions.import_target import (
     dataset_of_rows,
     delete_replaced_run,
     free_name,
+    known_rows,
     record_import,
     refuse_empty_import,
-    rows_of_submission,
 )
 from core.actions.workspace import Workspace
 from core.datasets import PairTable, SubmissionTable
@@ -54,14 +55,14 @@ def write_pairs(db: Cursor, workspace: Workspace, table: PairTable, path: str, o
     return Imported(path, table.kind, target.name, n_rows, tuple(rejected), message=message)
 
 
-def write_sample(db: Cursor, workspace: Workspace, table: SubmissionTable, path: str, options: ImportOptions) -> Imported:
+def write_sample(db: Cursor, workspace: Workspace, file: SubmissionFile, path: str, options: ImportOptions) -> Imported:
     """Records a sample submission, a form to fill in: its ids are checked, no run is made."""
     workspace.refuse_if_read_only("import", path)
-    target, keep, rejected = rows_of_submission(db, table, path, options)
-    record_import(db, workspace, table, path, ImportedRows(sum(keep), rejected, target.id))
+    target, keep, rejected = _match_rows(db, file, path, options)
+    record_import(db, workspace, file, path, ImportedRows(sum(keep), rejected, target.id))
     return Imported(
         path,
-        table.kind,
+        file.kind,
         target.name,
         sum(keep),
         tuple(rejected),
@@ -70,13 +71,13 @@ def write_sample(db: Cursor, workspace: Workspace, table: SubmissionTable, path:
 
 
 def write_run(
-    db: Cursor, workspace: Workspace, table: SubmissionTable, batch: run_writer.AuditedRows, path: str, options: ImportOptions
+    db: Cursor, workspace: Workspace, file: SubmissionFile, path: str, options: ImportOptions
 ) -> tuple[Imported, dict[str, object]]:
     """Returns the outcome for a submission, and what the audit log records of a run that it replaced."""
     workspace.refuse_if_read_only("import", path)
-    target, keep, rejected = rows_of_submission(db, table, path, options)
-    if not all(keep):
-        batch = run_writer.audit_rows([row for row, is_known in zip(batch.rows, keep, strict=True) if is_known])
+    table = file.table
+    target, keep, rejected = _match_rows(db, file, path, options)
+    known = file.rows.without([pair_id for pair_id, is_known in zip(file.rows.pair_ids, keep, strict=True) if not is_known])
     name, existing = free_name(db, target.id, run_name(table, path), path, table.sha256, options)
     replaced = {} if existing is None else delete_replaced_run(db, workspace, existing)
     metadata = run_writer.RunMetadata(
@@ -90,18 +91,32 @@ def write_run(
         note=table.note,
         model=table.model_name or None,
     )
-    run = run_writer.write_run(db, metadata, batch)
-    record_import(db, workspace, table, path, ImportedRows(run.done, rejected, target.id, run.id))
-    return Imported(path, table.kind, run.name, run.done, tuple(rejected)), replaced
+    run = run_writer.write_run(db, metadata, known)
+    record_import(db, workspace, file, path, ImportedRows(run.done, rejected, target.id, run.id))
+    return Imported(path, file.kind, run.name, run.done, tuple(rejected)), replaced
+
+
+def _match_rows(
+    db: Cursor, file: SubmissionFile, path: str, options: ImportOptions
+) -> tuple[Dataset, list[bool], list[Rejected]]:
+    """Returns the dataset of a submission, which of its rows the dataset knows, and every rejected row."""
+    ids, found = file.rows.pair_ids, list(file.rejected)
+    if not ids:
+        refuse_empty_import(path, 0, found, options)
+    target = dataset_of_rows(db, ids, path, options)
+    keep, unknown = known_rows(db, target, ids, file.table.lines, path)
+    rejected = [*found, *unknown]
+    refuse_empty_import(path, sum(keep), rejected, options)
+    return target, keep, rejected
 
 
 def _run_id(table: SubmissionTable, dataset: Dataset) -> str:
     return hashlib.sha256(f"{table.sha256} {dataset.name}".encode()).hexdigest()[:10]
 
 
-def find_bundled_run(db: Cursor, table: SubmissionTable, path: str, options: ImportOptions) -> Imported | None:
+def find_bundled_run(db: Cursor, file: SubmissionFile, path: str, options: ImportOptions) -> Imported | None:
     """Returns the outcome for a submission whose run is here because a bundle brought it; None for any other."""
-    ids = [row.prediction.pair_id for row in table.rows]
+    table, ids = file.table, file.rows.pair_ids
     if not ids or table.kind != "submission":
         return None
     key = _run_id(table, dataset_of_rows(db, ids, path, options))

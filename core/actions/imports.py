@@ -7,9 +7,19 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from core import embeddings
-from core.actions import bundles, imported_rows, packs, run_writer, spaces
+from core.actions import bundles, imported_rows, packs, spaces
 from core.actions.external_scores import Importable, split_scores
-from core.actions.files import BundleFile, FileContent, FoundFile, PackFile, SpaceFile, expand, recognise, recognise_upload
+from core.actions.files import (
+    BundleFile,
+    FileContent,
+    FoundFile,
+    PackFile,
+    SpaceFile,
+    SubmissionFile,
+    expand,
+    recognise,
+    recognise_upload,
+)
 from core.actions.import_target import (
     DEFAULT_OPTIONS,
     Imported,
@@ -20,7 +30,8 @@ from core.actions.import_target import (
 from core.actions.runs import set_values
 from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
-from core.datasets import SOURCES, PairTable, SubmissionTable, fetch
+from core.datasets import SOURCES, PairTable, fetch
+from core.datasets.archives import Content
 from core.datasets.fetch import GITHUB, Progress
 from core.datasets.knowledge_packs import organism_of
 from core.datasets.reader import collector_paused
@@ -107,15 +118,15 @@ _PRECEDENCE = {
 _LAST = 6
 
 
-def import_upload(workspace: Workspace, content: bytes, name: str, options: ImportOptions = DEFAULT_OPTIONS) -> Imported:
-    """Imports the bytes of one file; returns the first outcome of one that brings several runs (external scores)."""
+def import_upload(workspace: Workspace, content: Content, name: str, options: ImportOptions = DEFAULT_OPTIONS) -> Imported:
+    """Imports the content of one file; returns the first outcome of one that brings several runs (external scores)."""
     return import_uploads(workspace, [(name, content)], options)[0]
 
 
 def import_uploads(
-    workspace: Workspace, files: Sequence[tuple[str, bytes]], options: ImportOptions = DEFAULT_OPTIONS
+    workspace: Workspace, files: Sequence[tuple[str, Content]], options: ImportOptions = DEFAULT_OPTIONS
 ) -> list[Imported]:
-    """Imports files by their names and bytes, in their order; on a shared server each in a process of its own."""
+    """Imports files by their names and contents, in their order; on a shared server each in a process of its own."""
     outcomes: list[Imported] = []
     for name, content in files:
         workspace.refuse_if_read_only("import", name)
@@ -131,7 +142,7 @@ def import_uploads(
     return outcomes
 
 
-def _import_apart(workspace: Workspace, file: tuple[str, bytes], options: ImportOptions) -> list[Imported]:
+def _import_apart(workspace: Workspace, file: tuple[str, Content], options: ImportOptions) -> list[Imported]:
     """Returns the outcomes of an upload; what its process could not read, or not in the memory and time it had, has failed."""
     try:
         return [Imported.from_json(each) for each in read_apart(workspace, "import", [file], asdict(options))]
@@ -191,7 +202,7 @@ def _import_content(workspace: Workspace, table: Importable, path: str, options:
     with workspace.store.read() as db:
         earlier = imports.by_content(db, table.sha256)
         existing = None if earlier is None else describe_existing(db, earlier, path)
-        if existing is None and isinstance(table, SubmissionTable):
+        if existing is None and isinstance(table, SubmissionFile):
             existing = imported_rows.find_bundled_run(db, table, path, options)
     if existing is not None:
         return _restore_file(workspace, table, existing)
@@ -201,14 +212,13 @@ def _import_content(workspace: Workspace, table: Importable, path: str, options:
         return _write_space(workspace, table, path, options)
     if isinstance(table, BundleFile):
         return bundles.import_bundle(workspace, table, path, options)
-    batch = run_writer.audit_rows(table.rows if isinstance(table, SubmissionTable) and table.kind != "sample_submission" else ())
     with workspace.change("import", path) as (db, detail):
         if isinstance(table, PairTable):
             outcome = imported_rows.write_pairs(db, workspace, table, path, options)
         elif table.kind == "sample_submission":
             outcome = imported_rows.write_sample(db, workspace, table, path, options)
         else:
-            outcome, replaced = imported_rows.write_run(db, workspace, table, batch, path, options)
+            outcome, replaced = imported_rows.write_run(db, workspace, table, path, options)
             detail |= replaced
         changes.bump(db, "datasets")
         detail |= {"kind": outcome.kind, "name": outcome.name, "rows": outcome.rows, "rejected": len(outcome.rejected)}

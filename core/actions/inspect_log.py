@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from io import BytesIO
+from typing import IO, Any
 
 from core.actions import machine_names
 from core.actions.bundles import settle_run
 from core.actions.workspace import Workspace
 from core.clock import utc_of
 from core.config import Settings
-from core.datasets.archives import pack
+from core.datasets.archives import pack_into
 from core.datasets.inspect_logs import log_members
 from core.datasets.packaged_trace import KEY, write_trace
 from core.errors import InputError
@@ -26,40 +27,51 @@ JsonObject = dict[str, Any]
 
 
 def build_log(workspace: Workspace, run: str) -> tuple[bytes, int]:
-    """Returns the bytes of a run's log and its number of rows: the same run gives the same bytes.
+    """Returns the bytes of a run's log and its number of rows; see `write_log`."""
+    out = BytesIO()
+    n_rows = write_log(out, workspace, run)
+    return out.getvalue(), n_rows
 
-    Raises StateError while a worker is on the run, or if an API key stands in it; InputError for a run without rows.
+
+def write_log(out: IO[bytes], workspace: Workspace, run: str) -> int:
+    """Write a run's log to an empty file, sample by sample, and return its number of rows: the same run gives the same bytes.
+
+    Raise StateError while a worker is on the run, or if an API key stands in it; InputError for a run without rows.
     """
     found = runs.refuse_reading(settle_run(workspace, run))
     with workspace.store.read() as db:
-        samples = _read_samples(db, workspace.settings, found)
-        header = _header(found, datasets.find(db, found.dataset).name, workspace.settings, [each["id"] for each in samples])
-    if not samples:
-        raise InputError(f"run {found.name}: no rows, expected at least one to write a log of")
-    members = log_members(header, samples)
-    machine_names.refuse_secrets(workspace.settings, f"run {found.name}", members.values())
-    return pack(members), len(samples)
+        ids = predictions.find_pair_ids(db, found.id, RowFilter())
+        if not ids:
+            raise InputError(f"run {found.name}: no rows, expected at least one to write a log of")
+        header = _header(found, datasets.find(db, found.dataset).name, workspace.settings, ids)
+
+        def members() -> Iterator[tuple[str, bytes]]:
+            for path, content in log_members(header, _read_samples(db, workspace.settings, found, ids)):
+                machine_names.refuse_secrets(workspace.settings, f"run {found.name}", [content])
+                yield path, content
+
+        pack_into(out, members)
+    return len(ids)
 
 
-def _read_samples(db: Cursor, settings: Settings, run: Run) -> list[JsonObject]:
-    """One sample a row, in file order; a row that failed has its error and no score."""
-    ids = predictions.find_pair_ids(db, run.id, RowFilter())
+def _read_samples(db: Cursor, settings: Settings, run: Run, ids: Sequence[str]) -> Iterator[JsonObject]:
+    """Yield one sample a row, in file order; a row that failed has its error and no score. ids: of all rows, in that order."""
     outcomes = predictions.list_rows(db, run.id, ids).set_index("pair_id")["outcome"].to_dict()
     frame = pairs.frame(db, run.dataset, asked=True).set_index("pair_id")[["pert", "gene", "label", "split"]]
     known = frame.astype(object).where(frame.notna(), None).to_dict("index")
-    rows = traces.rows(db, run.id)
-    failed = set(ids) - set(rows)
     clean = machine_names.remover(settings)
-    errors = {key: clean(str(predictions.row(db, run.id, key)["error"])) for key in failed}
-    samples = []
+    rows = traces.each_row(db, run.id)
+    row = next(rows, None)
     for key in ids:
         pair = {str(name): value for name, value in known[key].items()}
         sample = _sample(key, pair)
-        said = _failure(errors[key]) if key in failed else _answer(run, rows[key], outcomes[key])
+        if row is not None and row.prediction.pair_id == key:
+            said, row = _answer(run, row, outcomes[key]), next(rows, None)
+        else:
+            said = _failure(clean(str(predictions.row(db, run.id, key)["error"])))
         said["metadata"] = {"pair_id": key, **pair, **said.get("metadata", {})}
         said["messages"] = [*sample["messages"], *said.get("messages", [])]
-        samples.append(sample | said)
-    return samples
+        yield sample | said
 
 
 def _sample(pair_id: str, pair: Mapping[str, Any]) -> JsonObject:

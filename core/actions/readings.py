@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -186,7 +187,9 @@ def answers(
     with workspace.store.read() as db:
         found = runs.refuse_reading(run) if isinstance(run, Run) else runs.find_predicting(db, run)
         if judge == RULE or (judge is None and reading is None and rubric.is_answered_by_rule):
-            return _answer_by_rule(db, rubric, found), RULE
+            if not rubric.is_answered_by_rule:
+                raise InputError(f"rubric {rubric.name}: has neither rule nor pattern; expected a reading by a model")
+            return answer_by_rule_of(db, rubric, found), RULE
         chosen = _finished_reading(db, rubric, found, reading)
         return rubrics.readings(db, chosen.id), chosen.id
 
@@ -203,10 +206,13 @@ def find_answers(workspace: Workspace, run: Run, rubric: Rubric) -> tuple[pd.Dat
         return found, runs.find(db, made_by).name
 
 
-def _answer_by_rule(db: Cursor, rubric: Rubric, run: Run) -> pd.DataFrame:
-    if not rubric.is_answered_by_rule:
-        raise InputError(f"rubric {rubric.name}: has neither rule nor pattern; expected a reading by a model")
-    return answer_by_rule(rubric, rubrics.texts(db, run.id, rubric))
+def answer_by_rule_of(db: Cursor, rubric: Rubric, run: Run) -> pd.DataFrame:
+    """Returns `answer_by_rule` of all texts of a run, which are read some at a time; raises what it raises."""
+    import pandas as pd
+
+    begun = time.monotonic()
+    found = [answer_by_rule(rubric, texts, begun) for texts in rubrics.text_batches(db, run.id, rubric)]
+    return pd.concat(found, ignore_index=True)
 
 
 def _finished_reading(db: Cursor, rubric: Rubric, run: Run, reading: str | None) -> Run:

@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from core.actions.audited_rows import AuditedRows
 from core.actions.workspace import Workspace
-from core.audit import brief_checks
 from core.engine.run_state import refuse_live
 from core.engine.spec import RunSpec
 from core.errors import StateError
 from core.methods.base import method_named, packs_read
-from core.store import Cursor, changes, evidence, imports, predictions, runs, traces
+from core.store import Cursor, changes, imports, runs
 from core.store.queries import insert_all
 from core.store.runs import Run
-from core.types import FALLBACKS, Flag, RowResult
 from core.version import describe as describe_version
 
 RUN_HERE = "run here"  # the origin of runs that a worker of this workspace makes
-
-
-@dataclass(frozen=True, slots=True)
-class AuditedRows:
-    """Rows with the findings of the audit: one list of findings per event, one list of flags per row."""
-
-    rows: Sequence[RowResult]
-    findings: Sequence[Sequence[str]]
-    flags: Sequence[Sequence[str]]
-
-
-def audit_rows(rows: Sequence[RowResult]) -> AuditedRows:
-    """Returns rows with the findings of their briefs. Called before the store is locked, since it takes a while."""
-    findings, collapsed = brief_checks.check_rows(rows)
-    return AuditedRows(rows, findings, brief_checks.flags_with_collapse(rows, collapsed))
+_UNCOUNTED: Mapping[str, Any] = dict.fromkeys(("failed", "fallbacks", "collapsed", "tokens_unknown"), 0) | {"tokens": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +90,8 @@ def delete_named_run(db: Cursor, spec: RunSpec, name: str) -> list[str]:
     return replaced
 
 
-def write_run(db: Cursor, metadata: RunMetadata, batch: AuditedRows) -> Run:
+def write_run(db: Cursor, metadata: RunMetadata, rows: AuditedRows) -> Run:
     """Stores a finished run with its rows, traces and evidence, in the caller's transaction; returns it."""
-    tokens = [row.prediction.tokens for row in batch.rows if row.prediction.tokens is not None]
     run = Run(
         id=metadata.id,
         dataset=metadata.dataset,
@@ -119,21 +103,15 @@ def write_run(db: Cursor, metadata: RunMetadata, batch: AuditedRows) -> Run:
         spec=metadata.spec,
         parents=metadata.parents,
         status="done",
-        total=len(batch.rows),
-        done=len(batch.rows),
-        failed=0,
-        fallbacks=sum(any(flag in FALLBACKS for flag in flags) for flags in batch.flags),
-        collapsed=sum(Flag.ROLE_COLLAPSE in flags for flags in batch.flags),
-        tokens=sum(tokens) if tokens else None,
-        tokens_unknown=len(batch.rows) - len(tokens),
+        total=len(rows),
+        done=len(rows),
+        **_UNCOUNTED,
         code_version=describe_version(),
         note=metadata.note,
     )
     runs.add(db, run)
-    insertions = [
-        predictions.insertion_of(run.id, batch.rows, batch.flags),
-        traces.insertion_of(run.id, batch.rows, batch.findings),
-    ]
-    insert_all(db, insertions + evidence.insertions_of(run.id, batch.rows))
+    for batch in rows.batches(run.id):
+        insert_all(db, batch)
+    runs.update_counts(db, run.id)
     changes.bump(db, "runs", f"run:{run.id}")
-    return run
+    return runs.find(db, run.id)

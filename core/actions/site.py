@@ -6,17 +6,18 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 from core.actions import machine_names
 from core.actions.bundles import settle_run
 from core.actions.workspace import Workspace
-from core.datasets.archives import pack
+from core.datasets.archives import pack_into
 from core.datasets.bundles import pairs_sha256
 from core.errors import StateError
 from core.file_io import replace_file
 from core.site.content import Sources, read_content
-from core.site.files import PAGE, make_files
+from core.site.files import PAGE, SiteFiles
 from core.store import Cursor, pairs, runs
 from core.system_errors import explain
 
@@ -39,7 +40,9 @@ class BuiltSite:
 
     def as_zip(self) -> bytes:
         """The folder as a zip: equal files give equal bytes."""
-        return pack({f"{self.name}/{path}": content for path, content in self.files.items()})
+        out = BytesIO()
+        pack_into(out, lambda: ((f"{self.name}/{path}", content) for path, content in self.files.items()))
+        return out.getvalue()
 
 
 def build_site(workspace: Workspace, run: str) -> BuiltSite:
@@ -48,13 +51,14 @@ def build_site(workspace: Workspace, run: str) -> BuiltSite:
     Raises StateError while a worker is on the run, or if an API key stands in it; InputError for a run without rows.
     """
     found = runs.refuse_reading(settle_run(workspace, run))
+    files = SiteFiles()
     with workspace.store.read() as db:
         sources = Sources(machine_names.remover(workspace.settings), _dataset_sha256(db, found.dataset))
-        content = read_content(db, found, sources)
-    files = make_files(content)
+        content = read_content(db, found, sources, files.add_texts)
+    files.finish(content)
     machine_names.refuse_secrets(workspace.settings, f"run {found.name}", files.values())
     name = re.sub(r"[^\w.-]+", "_", found.name).strip("._") or found.id
-    return BuiltSite(files, len(content.texts), f"{name[:80]}-site")
+    return BuiltSite(files, len(content.rows["pair_id"]), f"{name[:80]}-site")
 
 
 def _dataset_sha256(db: Cursor, dataset: str) -> str:

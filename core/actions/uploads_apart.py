@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,13 +22,14 @@ from typing import Any, Final
 from core import errors
 from core.actions.workspace import Workspace
 from core.config import REPOSITORY, Settings
+from core.datasets.archives import Content, open_content
 from core.errors import DeskError, InputError, SystemFailure
 from core.file_io import read_file
 from core.log import LOGGER
 from core.texts import parse_json
 
 REQUEST, RESULT, LOG = "request.json", "result.json", "log.txt"
-Upload = tuple[str, bytes]
+Upload = tuple[str, Content]
 AT_ONCE: Final = 2  # processes: each may take the memory that one upload may
 _MOST_RESULT_BYTES = 1 << 28
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "SSL_CERT_FILE")
@@ -64,7 +66,8 @@ def _write_request(settings: Settings, folder: Path, task: str, files: Sequence[
     paths = []
     for number, (name, content) in enumerate(files):
         path = folder / str(number)
-        path.write_bytes(content)
+        with path.open("wb") as out:
+            shutil.copyfileobj(open_content(content), out, 1 << 20)
         paths.append([name, str(path)])
     request = {
         "task": task,

@@ -7,13 +7,13 @@ distances are those of angles.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from core.audit.argument_words import WordTable, words_of
+from core.audit.argument_words import Documents, WordTable, words_of
 from core.errors import InputError
 from core.stats.arrays import Bools, Codes, Floats
 
@@ -104,6 +104,25 @@ class Arguments:
     gene: Sequence[str]
     rows: Codes
 
+    @property
+    def documents(self) -> _Documents:
+        """The words of each text that count."""
+        return _Documents(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Documents:
+    """The words of texts, found anew each time they are read, since they take ten times the room of the texts."""
+
+    texts: Arguments
+
+    def __len__(self) -> int:
+        return len(self.texts.pert)
+
+    def __iter__(self) -> Iterator[list[str]]:
+        texts = self.texts
+        return (words_of(*one) for one in zip(texts.content, texts.pert, texts.gene, strict=True))
+
 
 def find_argument_kinds(texts: Arguments, settings: KindSettings, encode: Encoder | None = None) -> ArgumentKinds:
     """Sort texts into kinds; the same texts and settings give the same kinds.
@@ -112,7 +131,7 @@ def find_argument_kinds(texts: Arguments, settings: KindSettings, encode: Encode
     """
     from threadpoolctl import threadpool_limits  # comes with scikit-learn, which is slow to import
 
-    documents = [words_of(*one) for one in zip(texts.content, texts.pert, texts.gene, strict=True)]
+    documents = texts.documents
     table = WordTable(documents)
     with threadpool_limits(1):  # on a busy machine its threads wait for each other, many times as long as one needs
         vectors = _svd_vectors(table, len(documents)) if encode is None else _encoded(documents, encode)
@@ -141,7 +160,7 @@ def _svd_vectors(table: WordTable, n_texts: int) -> Floats:
     return _unit_length(TruncatedSVD(columns, random_state=0).fit_transform(weights))
 
 
-def _encoded(documents: Sequence[Sequence[str]], encode: Encoder) -> Floats:
+def _encoded(documents: Documents, encode: Encoder) -> Floats:
     """Vectors of length 1 of the encoder, of length 0 for a text without a word."""
     has_words = np.array([bool(words) for words in documents])
     if not has_words.any():

@@ -8,9 +8,9 @@ row's own pair, however they are written.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,6 +21,8 @@ MASKED = (
 )
 LEAST_SHARE, MOST_SHARE = 0.002, 0.5  # of the texts that hold a word: rarer ones join few texts, commoner ones part none
 LEAST_TEXTS = 2
+MANY_TEXTS = 20_000  # among so many most words are rare, and are left out before they are counted
+_BUCKETS = 1 << 24  # in which words are counted roughly
 PRIOR_WORDS = 500.0  # weight of the prior of `tell_apart`, in words
 # Common words that say which way, how much or whether at all: what the list of stop words would take away.
 _DIRECTIONS = frozenset(
@@ -36,6 +38,13 @@ def words_of(text: str, pert: str, gene: str) -> list[str]:
     return [word for word in _WORD.findall(text) if own.isdisjoint((word, *word.split("-")))]
 
 
+class Documents(Protocol):
+    """The words of each of some texts, read anew each time."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Sequence[str]]: ...
+
+
 class WordTable:
     """Which texts hold which words and pairs of neighbouring words.
 
@@ -43,7 +52,7 @@ class WordTable:
     if no text has a word.
     """
 
-    def __init__(self, documents: Sequence[Sequence[str]]) -> None:
+    def __init__(self, documents: Documents) -> None:
         # Imported here, since few processes count words and it takes 60 MB.
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
@@ -56,7 +65,8 @@ class WordTable:
         least = max(LEAST_TEXTS, int(np.ceil(LEAST_SHARE * len(documents))))
         self.terms: Any = np.array([], dtype=object)
         self.counts: Any = None
-        counter = CountVectorizer(analyzer=terms_of, min_df=1, dtype=np.float64)
+        may_be_used = _rough_filter(documents, terms_of, least) if len(documents) > MANY_TEXTS else terms_of
+        counter = CountVectorizer(analyzer=may_be_used, min_df=1, dtype=np.float64)
         try:
             counts = counter.fit_transform(documents)
         except ValueError:  # what sklearn raises where no text has a word
@@ -90,6 +100,22 @@ class WordTable:
             order = [int(i) for i in np.argsort(-z, kind="stable") if z[i] > 0]
             told.append(_without_repeats([str(self.terms[i]) for i in order], n_words))
         return told
+
+
+Terms = Callable[[Sequence[str]], list[str]]
+
+
+def _rough_filter(documents: Documents, terms_of: Terms, least: int) -> Terms:
+    """Return `terms_of` without most of the terms that fewer than `least` texts hold.
+
+    Terms share buckets: no term is in more texts than its bucket, so that none that is in enough of them is lost.
+    """
+    counts = np.zeros(_BUCKETS, dtype=np.int32)
+    for words in documents:
+        buckets = {hash(term) % _BUCKETS for term in terms_of(words)}
+        counts[np.fromiter(buckets, dtype=np.intp, count=len(buckets))] += 1
+    is_common = (counts >= least).tobytes()
+    return lambda words: [term for term in terms_of(words) if is_common[hash(term) % _BUCKETS]]
 
 
 def log_odds_z(here: Floats, elsewhere: Floats) -> Floats:

@@ -19,13 +19,14 @@ def check_pattern(pattern: str, where: str) -> None:
     _search(pattern, [""], where)
 
 
-def search_pattern(pattern: str, texts: Sequence[str], where: str) -> list[bool]:
+def search_pattern(pattern: str, texts: Sequence[str], where: str, begun: float | None = None) -> list[bool]:
     """For each text whether a pattern is found in it, in any case.
 
-    Raises InputError, which begins with `where`, for a pattern that cannot be searched, or not within MOST_SECONDS.
+    begun: the monotonic time from which MOST_SECONDS count, by default now. Raises InputError, which begins with `where`, for a
+    pattern that cannot be searched, or not within MOST_SECONDS.
     """
     found: list[bool] = []
-    begun = time.monotonic()
+    begun = time.monotonic() if begun is None else begun
     for start in range(0, len(texts), _AT_A_TIME):
         if time.monotonic() - begun > MOST_SECONDS:
             raise InputError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import IO, Annotated
 
 import typer
 
@@ -16,7 +16,7 @@ from core.actions import undo as undo_action
 from core.cli.base import Json, RunName, say, say_progress, show
 from core.errors import InputError
 from core.store import datasets
-from core.submission.package import write
+from core.submission.package import write_by
 from core.texts import printable
 
 app = typer.Typer()
@@ -123,11 +123,14 @@ def export(
     """Write a run's predictions or traces; as eval, both, as a log that Inspect AI reads."""
     if out is None and (form in ("parquet", "eval") or as_json):
         raise InputError(f"export {run}: --format {form}{' --json' if as_json else ''} needs --out FILE")
-    content, n = export_action.export(context.obj, run, form, with_traces=with_traces)
+
+    def write_to(file: IO[bytes]) -> int:
+        return export_action.export_into(file, context.obj, run, form, with_traces=with_traces)
+
     if out is None:
-        sys.stdout.buffer.write(content)
+        write_to(sys.stdout.buffer)
         return
-    write(content, out, replace=replace)
+    n = write_by(write_to, out, replace=replace)
     show({"path": str(out), "rows": n}, as_json, f"{out}: {n:,} rows")
 
 

@@ -85,14 +85,12 @@ def _refuse_model_options(name: str, endpoint: str | None, model: str | None, de
 
 
 def _show_counts(context: typer.Context, rubric: Rubric, run: str, as_json: bool) -> None:
-    from core.audit.rules.registry import answer_by_rule
-    from core.store import rubrics as stored
+    from core.actions.readings import answer_by_rule_of
     from core.store import runs
 
     with context.obj.store.read() as db:
         found = runs.find(db, run)
-        texts = stored.texts(db, found.id, rubric)
-    answers = answer_by_rule(rubric, texts)
+        answers = answer_by_rule_of(db, rubric, found)
     _show_answers(rubric, answers, {"rubric": rubric.name, "run": found.name, "judge": Judge.RULE}, as_json)
 
 

@@ -1,15 +1,16 @@
-"""Zips in memory: the CSV inside one, and other members, unpacked within bounds; files packed to the same bytes each time."""
+"""Zips: the CSV inside one, and other members, unpacked within bounds; files packed to the same bytes each time."""
 
 from __future__ import annotations
 
 import io
 import re
+import shutil
 import stat
 import struct
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import IO
 
@@ -33,12 +34,22 @@ _UNIX = 3
 DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OverflowError, ValueError, struct.error)
 
 
-def is_zip(content: bytes) -> bool:
+Content = bytes | io.BufferedIOBase  # a whole file: its bytes, or the file itself, open and read from any place
+
+
+def open_content(content: Content) -> io.BufferedIOBase:
+    """Return a file's content as an open file, at its beginning."""
+    file = io.BytesIO(content) if isinstance(content, bytes) else content
+    file.seek(0)
+    return file
+
+
+def is_zip(content: Content) -> bool:
     """Whether `content` starts as a zip does."""
-    return content.startswith(_MAGICS)
+    return open_content(content).read(len(_MAGICS[0])) in _MAGICS
 
 
-def open_csv(content: bytes, name: str, max_bytes: int = MAX_UNPACKED_BYTES) -> tuple[io.RawIOBase, str]:
+def open_csv(content: Content, name: str, max_bytes: int = MAX_UNPACKED_BYTES) -> tuple[io.RawIOBase, str]:
     """The one CSV inside the zip `content` and its path there: `submission.csv` at any depth, else the only *.csv.
 
     The stream stops with UnsafeFile at `max_bytes` or at MAX_RATIO times the packed size, whatever the headers claim,
@@ -46,18 +57,19 @@ def open_csv(content: bytes, name: str, max_bytes: int = MAX_UNPACKED_BYTES) -> 
     members or too much declared content, InputError if there is no such CSV, or more than one.
     """
     try:
-        archive = zipfile.ZipFile(io.BytesIO(content))
+        file = open_content(content)
+        archive = zipfile.ZipFile(file)
         members = archive.infolist()
-        _refuse_unsafe(members, name, len(content), max_bytes)
+        _refuse_unsafe(members, name, _size_of(file), max_bytes)
         member = _find_csv(members, name)
-        stream = _open_member(archive, member, content)
+        stream = _open_member(archive, member, file)
     except DAMAGE as error:
         raise InputError(f"{name}: damaged zip ({error})") from error
-    return _Bounded(stream, f"{name}/{member.filename}", _most_bytes(member, len(content), max_bytes)), member.filename
+    return _Bounded(stream, f"{name}/{member.filename}", _most_bytes(member, _size_of(file), max_bytes)), member.filename
 
 
 def unpack(
-    content: bytes, name: str, wanted: Callable[[str], bool], max_bytes: int = MAX_UNPACKED_BYTES
+    content: Content, name: str, wanted: Callable[[str], bool], max_bytes: int = MAX_UNPACKED_BYTES
 ) -> tuple[tuple[str, ...], dict[str, bytes]]:
     """The paths of all files inside the zip `content`, and the bytes of those that are wanted (the last of a path).
 
@@ -74,18 +86,27 @@ def unpack(
 
 
 def iterate_members(
-    content: bytes, name: str, wanted: Callable[[str], bool], max_bytes: int = MAX_UNPACKED_BYTES
+    content: Content, name: str, wanted: Callable[[str], bool], max_bytes: int = MAX_UNPACKED_BYTES
 ) -> Iterator[tuple[str, bytes]]:
     """Yields the path and the bytes of each file inside the zip `content` that is wanted, in its order; see `unpack`."""
+    for path, stream in open_members(content, name, wanted, max_bytes):
+        yield path, stream.readall() or b""
+
+
+def open_members(
+    content: Content, name: str, wanted: Callable[[str], bool], max_bytes: int = MAX_UNPACKED_BYTES
+) -> Iterator[tuple[str, io.RawIOBase]]:
+    """Yields the path of each file that is wanted and what its bytes are read from, until the next one; see `unpack`."""
     try:
-        archive = zipfile.ZipFile(io.BytesIO(content))
-        _refuse_unsafe(archive.infolist(), name, len(content), max_bytes)
+        file = open_content(content)
+        archive = zipfile.ZipFile(file)
+        _refuse_unsafe(archive.infolist(), name, _size_of(file), max_bytes)
         for member in archive.infolist():
             if not member.filename.endswith("/") and wanted(member.filename):
                 _refuse_unreadable(member, name)
-                most = _most_bytes(member, len(content), max_bytes)
-                with _Bounded(_open_member(archive, member, content), f"{name}/{member.filename}", most) as stream:
-                    yield member.filename, stream.readall() or b""
+                most = _most_bytes(member, _size_of(file), max_bytes)
+                with _Bounded(_open_member(archive, member, file), f"{name}/{member.filename}", most) as stream:
+                    yield member.filename, stream
     except DAMAGE as error:
         raise InputError(f"{name}: damaged zip ({error})") from error
 
@@ -95,14 +116,18 @@ def _most_bytes(member: zipfile.ZipInfo, packed: int, max_bytes: int) -> int:
     return min(max_bytes, MAX_RATIO * min(member.compress_size, packed), member.file_size)
 
 
-def _open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, content: bytes) -> IO[bytes]:
+def _size_of(file: io.BufferedIOBase) -> int:
+    return file.seek(0, io.SEEK_END)
+
+
+def _open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: io.BufferedIOBase) -> IO[bytes]:
     """The unpacked bytes of a member. Zstandard, which Inspect AI's logs are packed by, is read by Arrow: zipfile cannot."""
     if member.compress_type != _ZSTANDARD:
         return archive.open(member)
-    name_bytes, extra_bytes = struct.unpack_from("<HH", content, member.header_offset + 26)
-    start = member.header_offset + 30 + name_bytes + extra_bytes
-    packed = pa.py_buffer(content).slice(start, member.compress_size)
-    stream: IO[bytes] = pa.CompressedInputStream(pa.BufferReader(packed), "zstd")
+    file.seek(member.header_offset)
+    name_bytes, extra_bytes = struct.unpack_from("<HH", file.read(30), 26)
+    file.seek(name_bytes + extra_bytes, io.SEEK_CUR)
+    stream: IO[bytes] = pa.CompressedInputStream(pa.BufferReader(file.read(member.compress_size)), "zstd")
     return stream
 
 
@@ -112,14 +137,38 @@ def pack(members: Mapping[str, bytes], plain: frozenset[str] = frozenset()) -> b
     plain: paths to store without compression. So is a file that deflates so well that `unpack` would take it for a bomb.
     """
     out = io.BytesIO()
+    pack_into(out, members.items, plain)
+    return out.getvalue()
+
+
+def pack_into(
+    out: IO[bytes], members: Callable[[], Iterable[tuple[str, bytes | IO[bytes]]]], plain: frozenset[str] = frozenset()
+) -> None:
+    """Write what `pack` returns to an empty file, member by member. members: returns each with its bytes or the open
+    file that has them; called again where one deflates too well."""
     with zipfile.ZipFile(out, "w") as archive:
-        for path, data in members.items():
+        for path, data in members():
             info = zipfile.ZipInfo(path, _DATE)
             info.compress_type = zipfile.ZIP_STORED if path in plain else zipfile.ZIP_DEFLATED
             info.external_attr, info.create_system = _PLAIN_FILE, _UNIX
-            archive.writestr(info, data, compresslevel=6)
+            if isinstance(data, bytes):
+                archive.writestr(info, data, compresslevel=6)
+            else:
+                _copy_in(archive, info, data)
     dense = {info.filename for info in archive.infolist() if info.file_size * 2 > MAX_RATIO * info.compress_size} - plain
-    return pack(members, plain | dense) if dense else out.getvalue()
+    if dense:
+        out.seek(0)
+        out.truncate()
+        pack_into(out, members, plain | dense)
+
+
+def _copy_in(archive: zipfile.ZipFile, info: zipfile.ZipInfo, file: IO[bytes]) -> None:
+    """Add a file as `writestr` adds its bytes."""
+    info.file_size = file.seek(0, io.SEEK_END)
+    file.seek(0)
+    info._compresslevel = 6  # type: ignore[attr-defined]  # which `writestr` sets; Python 3.13 has a public name
+    with archive.open(info, "w") as member:
+        shutil.copyfileobj(file, member, 1 << 20)
 
 
 class _Bounded(io.RawIOBase):

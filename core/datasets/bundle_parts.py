@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import IO, Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,7 +22,78 @@ from core.parquet_walk import read_chunks, text_bytes
 from core.row_schema import ARROW_TYPES, FILE_SUM_TOLERANCE, TABLES, Column, TableSchema
 from core.types import Flag
 
-Parts = Mapping[str, pa.Table]
+LARGE = ("trace_event", "evidence", "call")  # the parts that hold a run's texts, which there may be no room for in memory
+BATCH_ROWS = 2_000
+
+
+class Part(Protocol):
+    """A part's rows: an Arrow table, or what reads one some rows at a time."""
+
+    def to_batches(self) -> Iterable[pa.RecordBatch]: ...
+
+
+class PartFile:
+    """A part in its parquet file, which is read some thousand rows at a time.
+
+    Raises InputError if it is not parquet or has other columns, UnsafeFile if it claims to hold more content than its bytes
+    can; `to_batches` does so too.
+    """
+
+    def __init__(self, file: IO[bytes], part: str, where: str) -> None:
+        self.file, self._part, self._where = file, part, where
+        self._size = file.seek(0, io.SEEK_END)
+        with _as_parquet_errors(where):
+            self.num_rows = _checked_rows(file, part, where, self._size)
+
+    def to_batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield the rows in order, of all or of some columns."""
+        schema = SCHEMAS[self._part]
+        chosen = schema if columns is None else pa.schema([schema.field(name) for name in columns])
+        texts = [field.name for field in chosen if field.type == pa.string()]
+        n_rows = n_bytes = 0
+        with _as_parquet_errors(self._where):
+            self.file.seek(0)
+            for batch in self._decoded(chosen.names, texts):
+                table = pa.table(batch)
+                table.validate(full=True)
+                n_rows += table.num_rows
+                n_bytes += sum(text_bytes(table[name]) for name in texts)
+                _refuse_larger(n_bytes, self._size, self._where)
+                table = table.cast(chosen)
+                table.validate(full=True)
+                yield from table.combine_chunks().to_batches()
+        if n_rows != self.num_rows:
+            raise InputError(f"{self._where}: {n_rows:,} rows, but it says {self.num_rows:,}")
+
+    def _decoded(self, names: Sequence[str], texts: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield rows as Arrow reads them. A reader keeps every text of a group of rows, so that each group has its own."""
+        for group in range(parquet.read_metadata(self.file).num_row_groups):
+            # As dictionaries, a text that is repeated a million times takes no more room than in the file.
+            opened = parquet.ParquetFile(self.file, read_dictionary=texts, buffer_size=1 << 20, pre_buffer=False)
+            yield from opened.iter_batches(BATCH_ROWS, [group], names, use_threads=False)
+
+    def select(self, names: Sequence[str]) -> pa.Table:
+        """Return some columns of all rows."""
+        return pa.Table.from_batches(self.to_batches(names), pa.schema([SCHEMAS[self._part].field(name) for name in names]))
+
+    def __getitem__(self, name: str) -> pa.ChunkedArray:
+        return self.select([name])[name]
+
+
+class ChosenRows:
+    """Some rows of a part: those whose value of a column is in a set, or those whose value is not."""
+
+    def __init__(self, part: Part, column: str, values: pa.ChunkedArray, *, are_kept: bool) -> None:
+        self._part, self._column, self._values, self._are_kept = part, column, values, are_kept
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield these rows, in order."""
+        for batch in self._part.to_batches():
+            found = pc.is_in(batch[self._column], value_set=self._values)
+            yield batch.filter(found if self._are_kept else pc.invert(found))
+
+
+Parts = Mapping[str, pa.Table]  # those of LARGE may be a PartFile instead, which has what is asked of them
 
 
 def _schema(table: TableSchema) -> pa.Schema:
@@ -43,6 +115,7 @@ _LINKS = (  # every value of the first stands in the second
 )
 _NOTE_ID = "^[0-9a-f]{12}$"
 _LISTED = "^([a-z_]+( [a-z_]+)*)?$"
+_SHORT_JSON, _MOST_SEEN = 1_000, 10_000  # characters of a JSON text that is not checked twice; how many of these
 _MOST_DIGITS = 300  # of a whole number in JSON; most readers cannot read a longer one
 
 
@@ -54,34 +127,47 @@ def cast_to_part(table: pa.Table, part: str) -> pa.Table:
 def encode(table: pa.Table) -> bytes:
     """The bytes of a part's file: equal tables give equal bytes, however many chunks they consist of."""
     out = io.BytesIO()
-    parquet.write_table(
-        table.combine_chunks(), out, compression="none", use_dictionary=False, write_statistics=False, store_schema=False
-    )
+    encode_into(out, [table])
     return out.getvalue()
 
 
+def encode_into(out: IO[bytes], pieces: Iterable[pa.Table]) -> None:
+    """Write a part's file, each of one or more pieces of the part as a group of rows: equal pieces give equal bytes."""
+    writer = None
+    for piece in pieces:
+        table = piece.combine_chunks()
+        if writer is None:
+            how: dict[str, Any] = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+            writer = parquet.ParquetWriter(out, table.schema, **how, store_schema=False)
+        writer.write_table(table)
+    if writer is not None:
+        writer.close()
+
+
 def decode(content: bytes, part: str, where: str) -> pa.Table:
-    """The table in a part's file. Raises InputError if it is not parquet or has other columns, UnsafeFile if it claims
-    to hold more content than its bytes can."""
-    texts = [field.name for field in SCHEMAS[part] if field.type == pa.string()]
+    """The table in a part's file. Raises as `PartFile`."""
+    return PartFile(io.BytesIO(content), part, where).select(SCHEMAS[part].names).combine_chunks()
+
+
+@contextmanager
+def _as_parquet_errors(where: str) -> Iterator[None]:
+    """Raise InputError for what Arrow raises on a file that is damaged."""
     try:
-        metadata = parquet.read_metadata(pa.BufferReader(content))
-        _refuse_other_columns(metadata.schema.to_arrow_schema(), SCHEMAS[part], where)
-        rows = metadata.num_rows
-        _refuse_larger(rows, len(content), where)
-        _refuse_compressed(content, where)
-        # As dictionaries, a text that is repeated a million times takes no more room than in the file.
-        table = parquet.ParquetFile(pa.BufferReader(content), read_dictionary=texts).read(use_threads=False)
-        table.validate(full=True)
-        _refuse_larger(sum(text_bytes(table[name]) for name in texts), len(content), where)
-        table = table.cast(SCHEMAS[part])
-        table.validate(full=True)
+        yield
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise InputError(f"{where}: cannot be read as parquet ({reason})") from error
-    if table.num_rows != rows:
-        raise InputError(f"{where}: {table.num_rows:,} rows, but it says {rows:,}")
-    return table
+
+
+def _checked_rows(file: IO[bytes], part: str, where: str, size: int) -> int:
+    """The number of rows that a file says to have."""
+    file.seek(0)
+    metadata = parquet.read_metadata(file)
+    _refuse_other_columns(metadata.schema.to_arrow_schema(), SCHEMAS[part], where)
+    rows = int(metadata.num_rows)
+    _refuse_larger(rows, size, where)
+    _refuse_compressed(file, where)
+    return rows
 
 
 def _refuse_other_columns(actual: pa.Schema, expected: pa.Schema, where: str) -> None:
@@ -98,9 +184,9 @@ def _refuse_other_columns(actual: pa.Schema, expected: pa.Schema, where: str) ->
     )
 
 
-def _refuse_compressed(content: bytes, where: str) -> None:
+def _refuse_compressed(file: IO[bytes], where: str) -> None:
     """Raise UnsafeFile for compressed pages: each is unpacked at once, whatever size it claims to have."""
-    kinds = {chunk.codec for chunk in read_chunks(content, where)} - {"UNCOMPRESSED"}
+    kinds = {chunk.codec for chunk in read_chunks(file, where)} - {"UNCOMPRESSED"}
     if kinds:
         raise UnsafeFile(f"{where}: packed by {', '.join(sorted(kinds))}, expected plain pages")
 
@@ -114,12 +200,22 @@ def check(parts: Parts, where: str) -> None:
     """Raise InputError for the first value in the parts that no run can have."""
     for part, table in parts.items():
         _refuse_repeated(table, part, where)
-        for column in TABLES[part].columns:
-            _check_column(part, column, table[column.name], f"{where}/{part}, {column.name}")
+        seen: set[str] = set()
+        for start, batch in _with_starts(table):
+            for column in TABLES[part].columns:
+                _check_column(part, column, batch[column.name], f"{where}/{part}, {column.name}", start, seen)
     _check_predictions(parts["prediction"], f"{where}/prediction")
     for part, name, other, key in _LINKS:
         unknown = pc.invert(pc.is_in(parts[part][name], value_set=parts[other][key]))
         _refuse_rows(unknown, parts[part][name], f"{where}/{part}, {name}", f"one that stands in {other}")
+
+
+def _with_starts(part: Part) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Yield batches, each with the place of its first row."""
+    start = 0
+    for batch in part.to_batches():
+        yield start, batch
+        start += batch.num_rows
 
 
 def _refuse_repeated(table: pa.Table, part: str, where: str) -> None:
@@ -129,26 +225,32 @@ def _refuse_repeated(table: pa.Table, part: str, where: str) -> None:
         raise InputError(f"{where}/{part}: {table.num_rows - distinct:,} rows repeat the {' and '.join(key)} of another")
 
 
-def _check_column(part: str, column: Column, values: pa.ChunkedArray, where: str) -> None:
+def _check_column(part: str, column: Column, values: pa.Array, where: str, start: int, seen: set[str]) -> None:
+    """Check some values of a column, the first of which is that of row `start`. seen: JSON texts that were checked."""
+
     if column.kind in ("index", "count", "total"):  # the type excludes what is too large
-        _refuse_rows(pc.less(values, 0), values, where, "0 or more")
+        _refuse_rows(pc.less(values, 0), values, where, "0 or more", start)
     if column.kind == "share":
-        _refuse_rows(pc.invert(pc.and_(pc.greater_equal(values, 0), pc.less_equal(values, 1))), values, where, "0 to 1")
+        _refuse_rows(pc.invert(pc.and_(pc.greater_equal(values, 0), pc.less_equal(values, 1))), values, where, "0 to 1", start)
     if column.kind == "number":
-        _refuse_rows(pc.invert(pc.is_finite(values)), values, where, "a finite number")
+        _refuse_rows(pc.invert(pc.is_finite(values)), values, where, "a finite number", start)
     if column.choices:
         known = pa.array([*column.choices, None], pa.string())
-        _refuse_rows(pc.invert(pc.is_in(values, value_set=known)), values, where, " or ".join(column.choices))
+        _refuse_rows(pc.invert(pc.is_in(values, value_set=known)), values, where, " or ".join(column.choices), start)
     if column.kind == "words":
-        _refuse_rows(pc.invert(pc.match_substring_regex(values, _LISTED)), values, where, "words with blanks between them")
+        _refuse_rows(pc.invert(pc.match_substring_regex(values, _LISTED)), values, where, "words with blanks between them", start)
     if part == "note" and column.name == "id":
-        _refuse_rows(pc.invert(pc.match_substring_regex(values, _NOTE_ID)), values, where, "12 hexadecimal digits")
+        _refuse_rows(pc.invert(pc.match_substring_regex(values, _NOTE_ID)), values, where, "12 hexadecimal digits", start)
     if column.name == "pair_id" or (part == "note" and column.name == "author"):
-        _refuse_rows(pc.equal(values, ""), values, where, "a text")
+        _refuse_rows(pc.equal(values, ""), values, where, "a text", start)
     if column.kind in ("json", "json text"):
         for text in pc.unique(values).to_pylist():
+            if text in seen:
+                continue
             if not is_json_object(text):
                 raise InputError(f"{where}: {quote(text)}, expected a JSON object of finite numbers")
+            if len(text) <= _SHORT_JSON and len(seen) < _MOST_SEEN:
+                seen.add(text)
 
 
 def _check_predictions(table: pa.Table, where: str) -> None:
@@ -173,11 +275,28 @@ def holds_rows_of(predictions: pa.Table, *, a_reading: bool) -> bool:
     return sources <= {"none"} if a_reading else "none" not in sources
 
 
-def _refuse_rows(wrong: pa.ChunkedArray, values: pa.ChunkedArray, where: str, expected: str) -> None:
-    """Raise InputError for the first wrong row; a missing value is never wrong."""
+def _refuse_rows(wrong: pa.ChunkedArray, values: pa.ChunkedArray, where: str, expected: str, start: int = 0) -> None:
+    """Raise InputError for the first wrong row; a missing value is never wrong. start: the place of the first value."""
     at = pc.index(wrong, True).as_py()
     if at >= 0:
-        raise InputError(f"{where}, row {at + 1:,}: {quote(str(values[at].as_py()))}, expected {expected}")
+        raise InputError(f"{where}, row {start + at + 1:,}: {quote(str(values[at].as_py()))}, expected {expected}")
+
+
+def have_same_rows(one: Part, other: Part, part: str) -> bool:
+    """Whether two parts hold the same rows in the same order, apart from what the audit found."""
+    left, right = _without_audit(one, part), _without_audit(other, part)
+    a, b = next(left, None), next(right, None)
+    while a is not None and b is not None:
+        n = min(a.num_rows, b.num_rows)
+        if not a.slice(0, n).equals(b.slice(0, n)):
+            return False
+        a = a.slice(n) if a.num_rows > n else next(left, None)
+        b = b.slice(n) if b.num_rows > n else next(right, None)
+    return a is None and b is None
+
+
+def _without_audit(rows: Part, part: str) -> Iterator[pa.Table]:
+    return (without_audit(pa.table(batch), part) for batch in rows.to_batches() if batch.num_rows)
 
 
 def without_audit(table: pa.Table, part: str) -> pa.Table:
@@ -220,20 +339,21 @@ def count_rows(predictions: pa.Table, fallbacks: tuple[Flag, ...]) -> dict[str, 
     }
 
 
-def select_rows(parts: Parts, keep: pa.Array) -> dict[str, pa.Table]:
+def select_rows(parts: Parts, keep: pa.Array) -> dict[str, Part]:
     """The parts with the rows to keep and what belongs to them. keep: one value per prediction; notes on the run stay."""
     left_out = parts["prediction"].filter(pc.invert(keep))["pair_id"]
-    selected = {
-        part: table.filter(pc.invert(pc.is_in(table["pair_id"], value_set=left_out)))
-        for part, table in parts.items()
-        if not TABLES[part].shared
+    selected: dict[str, Part] = {
+        part: ChosenRows(table, "pair_id", left_out, are_kept=False) for part, table in parts.items() if not TABLES[part].shared
     }
     for part in (part for part in parts if TABLES[part].shared):
-        selected[part] = parts[part].filter(pc.is_in(parts[part]["id"], value_set=selected[f"row_{part}"][part]))
+        links = parts[f"row_{part}"].select(["pair_id", part])
+        used = links.filter(pc.invert(pc.is_in(links["pair_id"], value_set=left_out)))[part]
+        selected[part] = ChosenRows(parts[part], "id", used, are_kept=True)
     return selected
 
 
 def contains_text(parts: Parts, text: str) -> bool:
     """Whether a text stands in any column of texts."""
-    columns = [table[field.name] for table in parts.values() for field in table.schema if field.type == pa.string()]
+    batches = (batch for part in parts.values() for batch in part.to_batches())
+    columns = (batch[field.name] for batch in batches for field in batch.schema if field.type == pa.string())
     return any(pc.any(pc.match_substring(column, text)).as_py() for column in columns)

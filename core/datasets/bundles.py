@@ -10,6 +10,7 @@ has the columns.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import re
 import zipfile
@@ -17,24 +18,29 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
-from typing import Any, get_args
+from typing import IO, Any, get_args
+
+import pyarrow as pa
 
 from core import __version__
 from core.clock import local_of, utc_of
-from core.datasets.archives import is_zip, pack, unpack
+from core.datasets.archives import Content, is_zip, open_members, pack_into
 from core.datasets.bundle_parts import (
+    LARGE,
     SCHEMAS,
+    PartFile,
     Parts,
     check,
     count_rows,
-    decode,
     encode,
+    encode_into,
+    have_same_rows,
     holds_rows_of,
     is_json_object,
-    without_audit,
 )
 from core.datasets.tables import quote
 from core.errors import InputError
+from core.file_io import UnnamedFile
 from core.file_limits import MAX_UNPACKED_BYTES
 from core.row_schema import VERSION, field_names, is_finite_number
 from core.types import FALLBACKS, DatasetKind, RunRecord, Track
@@ -42,6 +48,7 @@ from core.types import FALLBACKS, DatasetKind, RunRecord, Track
 FORMAT = "perturbdesk_bundle"
 MANIFEST = "manifest.json"
 MOST_MANIFEST_BYTES = 1 << 22
+_CHUNK_BYTES = 1 << 20
 ENDED = ("done", "crashed", "interrupted", "stopped", "budget", "cancelled")  # states of a run without a worker
 _FILES = {part: f"{part}.parquet" for part in SCHEMAS}
 _RUN_ID = re.compile("[0-9a-f]{10}")
@@ -103,32 +110,56 @@ def differences(first: Bundle, second: Bundle) -> list[str]:
     one, other = first.run.content, second.run.content
     return [
         *(name for name in one if one[name] != other[name] and name != "collapsed"),
-        *(part for part in SCHEMAS if not without_audit(first.parts[part], part).equals(without_audit(second.parts[part], part))),
+        *(
+            part
+            for part in SCHEMAS
+            if first.parts[part] is not second.parts[part] and not have_same_rows(first.parts[part], second.parts[part], part)
+        ),
     ]
 
 
 def write_bundle(bundle: Bundle) -> bytes:
-    """The bytes of a bundle's file. Raises InputError if it is larger than `read_bundle` allows."""
-    files = {part: encode(bundle.parts[part]) for part in SCHEMAS}
+    """The bytes of a bundle's file. Raises as `write_bundle_into`."""
+    out = io.BytesIO()
+    write_bundle_into(out, bundle)
+    return out.getvalue()
+
+
+def write_bundle_into(out: IO[bytes], bundle: Bundle) -> None:
+    """Write a bundle's file. Raise InputError if it is larger than `read_bundle` allows."""
+    files = {part: _file_of(bundle.parts[part]) for part in SCHEMAS}
     values = {
         FORMAT: VERSION,
         "written_by": __version__,
         "run": _run_as_json(bundle.run),
         "dataset": {f.name: getattr(bundle.dataset, f.name) for f in fields(BundledDataset)},
-        "parts": {part: _describe_part(data, bundle.parts[part].num_rows) for part, data in files.items()},
+        "parts": {part: _describe_part(file, bundle.parts[part].num_rows) for part, file in files.items()},
     }
     try:
         manifest = json.dumps(values, ensure_ascii=False, allow_nan=False, indent=1, sort_keys=True).encode()
     except (ValueError, TypeError) as error:
         raise InputError(f"run {bundle.run.name}: cannot be written down ({error}), expected plain data") from error
-    size = len(manifest) + sum(map(len, files.values()))
+    size = len(manifest) + sum(file.seek(0, io.SEEK_END) for file in files.values())
     if size > MAX_UNPACKED_BYTES or len(manifest) > MOST_MANIFEST_BYTES:
         raise InputError(f"run {bundle.run.name}: a bundle of {size:,} bytes, expected at most {MAX_UNPACKED_BYTES:,}")
-    return pack({MANIFEST: manifest, **{_FILES[part]: data for part, data in files.items()}})
+    pack_into(out, lambda: [(MANIFEST, manifest), *((_FILES[part], file) for part, file in files.items())])
 
 
-def _describe_part(data: bytes, rows: int) -> dict[str, Any]:
-    return {"sha256": hashlib.sha256(data).hexdigest(), "rows": rows}
+def _file_of(part: pa.Table) -> IO[bytes]:
+    return part.file if isinstance(part, PartFile) else io.BytesIO(encode(part))
+
+
+def _describe_part(file: IO[bytes], rows: int) -> dict[str, Any]:
+    return {"sha256": sha256_of_open(file), "rows": rows}
+
+
+def sha256_of_open(file: IO[bytes]) -> str:
+    """The SHA-256 of an open file, from its beginning."""
+    file.seek(0)
+    digest = hashlib.sha256()
+    while chunk := file.read(_CHUNK_BYTES):
+        digest.update(chunk)
+    return digest.hexdigest()
 
 
 def is_bundle(path: Path) -> bool:
@@ -143,20 +174,26 @@ def is_bundle(path: Path) -> bool:
             return head.endswith(MANIFEST.encode())
 
 
-def read_bundle(content: bytes, name: str) -> Bundle:
-    """The bundle in a file's bytes; every cell is checked. Raises InputError or UnsafeFile."""
+def read_bundle(content: Content, name: str) -> Bundle:
+    """The bundle in a file; every cell is checked. Raises InputError or UnsafeFile."""
     names = {MANIFEST, *_FILES.values()}
-    paths, files = unpack(content, name, names.__contains__)
+    paths: list[str] = []
+
+    def note(path: str) -> bool:
+        paths.append(path)
+        return path in names
+
+    files = {path: _copy(stream) for path, stream in open_members(content, name, note)}
     if sorted(paths) != sorted(names):
         raise InputError(f"{name}: holds {quote(', '.join(paths), 200)}, expected a bundle's {', '.join(sorted(names))}")
     where = f"{name}/{MANIFEST}"
-    manifest = _read_manifest(files[MANIFEST], where)
-    parts = {}
+    manifest = _read_manifest(files[MANIFEST].read(), where)
+    parts: dict[str, pa.Table] = {}
     for part, file in _FILES.items():
         stated = _require_keys(manifest["parts"].get(part), ("sha256", "rows"), f"{where}, {part}")
-        if hashlib.sha256(files[file]).hexdigest() != stated["sha256"]:
+        if sha256_of_open(files[file]) != stated["sha256"]:
             raise InputError(f"{name}/{file}: its hash is not the one in {MANIFEST}; expected a file that nobody changed")
-        parts[part] = decode(files[file], part, f"{name}/{file}")
+        parts[part] = _read_part(files[file], part, f"{name}/{file}")
         if parts[part].num_rows != stated["rows"]:
             raise InputError(f"{name}/{file}: {parts[part].num_rows:,} rows, expected {quote(str(stated['rows']))}")
     check(parts, name)
@@ -171,6 +208,31 @@ def read_bundle(content: bytes, name: str) -> Bundle:
         raise InputError(f"{where}, run: total is {run.total:,}, but {run.done + run.failed:,} rows are there")
     dataset = _require_values(manifest["dataset"], _DATASET, f"{where}, dataset")
     return Bundle(run, BundledDataset(**dataset), parts)
+
+
+def _copy(stream: io.RawIOBase) -> IO[bytes]:
+    """A file of its own with what is left of a stream, from its beginning."""
+    file = UnnamedFile()
+    while chunk := stream.read(_CHUNK_BYTES):
+        file.write(chunk)
+    file.seek(0)
+    return file
+
+
+def _read_part(file: IO[bytes], part: str, where: str) -> pa.Table:
+    found = PartFile(file, part, where)
+    if part not in LARGE:
+        return found.select(SCHEMAS[part].names).combine_chunks()
+    for _ in found.to_batches():  # whatever is wrong with it is said at once
+        pass
+    return found
+
+
+def make_part(pieces: Iterable[pa.Table], part: str, where: str) -> PartFile:
+    """A part of a bundle that is to be written, in a file of its own."""
+    file = UnnamedFile()
+    encode_into(file, pieces)
+    return PartFile(file, part, where)
 
 
 def _read_manifest(data: bytes, where: str) -> dict[str, Any]:

@@ -9,17 +9,15 @@ other is its messages.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
-from io import BytesIO
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
-from core.datasets.archives import DAMAGE, is_zip, iterate_members
+from core.datasets.archives import DAMAGE, Content, is_zip, iterate_members, open_content
 from core.datasets.packaged_trace import KEY, PackagedTrace, read_trace
-from core.datasets.submissions import SubmissionTable, check_packaged, is_uniform, split_sum
+from core.datasets.submissions import SubmissionTable, TakeRow, check_packaged, is_uniform, split_sum
 from core.datasets.tables import quote
 from core.errors import InputError, UnsafeFile
 from core.row_schema import FILE_SUM_TOLERANCE, MOST_EVENTS, MOST_TOKENS
@@ -40,21 +38,25 @@ _ATTACHMENT = re.compile(r"attachment://(\w+)")
 JsonObject = dict[str, Any]
 
 
-def is_log(content: bytes) -> bool:
-    """Whether a file's bytes are a log."""
+def is_log(content: Content) -> bool:
+    """Whether a file is a log."""
     if not is_zip(content):
         return False
     try:
-        names = set(zipfile.ZipFile(BytesIO(content)).namelist())
+        names = set(zipfile.ZipFile(open_content(content)).namelist())
     except DAMAGE:
         return False
     return bool(names & {HEADER, START}) and any(SAMPLE.fullmatch(name) for name in names)
 
 
-def read_log(content: bytes, name: str) -> SubmissionTable:
-    """The rows of a log, one a sample; line: the sample's number in the file. Raises InputError or UnsafeFile."""
+def read_log(content: Content, name: str, sha256: str, take: TakeRow | None = None) -> SubmissionTable:
+    """The rows of a log, one a sample; line: the sample's number in the file. Raises InputError or UnsafeFile.
+
+    take: as in `core.datasets.submissions.read_submission`.
+    """
     head: JsonObject = {}
     rows: list[RowResult] = []
+    take = take or rows.append
     rejected: list[Rejected] = []
     lines: dict[str, int] = {}
     methods: list[str] = []
@@ -74,7 +76,7 @@ def read_log(content: bytes, name: str) -> SubmissionTable:
         elif isinstance(row := sample.read(), Rejected):
             rejected.append(row)
         else:
-            rows.append(row)
+            take(row)
             lines[sample.pair_id] = number
             methods += [sample.packaged.method] if sample.packaged else []
     spec = _object(head.get("eval"))
@@ -87,7 +89,7 @@ def read_log(content: bytes, name: str) -> SubmissionTable:
         tuple(rows),
         lines=tuple(lines.values()),
         rejected=tuple(rejected),
-        sha256=hashlib.sha256(content).hexdigest(),
+        sha256=sha256,
     )
 
 
@@ -223,13 +225,19 @@ def _object(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def log_members(header: JsonObject, samples: Sequence[JsonObject]) -> dict[str, bytes]:
-    """The members of a log's zip by their paths. header: eval, plan and what the log ends with."""
-    start = {"version": VERSION, "eval": header["eval"], "plan": header["plan"]}
-    members = {START: start, **{f"samples/{each['id']}_epoch_{each['epoch']}.json": each for each in samples}}
-    members["summaries.json"] = [_summary(each) for each in samples]  # type: ignore[assignment]
-    members[HEADER] = {"version": VERSION, **header}
-    return {path: json.dumps(value, ensure_ascii=False, allow_nan=False).encode() for path, value in members.items()}
+def log_members(header: JsonObject, samples: Iterable[JsonObject]) -> Iterator[tuple[str, bytes]]:
+    """Yield the members of a log's zip, each with its path. header: eval, plan and what the log ends with."""
+    yield START, _as_bytes({"version": VERSION, "eval": header["eval"], "plan": header["plan"]})
+    summaries = []
+    for each in samples:
+        summaries.append(_summary(each))
+        yield f"samples/{each['id']}_epoch_{each['epoch']}.json", _as_bytes(each)
+    yield "summaries.json", _as_bytes(summaries)
+    yield HEADER, _as_bytes({"version": VERSION, **header})
+
+
+def _as_bytes(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
 
 
 def _summary(sample: JsonObject) -> JsonObject:

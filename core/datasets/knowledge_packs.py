@@ -173,9 +173,9 @@ def organism_of(pack: Pack) -> Organism:
             return pack_kinds.organism_of(pack.genes)
 
 
-def read_knowledge_path(path: Path) -> Pack:
-    """As `read_knowledge`, from a file of at most 256 MiB; raises InputError if it cannot be opened."""
-    return read_knowledge(read_file(path, MAX_BYTES), path.name)
+def read_knowledge_path(path: Path, name: str = "") -> Pack:
+    """As `read_knowledge`, from a file of at most 256 MiB; name: by default the path's. Raises InputError if it cannot be."""
+    return read_knowledge(read_file(path, MAX_BYTES), name or path.name)
 
 
 def _parse(content: bytes, name: str) -> Any:

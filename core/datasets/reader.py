@@ -4,46 +4,47 @@ from __future__ import annotations
 
 import gc
 import hashlib
-import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.datasets.archives import is_zip, open_csv
+from core.datasets.archives import Content, is_zip, open_content, open_csv
 from core.datasets.external_scores import ScoreTable, is_external_score, read_external_scores
 from core.datasets.inspect_logs import is_log, read_log
 from core.datasets.pairs import PairTable, is_challenge, is_perturbqa, read_challenge, read_perturbqa
-from core.datasets.submissions import SubmissionTable, is_submission, read_submission
+from core.datasets.submissions import SubmissionTable, TakeRow, is_submission, read_submission
 from core.datasets.tables import Table, quote
 from core.errors import UnknownFormat
-from core.file_io import read_file
+from core.file_io import open_file
 from core.file_limits import MAX_UNPACKED_BYTES
 
 _READERS = (
-    (is_submission, read_submission),
     (is_perturbqa, read_perturbqa),
     (is_challenge, read_challenge),
     (is_external_score, read_external_scores),
 )
 
 
-def read(content: bytes, name: str) -> PairTable | SubmissionTable | ScoreTable:
+def read(content: Content, name: str, take: TakeRow | None = None) -> PairTable | SubmissionTable | ScoreTable:
     """The table in a CSV file, or in the CSV inside a zip; `name` is for messages and tells PerturbQA's tasks apart.
 
-    Rows that cannot be read are in the table's `rejected`. Raises UnknownFormat, UnsafeFile or InputError.
+    Rows that cannot be read are in the table's `rejected`. take: is given the rows of a submission or a log, in the place of the
+    table. Raises UnknownFormat, UnsafeFile or InputError.
     """
-    if is_log(content):
-        with collector_paused():
-            return read_log(content, name)
-    if is_zip(content):
-        stream, member = open_csv(content, name)
-        table = Table(stream, f"{name}/{member}")
-    else:
-        table = Table(io.BytesIO(content), name)
-    for recognises, read_table in _READERS:
-        if recognises(table.header):
-            with collector_paused():
-                return read_table(table, hashlib.sha256(content).hexdigest())
+    sha256 = hashlib.file_digest(open_content(content), "sha256").hexdigest()
+    with collector_paused():
+        if is_log(content):
+            return read_log(content, name, sha256, take)
+        if is_zip(content):
+            stream, member = open_csv(content, name)
+            table = Table(stream, f"{name}/{member}")
+        else:
+            table = Table(open_content(content), name)
+        if is_submission(table.header):
+            return read_submission(table, sha256, take)
+        for recognises, read_table in _READERS:
+            if recognises(table.header):
+                return read_table(table, sha256)
     raise UnknownFormat(
         f"{table.name}: columns {quote(', '.join(table.header), 120)}, expected those of a challenge file (id, pert, "
         "gene[, label]), a submission (id, prediction_up, prediction_down, …), PerturbQA (pert, gene, label, split) or external "
@@ -67,6 +68,7 @@ def collector_paused() -> Iterator[None]:
         gc.enable()
 
 
-def read_path(path: Path) -> PairTable | SubmissionTable | ScoreTable:
-    """As `read`, from a file of at most 1 GiB; raises InputError if it cannot be opened."""
-    return read(read_file(path, MAX_UNPACKED_BYTES), path.name)
+def read_path(path: Path, name: str = "", take: TakeRow | None = None) -> PairTable | SubmissionTable | ScoreTable:
+    """As `read`, from a file of at most 1 GiB; raises InputError if it cannot be opened. name: by default the path's."""
+    with open_file(path, MAX_UNPACKED_BYTES) as file:
+        return read(file, name or path.name, take)

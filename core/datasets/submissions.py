@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -23,6 +23,9 @@ _SEED_COLUMN = re.compile(r"(?:reasoning_trace|prediction_up|prediction_down)_se
 _METHODS: dict[Format, str] = {"debate": "debate", "react": "react", "coordinator": "coordinator"}
 
 
+TakeRow = Callable[[RowResult], None]  # is given each row once it is read, so that nobody holds the traces of a large file
+
+
 @dataclass(frozen=True)
 class SubmissionTable(TableRows):
     """The rows of one submission.
@@ -30,8 +33,8 @@ class SubmissionTable(TableRows):
     `track` is A with columns per seed, B with counts of tools, else C, whose columns are the fewest: so a bare id,
     prediction_up, prediction_down is C too. `method` is the method whose format most traces have, or that they name; "unknown"
     without traces. `model_name` is the most frequent one, "" if that is `none` or there is no such column. A
-    "sample_submission" says .333/.333 on every row, without a trace or a model. spec, note: what a run of external scores was
-    made from.
+    "sample_submission" says .333/.333 on every row, without a trace or a model. rows: () where they were handed on one by one
+    (see `TakeRow`). spec, note: what a run of external scores was made from.
     """
 
     kind: Literal["submission", "sample_submission", "inspect_log", "external_score"]
@@ -71,6 +74,8 @@ class _Tally:
     formats: Counter[Format] = field(default_factory=Counter)
     methods: Counter[str] = field(default_factory=Counter)  # that packaged traces name
     models: Counter[str] = field(default_factory=Counter)
+    rows: int = 0
+    uniform: int = 0  # rows that are flagged so
 
 
 def is_submission(header: tuple[str, ...]) -> bool:
@@ -78,11 +83,15 @@ def is_submission(header: tuple[str, ...]) -> bool:
     return any(column.startswith(("prediction_up", "prediction_down")) for column in header)
 
 
-def read_submission(table: Table, sha256: str) -> SubmissionTable:
-    """All rows with a valid id and two valid predictions; other columns may be missing or hold anything."""
+def read_submission(table: Table, sha256: str, take: TakeRow | None = None) -> SubmissionTable:
+    """All rows with a valid id and two valid predictions; other columns may be missing or hold anything.
+
+    take: is given the rows, in the place of the table.
+    """
     rows: list[RowResult] = []
     lines: dict[str, int] = {}
     tally = _Tally()
+    take = take or rows.append
     required = table.require(*_REQUIRED)
     layout = _layout(table, required or ())
     for line, cells in table.records() if required else ():
@@ -92,11 +101,14 @@ def read_submission(table: Table, sha256: str) -> SubmissionTable:
             continue
         up, down = checked
         pair_id = cells[layout.required[0]]
-        rows.append(_row(pair_id, up, down, cells, layout, tally))
+        row = _row(pair_id, up, down, cells, layout, tally)
+        tally.rows += 1
+        tally.uniform += Flag.UNIFORM in row.prediction.flags
+        take(row)
         lines[pair_id] = line
     track = _track(table, layout)
     return SubmissionTable(
-        "sample_submission" if _is_sample(rows, tally) else "submission",
+        "sample_submission" if _is_sample(tally) else "submission",
         track,
         _method(track, tally),
         _model(tally),
@@ -282,10 +294,10 @@ def _model(tally: _Tally) -> str:
     return named[0][0] if named and named[0][0] != "none" else ""
 
 
-def _is_sample(rows: list[RowResult], tally: _Tally) -> bool:
-    if not rows or tally.formats or set(tally.models) - {"", "none"}:
+def _is_sample(tally: _Tally) -> bool:
+    if not tally.rows or tally.formats or set(tally.models) - {"", "none"}:
         return False
-    return all(Flag.UNIFORM in row.prediction.flags for row in rows)
+    return tally.uniform == tally.rows
 
 
 def _method(track: Track, tally: _Tally) -> str:

@@ -60,7 +60,7 @@ class Table:
     InputError for a file in a wide encoding or with a column named twice, UnknownFormat without a readable header.
     """
 
-    def __init__(self, stream: io.RawIOBase | io.BytesIO, name: str) -> None:
+    def __init__(self, stream: io.RawIOBase | io.BufferedIOBase, name: str) -> None:
         self.name = name
         self.rejected: list[Rejected] = []
         csv.field_size_limit(MAX_CELL_CHARACTERS)

@@ -111,7 +111,7 @@ def _rows_with_texts(
     rubric = method.rubric(options)
     with store.read() as db:
         run = runs.find_predicting(db, method.parent(options))
-        having = set(rubrics.texts(db, run.id, rubric)["pair_id"])
+        having = rubrics.rows_with_texts(db, run.id, rubric)
     if not having:
         raise InputError(f"rubric {rubric.name}: run {run.name} has no {rubric.unit} that it asks about, expected one at least")
     return run.id, choose_rows([pair for pair in known if pair.pair_id in having], request.rows)

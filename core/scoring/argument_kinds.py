@@ -7,7 +7,7 @@ weigh three times as much.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,13 +51,14 @@ TEXT_NAMES = {
 class RunTexts:
     """The texts of one kind of a run, and what became of their rows.
 
-    frame: `traces.texts` with outcome, "hit", "miss" or None. kind: of TEXT_NAMES; role: "" for all.
+    frame: of `traces.texts`, with outcome, "hit", "miss" or None; content: the texts. kind: of TEXT_NAMES; role: "" for all.
     """
 
     run: Run
     kind: str
     role: str
     frame: pd.DataFrame
+    content: Sequence[str]
 
     @property
     def name(self) -> str:
@@ -134,26 +135,26 @@ def load_texts(db: Cursor, run_name: str, kind: str = "", role: str = "") -> Run
         known = "; ".join(f"{name} by {', '.join(roles)}" for name, roles in counts.items())
         wanted = f"{chosen} by {role}" if role else chosen
         raise InputError(f"{run.name}: no texts of the kind {wanted}, expected {known or 'none, since its traces hold no texts'}")
-    frame = traces.texts(db, run.id, chosen, role)
+    frame, content = traces.texts(db, run.id, chosen, role)
     ids = frame["pair_id"].drop_duplicates().tolist()
     outcomes = predictions.list_rows(db, run.id, ids).set_index("pair_id")["outcome"]
     found = frame["pair_id"].map(outcomes).astype(object)
-    return RunTexts(run, chosen, role, frame.assign(outcome=found.where(found.notna(), None)))
+    return RunTexts(run, chosen, role, frame.assign(outcome=found.where(found.notna(), None)), content)
 
 
 def find_kinds(texts: RunTexts, settings: KindSettings, encode: Encoder | None = None) -> RunKinds:
     """The kinds of arguments among the texts of a run. Raises InputError as `find_argument_kinds` does."""
     frame = texts.frame
-    content, pert, gene = (frame[name].tolist() for name in ("content", "pert", "gene"))
+    pert, gene = (frame[name].tolist() for name in ("pert", "gene"))
     rows = pd.factorize(frame["pair_id"])[0].astype(np.intp)
     try:
-        found = find_argument_kinds(Arguments(content, pert, gene, rows), settings, encode)
+        found = find_argument_kinds(Arguments(texts.content, pert, gene, rows), settings, encode)
     except InputError as error:
         raise InputError(f"{texts.run.name}, {texts.name}: {error}") from error
     codes = [*range(found.n_kinds), *(code for code in WITHOUT if (found.kinds == code).any())]
     hits = _hit_rates(frame.assign(kind=found.kinds))
     whole = _hit_rates(frame.assign(kind=0)).get(0)
-    kinds = tuple(_kind(frame, found, code, hits.get(code)) for code in codes)
+    kinds = tuple(_kind(texts, found, code, hits.get(code)) for code in codes)
     return RunKinds(texts, settings, kinds, whole, found.by_seed, found.by_rows)
 
 
@@ -169,11 +170,13 @@ def _hit_rates(frame: pd.DataFrame) -> dict[int, Estimate]:
     return {int(kind): estimate for kind, estimate in zip(kinds, found, strict=True)}
 
 
-def _kind(frame: pd.DataFrame, found: ArgumentKinds, code: int, hit: Estimate | None) -> Kind:
+def _kind(texts: RunTexts, found: ArgumentKinds, code: int, hit: Estimate | None) -> Kind:
+    frame = texts.frame
     own = frame[found.kinds == code]
     words, at = (found.words[code], found.typical[code]) if code >= 0 else ((), ())
-    columns = ["pair_id", "pert", "gene", "stage", "role", "outcome", "content"]
-    typical = tuple(TypicalText(*row) for row in frame.iloc[list(at)][columns].itertuples(index=False, name=None))
+    columns = ["pair_id", "pert", "gene", "stage", "role", "outcome"]
+    rows = zip(at, frame.iloc[list(at)][columns].itertuples(index=False, name=None), strict=True)
+    typical = tuple(TypicalText(*(*row, texts.content[place])) for place, row in rows)
     return Kind(code, words, len(own), own["pair_id"].nunique(), hit, typical)
 
 

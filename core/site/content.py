@@ -6,8 +6,6 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 from core.audit.brief_checks import SHORT
@@ -33,14 +31,10 @@ _ARGUED = "argues"  # the audit's finding: long enough, and no answer to the que
 
 @dataclass(frozen=True, slots=True)
 class SiteContent:
-    """Plain data. run: title, facts, scores and words for what the rows hold as codes. rows: lists of equal length by name.
-
-    texts: of each row, in the same order.
-    """
+    """Plain data. run: title, facts, scores and words for what the rows hold as codes. rows: lists of equal length by name."""
 
     run: dict[str, Any]
     rows: dict[str, list[Any]]
-    texts: list[Row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +45,22 @@ class Sources:
     dataset_sha256: str
 
 
-def read_content(db: Cursor, run: Run, sources: Sources) -> SiteContent:
-    """Reads what the site of a run says. Raises InputError for a run without rows."""
+def read_content(db: Cursor, run: Run, sources: Sources, take: Callable[[Row], None]) -> SiteContent:
+    """Reads what the site of a run says; hands on the texts of each row, in file order.
+
+    Raises InputError for a run without rows.
+    """
     rows = _read_rows(db, run, sources.clean)
     if not rows:
         raise InputError(f"run {run.name}: no rows, expected at least one to make a site of")
-    events, cards = _read_events(db, run.id), _read_cards(db, run.id)
-    texts = [_texts(run, row, events.get(row["pair_id"], []), cards.get(row["pair_id"], [])) for row in rows]
-    about = _describe_run(db, run, sources) | {"hasBriefs": any(text["advocates"] for text in texts)}
-    return SiteContent(about, _columns(rows, texts), texts)
+    cards = _read_cards(db, run.id)
+    advocates: list[list[Row]] = []
+    for row, events in traces.with_events(db, run.id, rows, [row["pair_id"] for row in rows]):
+        texts = _texts(run, row, events, cards.get(row["pair_id"], []))
+        advocates.append(texts["advocates"])
+        take(texts)
+    about = _describe_run(db, run, sources) | {"hasBriefs": any(advocates)}
+    return SiteContent(about, _columns(rows, advocates))
 
 
 def _read_rows(db: Cursor, run: Run, clean: Callable[[str], str]) -> list[Row]:
@@ -77,14 +78,6 @@ def _read_rows(db: Cursor, run: Run, clean: Callable[[str], str]) -> list[Row]:
 
 def _text_or_none(value: object) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def _read_events(db: Cursor, run: str) -> dict[str, list[Event]]:
-    """The events of each row's trace in order."""
-    records: list[Event] = traces.frame(db, run).to_dict("records")  # type: ignore[assignment]
-    for event in records:
-        event["meta"] = json.loads(event["meta"])
-    return {str(pair_id): list(of_row) for pair_id, of_row in groupby(records, itemgetter("pair_id"))}
 
 
 def _read_cards(db: Cursor, run: str) -> dict[str, list[Row]]:
@@ -177,8 +170,9 @@ def _step(event: Event, title: str) -> Row:
     }
 
 
-def _columns(rows: Sequence[Row], texts: Sequence[Row]) -> dict[str, list[Any]]:
-    """The table of the rows: what they are listed and filtered by. argued: how many advocates did, None without briefs."""
+def _columns(rows: Sequence[Row], advocates: Sequence[Sequence[Row]]) -> dict[str, list[Any]]:
+    """The table of the rows: what they are listed and filtered by. advocates: of each row; argued: how many did, None without
+    briefs."""
     flags = list(FLAG_NAMES)
     columns: dict[str, list[Any]] = {
         name: [row[name] for row in rows]
@@ -186,9 +180,9 @@ def _columns(rows: Sequence[Row], texts: Sequence[Row]) -> dict[str, list[Any]]:
     }
     columns["flags"] = [[flags.index(Flag(flag)) for flag in row["flags"]] for row in rows]
     columns["failed"] = [row["error"] is not None for row in rows]
-    columns["advocates"] = [len({each["role"] for each in text["advocates"]}) for text in texts]
-    argued = [{each["role"] for each in text["advocates"] if each["argued"]} for text in texts]
-    columns["argued"] = [len(roles) if text["advocates"] else None for roles, text in zip(argued, texts, strict=True)]
+    columns["advocates"] = [len({each["role"] for each in of_row}) for of_row in advocates]
+    argued = [{each["role"] for each in of_row if each["argued"]} for of_row in advocates]
+    columns["argued"] = [len(roles) if of_row else None for roles, of_row in zip(argued, advocates, strict=True)]
     return columns
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from core.plots import theme
-from core.site.content import SiteContent
+from core.site.content import Row, SiteContent
 
 CHUNK_ROWS = 100  # rows whose texts share a file, which is loaded when one of them is read
 PAGE = "index.html"
@@ -17,16 +19,59 @@ _STATIC = Path(__file__).parent / "static"
 _ROLES = {role.lower(): colour for role, colour in theme.ROLE_COLOURS.items()}
 
 
-def make_files(content: SiteContent) -> dict[str, bytes]:
-    """The files by their paths, the page last: equal content gives equal bytes."""
-    chunks = [content.texts[start : start + CHUNK_ROWS] for start in range(0, len(content.texts), CHUNK_ROWS)]
-    run = content.run | {"chunks": len(chunks), "chunkRows": CHUNK_ROWS}
-    files = {"data/run.js": _script("receiveRun", run), "data/rows.js": _script("receiveRows", content.rows)}
-    files |= {TEXTS.format(n): _script(f"receiveTexts({n})", chunk) for n, chunk in enumerate(chunks)}
-    static = {path.name: path.read_bytes() for path in sorted(_STATIC.iterdir()) if path.name != PAGE}
-    files |= static | {"style.css": _palette().encode() + static["style.css"]}
-    title = html.escape(f"{content.run['name']} · {content.run['dataset']}")
-    return files | {PAGE: (_STATIC / PAGE).read_text("utf-8").replace("{title}", title).encode()}
+class SiteFiles(Mapping[str, bytes]):
+    """The files of a site by their paths, the page last: equal content gives equal bytes.
+
+    They are written to a folder that goes when nobody has this record any more, since there is no room for large ones in memory.
+    """
+
+    def __init__(self) -> None:
+        self._folder = TemporaryDirectory()
+        self._waiting: list[Row] = []
+        self._texts: list[str] = []
+        self._paths: list[str] = []
+
+    def add_texts(self, texts: Row) -> None:
+        """Take the texts of the next row."""
+        self._waiting.append(texts)
+        if len(self._waiting) == CHUNK_ROWS:
+            self._write_texts()
+
+    def finish(self, content: SiteContent) -> None:
+        """Write all but the texts, once all of them were added."""
+        if self._waiting:
+            self._write_texts()
+        run = content.run | {"chunks": len(self._texts), "chunkRows": CHUNK_ROWS}
+        data = {"data/run.js": _script("receiveRun", run), "data/rows.js": _script("receiveRows", content.rows)}
+        static = {path.name: path.read_bytes() for path in sorted(_STATIC.iterdir()) if path.name != PAGE}
+        files = static | {"style.css": _palette().encode() + static["style.css"]}
+        title = html.escape(f"{content.run['name']} · {content.run['dataset']}")
+        files |= {PAGE: (_STATIC / PAGE).read_text("utf-8").replace("{title}", title).encode()}
+        for path, script in (data | files).items():
+            self._write(path, script)
+        self._paths = [*data, *self._texts, *files]
+
+    def _write_texts(self) -> None:
+        n, chunk, self._waiting = len(self._texts), self._waiting, []
+        self._texts.append(TEXTS.format(n))
+        self._write(self._texts[-1], _script(f"receiveTexts({n})", chunk))
+
+    def _write(self, path: str, content: bytes) -> None:
+        self._place(path).write_bytes(content)
+
+    def _place(self, path: str) -> Path:
+        return Path(self._folder.name) / path.replace("/", " ")
+
+    def __getitem__(self, path: str) -> bytes:
+        if path not in self._paths:
+            raise KeyError(path)
+        return self._place(path).read_bytes()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
 
 
 def _script(receiver: str, data: Any) -> bytes:

@@ -19,6 +19,8 @@ findings        what the audit finds in the briefs of a run: made anew, and coun
 rubrics         rubrics of one's own, the texts that they ask about, samples of these, and labels
 cell_evaluations  cell-eval's tables for runs of predicted expression
 bundles         everything about a run, in bulk
+event_batches   the events of a run some megabytes at a time
+table_spool     Arrow tables and texts that lie on disk until they are needed
 """
 
 from core.store.connection import Cursor, Store, open_store

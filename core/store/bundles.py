@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -13,6 +13,7 @@ from core.errors import InputError
 from core.row_schema import TABLES, Column, TableSchema, field_names
 from core.store import calls, evidence
 from core.store.connection import Cursor
+from core.store.event_batches import BATCH_BYTES, split_events
 from core.store.queries import arrow_array, insert, one
 from core.types import Evidence
 
@@ -21,11 +22,18 @@ _JOINED = "JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND p
 
 def _query(part: str, table: TableSchema) -> str:
     """All rows of a run in one table, its parameter $run."""
+    of_run = f"q.id IN (SELECT {part} FROM row_{part} WHERE run = $run)" if table.shared else "q.run = $run"
+    return f"{_selected(part, table)} WHERE {of_run} ORDER BY {_order_of(part)}"
+
+
+def _selected(part: str, table: TableSchema) -> str:
     columns = ", ".join(_select_columns(column) for column in table.columns)
     joined = _JOINED if any(column.of_pair for column in table.columns) else ""
-    of_run = f"q.id IN (SELECT {part} FROM row_{part} WHERE run = $run)" if table.shared else "q.run = $run"
-    order = ", ".join(f"q.{name}" for name in table.order or table.key)
-    return f"SELECT {columns} FROM {part} q {joined} WHERE {of_run} ORDER BY {order}"
+    return f"SELECT {columns} FROM {part} q {joined}"
+
+
+def _order_of(part: str) -> str:
+    return ", ".join(f"q.{name}" for name in TABLES[part].order or TABLES[part].key)
 
 
 def _select_columns(column: Column) -> str:
@@ -35,43 +43,83 @@ def _select_columns(column: Column) -> str:
 
 
 _QUERIES = {part: _query(part, table) for part, table in TABLES.items()}
+_SELECTED = {part: _selected(part, table) for part, table in TABLES.items()}
 
 
-def parts(cursor: Cursor, run: str) -> dict[str, pa.Table]:
-    """The tables of the run with this id, each sorted; lists of words are joined by blanks."""
-    return {part: read_part(cursor, run, part) for part in _QUERIES}
+class Part(Protocol):
+    """A part of a bundle: an Arrow table, or what reads one some rows at a time."""
+
+    def to_batches(self) -> Iterable[pa.RecordBatch]: ...
 
 
 def read_part(cursor: Cursor, run: str, part: str) -> pa.Table:
-    """One of the tables of `parts`."""
+    """One of the tables of the run with this id, sorted; lists of words are joined by blanks."""
     return cursor.sql(_QUERIES[part], params={"run": run}).to_arrow_table()
 
 
-def add(cursor: Cursor, run: str, tables: Mapping[str, pa.Table]) -> None:
-    """Add the tables of `parts` to the run with this id, which has no rows yet.
+def read_in_pieces(cursor: Cursor, run: str, part: str) -> Iterator[pa.Table]:
+    """Yield the rows of `read_part`, those of some megabytes of texts at a time; a part without rows yields once, nothing."""
+    found = False
+    for condition, values in _pieces(cursor, run, part):
+        found = True
+        yield cursor.sql(f"{_SELECTED[part]} WHERE {condition} ORDER BY {_order_of(part)}", params=values).to_arrow_table()
+    if not found:
+        yield read_part(cursor, run, part)
+
+
+def _pieces(cursor: Cursor, run: str, part: str) -> Iterator[tuple[str, list[Any]]]:
+    """Yield a condition on the rows q of a part, and its parameters, for each of its pieces."""
+    if part == "trace_event":
+        for batch in split_events(cursor, "e.run = ?", [run], "e.pair_id, e.seq"):
+            yield batch.condition.replace("e.rowid", "q.rowid"), list(batch.values)
+        return
+    size_of = " + ".join(f"strlen(q.{name})" for name in ("body", "request", "reply") if name in TABLES[part].names)
+    of_run = f"q.id IN (SELECT {part} FROM row_{part} WHERE run = ?)"
+    rows = cursor.execute(f"SELECT q.id, {size_of} FROM {part} q WHERE {of_run} ORDER BY q.id", [run]).fetchall()
+    first, size = 0, 0
+    for at, (key, n_bytes) in enumerate(rows):
+        size += n_bytes
+        if size >= BATCH_BYTES or at + 1 == len(rows):
+            yield f"q.id BETWEEN ? AND ? AND {of_run}", [rows[first][0], key, run]
+            first, size = at + 1, 0
+
+
+def add(cursor: Cursor, run: str, parts: Mapping[str, Part]) -> None:
+    """Add the parts of a bundle to the run with this id, which has no rows yet.
 
     Raises InputError for evidence or calls whose id is not the hash of their content, and for a note of another run.
     """
-    refuse_wrong_ids(tables)
-    _refuse_notes_of_others(cursor, tables["note"])
-    for part, table in tables.items():
-        columns: dict[str, Any] = {column.name: table[column.name] for column in TABLES[part].columns if not column.of_pair}
-        for column in TABLES[part].columns:
-            if column.kind == "words":
-                columns[column.name] = arrow_array(column, [text.split() for text in table[column.name].to_pylist()])
-        if not TABLES[part].shared:
-            columns["run"] = pa.repeat(run, table.num_rows)
-        insert(cursor, part, columns, ignore_existing=TABLES[part].shared)
+    refuse_wrong_ids(parts)
+    for part, rows in parts.items():
+        for batch in rows.to_batches():
+            if part == "note":
+                _refuse_notes_of_others(cursor, batch)
+            _insert_batch(cursor, run, part, batch)
 
 
-def refuse_wrong_ids(tables: Mapping[str, pa.Table]) -> None:
+def _insert_batch(cursor: Cursor, run: str, part: str, rows: pa.RecordBatch) -> None:
+    columns: dict[str, Any] = {column.name: rows[column.name] for column in TABLES[part].columns if not column.of_pair}
+    for column in TABLES[part].columns:
+        if column.kind == "words":
+            columns[column.name] = arrow_array(column, [text.split() for text in rows[column.name].to_pylist()])
+    if not TABLES[part].shared:
+        columns["run"] = pa.repeat(run, rows.num_rows)
+    insert(cursor, part, columns, ignore_existing=TABLES[part].shared)
+
+
+def refuse_wrong_ids(parts: Mapping[str, Part]) -> None:
     """Raise InputError for evidence or a call whose id is not the hash of its content: others would be shown in its place."""
-    for row in tables["evidence"].to_pylist():
+    for row in _each_row(parts["evidence"]):
         if row["id"] not in _evidence_ids(row):
             raise InputError(f"evidence {row['id']} of {row['tool']}: its id does not belong to what it says")
-    for row in tables["call"].to_pylist():
+    for row in _each_row(parts["call"]):
         if row["id"] != calls.identity(row["key"], row["request"], row["reply"]):
             raise InputError(f"call {row['id']}: its id does not belong to what was said")
+
+
+def _each_row(part: Part) -> Iterator[dict[str, Any]]:
+    for batch in part.to_batches():
+        yield from batch.to_pylist()
 
 
 def _evidence_ids(row: Mapping[str, Any]) -> set[str]:
@@ -81,8 +129,8 @@ def _evidence_ids(row: Mapping[str, Any]) -> set[str]:
     return {evidence.identity(Evidence(**{**values, "retrieved_at": time})) for time in (at, at and at.replace(tzinfo=UTC))}
 
 
-def _refuse_notes_of_others(cursor: Cursor, table: pa.Table) -> None:
-    cursor.register("incoming_notes", table.select(["id"]))
+def _refuse_notes_of_others(cursor: Cursor, rows: pa.RecordBatch) -> None:
+    cursor.register("incoming_notes", pa.table({"id": rows["id"]}))
     try:
         taken = one(cursor, "SELECT id, run FROM note SEMI JOIN incoming_notes USING (id) LIMIT 1")
     finally:

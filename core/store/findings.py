@@ -11,6 +11,7 @@ from core.audit.brief_checks import check_brief, citable_by, citable_terms, is_c
 from core.audit.debate_audit import DebateFacts
 from core.store import evidence, predictions, traces
 from core.store.connection import Cursor
+from core.store.event_batches import split_events
 from core.types import Flag
 
 
@@ -20,14 +21,17 @@ def update(cursor: Cursor, run: str) -> None:
     A row whose method found the collapse keeps its flag. A migration calls this before later ones are there: only columns
     of the first schema are named.
     """
-    briefs = cursor.execute(
-        "SELECT pair_id, seq, role, content FROM trace_event WHERE run = ? AND kind = 'brief' ORDER BY pair_id, seq", [run]
-    ).fetchall()
     dossiers = dict(_dossiers(cursor, run))
-    found = [check_brief(role, text, pair_id, dossiers.get(pair_id, ())) for pair_id, _, role, text in briefs]
+    places: list[tuple[str, int]] = []
+    found: list[tuple[str, ...]] = []
+    for batch in split_events(cursor, "e.run = ? AND e.kind = 'brief'", [run], "e.pair_id, e.seq"):
+        query = f"SELECT e.pair_id, e.seq, e.role, e.content FROM trace_event e WHERE {batch.condition} ORDER BY e.pair_id, e.seq"
+        for pair_id, seq, role, text in cursor.execute(query, batch.values).fetchall():
+            places.append((pair_id, seq))
+            found.append(check_brief(role, text, pair_id, dossiers.get(pair_id, ())))
     columns = {
-        "pair_id": [pair_id for pair_id, *_ in briefs],
-        "seq": pa.array([seq for _, seq, *_ in briefs], pa.int16()),
+        "pair_id": [pair_id for pair_id, _ in places],
+        "seq": pa.array([seq for _, seq in places], pa.int16()),
         "findings": pa.array(found, pa.list_(pa.string())),
         "is_collapsed": pa.array(map(is_collapsed, found), pa.bool_()),
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
@@ -18,6 +18,7 @@ import pyarrow as pa
 from core.audit.rubric import Rubric, Unit
 from core.errors import StateError
 from core.store.connection import Cursor
+from core.store.event_batches import OF_PAIRS, split_events
 from core.store.evidence import has_evidence
 from core.store.queries import insert, records
 from core.store.traces import TEXT_KINDS
@@ -61,30 +62,51 @@ def texts(cursor: Cursor, run: str, rubric: Rubric, pair_ids: Sequence[str] | No
     "ROLE (kind)"; roles and stages then choose among the events. flags, briefs, has_dossier: as of
     `core.audit.rule_text.RuleText`.
     """
+    where, values = _asked(run, rubric)
+    if pair_ids is not None:
+        where, values = f"{where} AND list_contains(?, e.pair_id)", [*values, list(pair_ids)]
+    return cursor.execute(_texts_query(rubric, where), values).df().assign(has_dossier=has_evidence(cursor, run))
+
+
+def text_batches(cursor: Cursor, run: str, rubric: Rubric) -> Iterator[pd.DataFrame]:
+    """Yield all of `texts`, the texts of some rows at a time; a run without any yields once, nothing."""
+    has_dossier, found = has_evidence(cursor, run), False
+    for batch in split_events(cursor, *_asked(run, rubric), "p.position, e.seq"):
+        found = True
+        yield cursor.execute(_texts_query(rubric, batch.condition), batch.values).df().assign(has_dossier=has_dossier)
+    if not found:
+        yield texts(cursor, run, rubric)
+
+
+def rows_with_texts(cursor: Cursor, run: str, rubric: Rubric) -> set[str]:
+    """The ids of the rows that have a text which a rubric asks about."""
+    where, values = _asked(run, rubric)
+    return {key for (key,) in cursor.execute(f"SELECT DISTINCT e.pair_id FROM {OF_PAIRS} WHERE {where}", values).fetchall()}
+
+
+def _asked(run: str, rubric: Rubric) -> tuple[str, list[object]]:
+    """The condition on the events of a run that a rubric asks about, and its parameters."""
     conditions = ["e.run = ?", "list_contains(?, e.kind)"]
     values: list[object] = [run, list(KINDS[rubric.unit])]
     for column, chosen in (("role", rubric.roles), ("stage", rubric.stages)):
         if chosen:
             conditions.append(f"list_contains(?, e.{column})")
             values.append(list(chosen))
-    if pair_ids is not None:
-        conditions.append("list_contains(?, e.pair_id)")
-        values.append(list(pair_ids))
-    where = " AND ".join(conditions)
-    source = f"""FROM trace_event e JOIN run r ON r.id = e.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = e.pair_id
-                 LEFT JOIN prediction q ON q.run = e.run AND q.pair_id = e.pair_id WHERE {where}"""
+    return " AND ".join(conditions), values
+
+
+def _texts_query(rubric: Rubric, where: str) -> str:
+    source = f"FROM {OF_PAIRS} LEFT JOIN prediction q ON q.run = e.run AND q.pair_id = e.pair_id WHERE {where}"
     brief = "{'role': e.role, 'findings': e.findings}"
     briefs = f"coalesce(list({brief} ORDER BY e.seq) FILTER (e.kind = 'brief'), [])"
     flags = "coalesce(q.flags, []::VARCHAR[])"
     if rubric.unit == "row":
-        query = f"""SELECT e.pair_id, any_value(p.pert) AS pert, any_value(p.gene) AS gene, {WHOLE_ROW} AS seq, '' AS stage,
+        return f"""SELECT e.pair_id, any_value(p.pert) AS pert, any_value(p.gene) AS gene, {WHOLE_ROW} AS seq, '' AS stage,
                       '' AS role, string_agg(e.role || ' (' || e.kind || '):' || chr(10) || e.content, chr(10) || chr(10)
                       ORDER BY e.seq) AS content, []::VARCHAR[] AS findings, any_value({flags}) AS flags, {briefs} AS briefs
                     {source} GROUP BY e.pair_id ORDER BY any_value(p.position)"""
-    else:
-        query = f"""SELECT e.pair_id, p.pert, p.gene, e.seq, e.stage, e.role, e.content, e.findings, {flags} AS flags,
-                      [] AS briefs {source} ORDER BY p.position, e.seq"""
-    return cursor.execute(query, values).df().assign(has_dossier=has_evidence(cursor, run))
+    return f"""SELECT e.pair_id, p.pert, p.gene, e.seq, e.stage, e.role, e.content, e.findings, {flags} AS flags,
+                 [] AS briefs {source} ORDER BY p.position, e.seq"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, TypeVar
 
 import pandas as pd
 import pyarrow as pa
 
 from core.row_schema import TABLES, record_from_json
 from core.store.connection import Cursor
+from core.store.event_batches import OF_PAIRS, EventOrder, split_events
 from core.store.queries import Insertion, arrow_array, insertion, record_columns, records, select_list
+from core.store.table_spool import SpooledTexts
 from core.types import Prediction, RowResult, TraceEvent
 
 _TABLE = TABLES["trace_event"]
+R = TypeVar("R")
 
 
 def insertion_of(run: str, rows: Sequence[RowResult], findings: Sequence[Sequence[str]]) -> Insertion:
@@ -48,6 +53,19 @@ def of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:
 def frame(cursor: Cursor, run: str) -> pd.DataFrame:
     """All events of a run: the columns of trace_event in `core.row_schema`, meta as JSON text."""
     return cursor.execute("SELECT * EXCLUDE (run) FROM trace_event WHERE run = ? ORDER BY pair_id, seq", [run]).df()
+
+
+def frames(cursor: Cursor, run: str) -> Iterator[pd.DataFrame]:
+    """Yield the rows of `frame`, some thousand at a time, with its types; a run without events yields once, nothing."""
+    found = False
+    [(lacks_some,)] = cursor.execute("SELECT count(*) > count(tokens) FROM trace_event WHERE run = ?", [run]).fetchall()
+    for batch in split_events(cursor, "e.run = ?", [run], "e.pair_id, e.seq"):
+        found = True
+        query = f"SELECT * EXCLUDE (run) FROM trace_event e WHERE {batch.condition} ORDER BY pair_id, seq"
+        rows = cursor.execute(query, batch.values).df()
+        yield rows.astype({"tokens": "Int32"}) if lacks_some else rows  # as DuckDB has it where one of all is missing
+    if not found:
+        yield frame(cursor, run)
 
 
 def briefs(cursor: Cursor, run: str) -> pd.DataFrame:
@@ -109,15 +127,11 @@ def verdicts_by_seed(cursor: Cursor, run: str) -> pd.DataFrame:
 
 def rows(cursor: Cursor, run: str) -> dict[str, RowResult]:
     """Every predicted row of a run by its id, in file order, with its events; evidence and calls are left out."""
-    events: dict[str, list[TraceEvent]] = {}
-    event_rows = records(
-        cursor,
-        f"""SELECT e.pair_id, {select_list(TABLES["trace_event"].columns_of(TraceEvent), "e")} FROM trace_event e
-            WHERE e.run = ? ORDER BY e.pair_id, e.seq""",
-        [run],
-    )
-    for values in event_rows:
-        events.setdefault(values.pop("pair_id"), []).append(TraceEvent(**{**values, "meta": json.loads(values["meta"])}))
+    return {row.prediction.pair_id: row for row in each_row(cursor, run)}
+
+
+def each_row(cursor: Cursor, run: str) -> Iterator[RowResult]:
+    """Yield the rows of `rows`, of which some thousand are in memory at a time."""
     prediction_rows = records(
         cursor,
         f"""SELECT {select_list(TABLES["prediction"].columns_of(Prediction), "q")}
@@ -126,7 +140,34 @@ def rows(cursor: Cursor, run: str) -> dict[str, RowResult]:
         [run],
     )
     predictions = [record_from_json(Prediction, values) for values in prediction_rows]
-    return {row.pair_id: RowResult(row, tuple(events.get(row.pair_id, ()))) for row in predictions}
+    for row, events in with_events(cursor, run, predictions, [row.pair_id for row in predictions]):
+        yield RowResult(row, tuple(TraceEvent(**{name: event[name] for name in TraceEvent._fields}) for event in events))
+
+
+def with_events(cursor: Cursor, run: str, rows: Sequence[R], pair_ids: Sequence[str]) -> Iterator[tuple[R, list[dict[str, Any]]]]:
+    """Yield each of some rows of a run with its events, as of `of_row`; the rows, whose ids these are, are in file order."""
+    places = {pair_id: place for place, pair_id in enumerate(pair_ids)}
+    done = 0
+    for pair_id, events in _events_of_rows(cursor, run):
+        place = places.get(pair_id)
+        if place is None:
+            continue
+        yield from ((row, []) for row in rows[done:place])
+        yield rows[place], events
+        done = place + 1
+    yield from ((row, []) for row in rows[done:])
+
+
+def _events_of_rows(cursor: Cursor, run: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yield the id and the events of each row that has any, in file order."""
+    columns = select_list(_TABLE.columns_of(TraceEvent), "e")
+    for batch in split_events(cursor, "e.run = ?", [run], "p.position, e.seq"):
+        query = f"SELECT e.pair_id, {columns}, e.findings FROM {OF_PAIRS} WHERE {batch.condition} ORDER BY p.position, e.seq"
+        found = records(cursor, query, batch.values)
+        for event in found:
+            event["meta"] = json.loads(event["meta"])
+        for pair_id, of_row in groupby(found, itemgetter("pair_id")):
+            yield pair_id, list(of_row)
 
 
 # Kinds of events in whose texts kinds of arguments are looked for; those that argue come first.
@@ -146,11 +187,15 @@ def text_counts(cursor: Cursor, run: str) -> dict[str, dict[str, int]]:
     return counts
 
 
-def texts(cursor: Cursor, run: str, kind: str, role: str = "") -> pd.DataFrame:
-    """The texts of one kind, rows in file order: pair_id, pert, gene, seq, stage, role, content. role: "" for all."""
-    return cursor.execute(
-        """SELECT e.pair_id, p.pert, p.gene, e.seq, e.stage, e.role, e.content
-           FROM trace_event e JOIN run r ON r.id = e.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = e.pair_id
-           WHERE e.run = ? AND e.kind = ? AND ? IN ('', e.role) ORDER BY p.position, e.seq""",
-        [run, kind, role],
-    ).df()
+def texts(cursor: Cursor, run: str, kind: str, role: str = "") -> tuple[pd.DataFrame, Sequence[str]]:
+    """Whose the texts of one kind are, rows in file order, and the texts: pair_id, pert, gene, seq, stage, role. role: "" for
+    all."""
+    order: EventOrder = "p.position, e.seq"
+    where, values = "e.run = ? AND e.kind = ? AND ? IN ('', e.role)", [run, kind, role]
+    columns = "e.pair_id, p.pert, p.gene, e.seq, e.stage, e.role"
+    found = cursor.execute(f"SELECT {columns} FROM {OF_PAIRS} WHERE {where} ORDER BY {order}", values).df()
+    contents = (
+        cursor.sql(f"SELECT e.content FROM {OF_PAIRS} WHERE {batch.condition} ORDER BY {order}", params=batch.values)
+        for batch in split_events(cursor, where, values, order)
+    )
+    return found, SpooledTexts(batch.to_arrow_table()["content"] for batch in contents)

@@ -9,22 +9,25 @@ events; several texts of a seed share one cell, with an empty line between them.
 from __future__ import annotations
 
 import csv
+import filecmp
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, TypeVar
 
 from core.datasets import SubmissionTable, read
 from core.datasets.archives import pack
 from core.datasets.packaged_trace import write_trace
 from core.datasets.submissions import is_uniform
 from core.errors import InputError, StateError
-from core.file_io import replace_file
+from core.file_io import replacing
 from core.submission.rules.registry import Problem, list_names
 from core.submission.tracks import CSV, LAYOUTS, NO_TRACE, PROMPT, SEEDS, TOOLS, seed_columns
 from core.system_errors import explain
 from core.types import Flag, Prediction, RowResult, TraceEvent, Track
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,19 +183,24 @@ def _is_preserved(row: RowResult, back: RowResult | None, track: Track) -> bool:
 
 
 def write(content: bytes, out: Path, *, replace: bool = False) -> None:
-    """Write a file whole or not at all.
+    """Write a file whole or not at all; raise what `write_by` raises."""
+    write_by(lambda file: file.write(content), out, replace=replace)
+
+
+def write_by(fill: Callable[[IO[bytes]], T], out: Path, *, replace: bool = False) -> T:
+    """Let a function write a file, whole or not at all, and return what it returns.
 
     Raises StateError if another file exists, unless `replace`, and SystemFailure if the file cannot be written.
     """
     try:
-        if out.exists():
-            if out.is_file() and out.read_bytes() == content:
-                return
-            if not out.is_file():
-                raise StateError(f"{out}: a folder, a device or a pipe lies there, expected a file; choose another name")
-            if not replace:
+        if out.exists() and not out.is_file():
+            raise StateError(f"{out}: a folder, a device or a pipe lies there, expected a file; choose another name")
+        with replacing(out) as file:
+            result = fill(file)
+            file.flush()
+            if out.exists() and not replace and not filecmp.cmp(file.name, out, shallow=False):
                 raise StateError(f"{out}: another file lies there; choose another name, or use --replace")
-        replace_file(out, content)
+        return result
     except OSError as error:
         raise explain(error, out) from error
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from core.actions.external_scores import MOST_RUNS, runs_of
+from core.actions.external_scores import MOST_RUNS, choose_columns, run_of
 from core.actions.imports import ImportOptions, import_paths, import_upload, import_uploads
 from core.actions.undo import undo
 from core.actions.workspace import Workspace
+from core.datasets import ScoreTable, SubmissionTable
 from core.errors import InputError
 from core.methods.fusion_settings import FusionSettings
 from core.scoring import sentences
 from core.scoring.compare_runs import compare_runs
 from core.scoring.run_scores import RunRows, load_scored_rows, score_run
 from core.store import runs
-from core.types import Flag
+from core.types import Flag, RowResult
 from tests import cases, derived, worlds
 from tests.datasets.test_external_scores import table
 
@@ -98,6 +100,16 @@ def test_options_and_names_that_fit_nothing_are_refused(here: Workspace, tmp_pat
     odd = cases.as_csv(["id", "s"], [[ids[0], 1], ["Zz_Qq", 2], [ids[1], "a"], [ids[2], 2]])
     rejected = import_upload(here, odd, "odd.csv").rejected
     assert [(bad.line, bad.reason) for bad in rejected] == [(4, "not a number"), (3, "unknown id")]
+
+
+def runs_of(scores: ScoreTable, de: str | None, direction: str | None) -> list[tuple[str, SubmissionTable]]:
+    """What a file of scores brings, with its rows."""
+    found = []
+    for columns in choose_columns(scores, de, direction):
+        rows: list[RowResult] = []
+        run = run_of(scores, columns, rows.append)
+        found.append((columns.name, replace(run, rows=tuple(rows))))
+    return found
 
 
 def test_a_column_for_each_question() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from core.audit import argument_words
 from core.audit.argument_words import PRIOR_WORDS, WordTable, log_odds_z, words_of
 
 
@@ -19,6 +20,18 @@ def test_words_that_say_which_way_stay_among_stop_words() -> None:
     assert set(table.terms) == {"no", "change", "no change", "goes", "up", "goes up"}
     assert table.counts.shape == (4, 6)
     assert np.linalg.norm(table.weigh().toarray(), axis=1) == pytest.approx(np.ones(4))
+
+
+def test_rare_words_of_many_texts_are_left_out_before_they_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    documents = [[f"w{n}" for n in rng.zipf(1.3, 20) if n < 5_000] for _ in range(2_000)]
+    exact = WordTable(documents)
+    monkeypatch.setattr(argument_words, "MANY_TEXTS", 10)
+    for buckets in (1 << 24, 64):  # so many that no two words share one, and so few that all do
+        monkeypatch.setattr(argument_words, "_BUCKETS", buckets)
+        rough = WordTable(documents)
+        assert rough.terms.tolist() == exact.terms.tolist()
+        assert (rough.counts != exact.counts).nnz == 0
 
 
 def test_texts_without_words_have_no_table() -> None:

@@ -28,7 +28,7 @@ def texts(demo_workspace: Workspace) -> RunTexts:
     made, kinds = write_texts(60)
     outcome = [None if row % 6 == 5 else "hit" if row % 3 == 0 else "miss" for row in made.rows]
     frame = pd.DataFrame({"pair_id": [f"row{row}" for row in made.rows], "pert": made.pert, "gene": made.gene, "seq": 0})
-    return RunTexts(run, "brief", "", frame.assign(stage="de", role="EFFECT", content=made.content, outcome=outcome, truth=kinds))
+    return RunTexts(run, "brief", "", frame.assign(stage="de", role="EFFECT", outcome=outcome, truth=kinds), made.content)
 
 
 def test_a_row_counts_once_in_each_kind(texts: RunTexts) -> None:
@@ -38,7 +38,7 @@ def test_a_row_counts_once_in_each_kind(texts: RunTexts) -> None:
     assert found.hit is not None
     assert (found.hit.n, found.hit.value) == (50, pytest.approx(20 / 50))  # 60 rows, 10 of them without an outcome
     for kind in found.kinds:
-        truth = texts.frame["truth"][texts.frame["content"] == kind.typical[0].content].iloc[0]
+        truth = texts.frame["truth"].iloc[list(texts.content).index(kind.typical[0].content)]
         rows = texts.frame[texts.frame["truth"] == truth].drop_duplicates("pair_id")
         known = rows[rows["outcome"].notna()]
         assert (kind.n, kind.rows) == (len(texts.frame[texts.frame["truth"] == truth]), len(rows))
@@ -89,5 +89,7 @@ def test_a_run_without_texts_is_refused(small_workspace: Workspace) -> None:
 
 def test_few_texts_are_refused_by_name(texts: RunTexts) -> None:
     with pytest.raises(InputError, match=rf"{RUN}, briefs: kinds of arguments: \d+ different texts"):
-        find_kinds(replace(texts, frame=texts.frame.head(2)), KindSettings())
-    assert np.isfinite(find_kinds(replace(texts, frame=texts.frame.head(12)), KindSettings()).by_rows.mean)
+        find_kinds(replace(texts, frame=texts.frame.head(2), content=texts.content[:2]), KindSettings())
+    assert np.isfinite(
+        find_kinds(replace(texts, frame=texts.frame.head(12), content=texts.content[:12]), KindSettings()).by_rows.mean
+    )

@@ -8,14 +8,18 @@ from typing import Any
 
 from core.plots import theme
 from core.site.content import SiteContent
-from core.site.files import CHUNK_ROWS, make_files
+from core.site.files import CHUNK_ROWS, SiteFiles
 
 HOSTILE = "</script><script>alert(1)</script><!-- \u2028\u2029 \" ' \\ ` ${1} \0 é 🧬"
 
 
 def files(rows: int = 1, text: str = HOSTILE) -> dict[str, bytes]:
     run = {"name": f"<b>{text}", "dataset": "bmdm"}
-    return make_files(SiteContent(run, {"pair_id": [text] * rows}, [{"n": n, "text": text} for n in range(rows)]))
+    made = SiteFiles()
+    for n in range(rows):
+        made.add_texts({"n": n, "text": text})
+    made.finish(SiteContent(run, {"pair_id": [text] * rows}))
+    return dict(made)
 
 
 def data_of(script: bytes) -> Any:

@@ -7,6 +7,7 @@ import pytest
 
 from core.actions import run_writer
 from core.actions import runs as actions
+from core.actions.audited_rows import audit_rows
 from core.actions.workspace import Workspace
 from core.errors import NotFound
 from core.store import predictions, runs, traces
@@ -128,7 +129,7 @@ def test_a_support_that_is_no_number_is_none(small_workspace: Workspace) -> None
     with small_workspace.change("test", "near") as (db, _):
         dataset = runs.find(db, "debate").dataset
         run = run_writer.write_run(
-            db, run_writer.RunMetadata("0123456789", dataset, "near", "knn", "made here", {}), run_writer.audit_rows(rows)
+            db, run_writer.RunMetadata("0123456789", dataset, "near", "knn", "made here", {}), audit_rows(rows)
         )
     with small_workspace.store.read() as db:
         support = predictions.frame(db, run.id)["support"]

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from core.actions import run_writer
+from core.actions.audited_rows import audit_rows
 from core.actions.workspace import Workspace
 from core.store import predictions, runs, text_search
 from core.store.predictions import RowFilter
@@ -26,7 +27,7 @@ def add_run(workspace: Workspace, name: str, rows: list[RowResult]) -> str:
     with workspace.change("test", name) as (db, _):
         dataset = runs.find(db, "debate").dataset
         metadata = run_writer.RunMetadata(f"{name:0>10}", dataset, name, "debate", "made here", {})
-        return run_writer.write_run(db, metadata, run_writer.audit_rows(rows)).id
+        return run_writer.write_run(db, metadata, audit_rows(rows)).id
 
 
 def row(pair_id: str, *events: TraceEvent, evidence: tuple[Evidence, ...] = ()) -> RowResult:

@@ -14,6 +14,7 @@ from typing import Any
 
 from core.actions import run_writer
 from core.actions import runs as actions
+from core.actions.audited_rows import audit_rows
 from core.actions.imports import ImportOptions, import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
@@ -146,5 +147,5 @@ def _write_dossier(workspace: Workspace, dataset: str, ids: Sequence[str], said:
     rows = [RowResult(Prediction(key, 0.3, 0.1, 0.4, 0.75, "file"), spoken, dossier) for key in ids]
     with workspace.change("hostile", said) as (db, detail):
         origin = run_writer.RunMetadata("0" * 10, datasets.find(db, dataset).id, "dossier", "debate", "run here", {said: said})
-        run_writer.write_run(db, origin, run_writer.audit_rows(rows))
+        run_writer.write_run(db, origin, audit_rows(rows))
         detail |= {"said": said}

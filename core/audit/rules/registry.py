@@ -74,11 +74,12 @@ def built_in_rubrics() -> list[Rubric]:
     return [rule.rubric for rule in rules().values()]
 
 
-def answer_by_rule(rubric: Rubric, texts: pd.DataFrame) -> pd.DataFrame:
+def answer_by_rule(rubric: Rubric, texts: pd.DataFrame, begun: float | None = None) -> pd.DataFrame:
     """Returns what the rule or the pattern of a rubric answers: pair_id, seq, role, stage, answer, p, one row per text, in order.
 
-    texts: as of `core.store.rubrics.texts`. answer is "" where the rule has none; p is NaN. Raises InputError for a rubric
-    without a rule and without a pattern, for a pattern that does not end in time, and for an answer that the rubric lacks.
+    texts: as of `core.store.rubrics.texts`. answer is "" where the rule has none; p is NaN. begun: as in
+    `core.audit.pattern.search_pattern`. Raises InputError for a rubric without a rule and without a pattern, for a pattern that
+    does not end in time, and for an answer that the rubric lacks.
     """
     if not rubric.is_answered_by_rule:
         raise InputError(f"rubric {rubric.name}: has no rule and no pattern, expected one; a model can answer it")
@@ -86,7 +87,8 @@ def answer_by_rule(rubric: Rubric, texts: pd.DataFrame) -> pd.DataFrame:
         answer = rule_named(rubric.rule).answer
         answers = [answer(text) for text in _rule_texts(texts)]
     else:
-        answers = [yes_if(found) for found in search_pattern(rubric.pattern, texts["content"].tolist(), f"rubric {rubric.name}")]
+        found = search_pattern(rubric.pattern, texts["content"].tolist(), f"rubric {rubric.name}", begun)
+        answers = [yes_if(each) for each in found]
     unknown = set(answers) - {*rubric.answers, ""}
     if unknown:
         raise InputError(f"rubric {rubric.name}: its rule answers {min(unknown)!r}, expected {', '.join(rubric.answers)}")

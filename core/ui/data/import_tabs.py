@@ -66,7 +66,7 @@ def _show_upload(context: PageContext, options: ImportOptions) -> None:
     )
     if st.button("Import uploaded files", disabled=not files, type="primary"):
         with explain_errors(), st.spinner("Reading …"):
-            _show_after_rerun(imports.import_uploads(context.workspace, [(f.name, f.getvalue()) for f in files], options))
+            _show_after_rerun(imports.import_uploads(context.workspace, [(f.name, f) for f in files], options))
 
 
 def _show_path(context: PageContext, options: ImportOptions) -> None:

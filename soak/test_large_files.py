@@ -1,0 +1,86 @@
+"""A file of 300 MB of traces through whatever reads or writes it, each command in at most 600 MB."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from core.config import REPOSITORY
+from soak.conftest import Record
+from tests.large_files import NEEDLE, rows_of, write_pairs, write_submission
+
+MEGABYTES, MOST_MB = 300, 600
+RUN = "big"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pairs, and the submission over them as a CSV and as a zip."""
+    made = tmp_path_factory.mktemp("large")
+    rows = rows_of(MEGABYTES)
+    write_pairs(made / "train.csv", rows)
+    for name in ("big.csv", "big.zip"):
+        write_submission(made / name, rows)
+    return made
+
+
+def test_every_command_stays_within_its_memory(folder: Path, record: Record) -> None:
+    peaks = {name: _peak_mb(folder, *arguments) for name, arguments in _commands(folder).items()}
+    record(**{name: f"{peak:.0f} MB" for name, peak in peaks.items()})
+    assert {name: peak for name, peak in peaks.items() if peak > MOST_MB} == {}
+
+
+def _commands(folder: Path) -> dict[str, tuple[str, ...]]:
+    out = {name: str(folder / name) for name in ("b.zip", "site", "t.csv", "t.parquet", "t.jsonl", "t.eval", "r.html", "all.zip")}
+    traces = ("export", RUN, "--traces", "--format")
+    return {
+        "import pairs": ("import", str(folder / "train.csv")),
+        "import a CSV": ("import", str(folder / "big.csv"), "--name", RUN),
+        "undo": ("undo", "big.csv"),
+        "import a zip": ("import", str(folder / "big.zip"), "--name", RUN),
+        "bundle": ("bundle", RUN, "--out", out["b.zip"]),
+        "site": ("site", RUN, "--out", out["site"]),
+        "rubric of briefs": ("rubric", "run", "argues", RUN),
+        "rubric of rows": ("rubric", "run", "role_collapse", RUN),
+        "clusters": ("clusters", RUN),
+        "audit debate": ("audit", "debate", RUN),
+        "search": ("search", NEEDLE),
+        **{f"export {form}": (*traces, form, "--out", out[f"t.{form}"]) for form in ("csv", "parquet", "jsonl", "eval")},
+        "report new": ("report", "new", "all", "--runs", RUN),
+        "report build": ("report", "build", "all", "--out", out["r.html"]),
+        "backup": ("backup", "--out", out["all.zip"]),
+        "delete": ("delete", RUN),
+        "import a bundle": ("import", out["b.zip"]),
+    }
+
+
+def _peak_mb(folder: Path, *arguments: str) -> float:
+    """The most memory that a command and its children had together, looked at fifty times a second, in MB."""
+    command = [sys.executable, "-m", "core", "--workspace", str(folder / "workspace"), *arguments]
+    peak = 0
+    with subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.DEVNULL) as process:
+        watched = psutil.Process(process.pid)
+        while process.poll() is None:
+            peak = max(peak, sum(map(_resident_bytes, [watched, *_children_of(watched)])))
+            time.sleep(0.02)
+    assert process.returncode == 0, arguments
+    return peak / 1e6
+
+
+def _children_of(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return process.children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def _resident_bytes(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_info().rss)
+    except psutil.NoSuchProcess:
+        return 0
