@@ -71,7 +71,7 @@ def test_every_promise_of_the_threat_model_is_held_by_tests_that_exist() -> None
     assert len(rows) > 10
     for promise, _, held_by in rows:
         named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", held_by)
-        assert named or held_by == "…", promise
+        assert named, promise
         for file, test in named:
             found = ast.walk(ast.parse((ROOT / file).read_text("utf-8")))
             assert test in {node.name for node in found if isinstance(node, ast.FunctionDef)}, f"{file}::{test}"
