@@ -31,9 +31,13 @@ class SamplingSettings:
     least_effects: int = setting(
         9, "Perturbations that change fewer genes are left out.", title="Least effects of a perturbation", key="least"
     )
-    pert_shares: tuple[float, float, float] = setting((0.8, 0.1, 0.1), "Shares of perturbations: train, validation, test.")
-    gene_shares: tuple[float, float, float] = setting((0.6, 0.2, 0.2), "Shares of genes: train, validation, test.")
-    seed: int = setting(0, "The seed of splits and sample.")
+    pert_shares: tuple[float, float, float] = setting(
+        (0.8, 0.1, 0.1), "Shares of perturbations: train, validation, test.", title="Shares of perturbations"
+    )
+    gene_shares: tuple[float, float, float] = setting(
+        (0.6, 0.2, 0.2), "Shares of genes: train, validation, test.", title="Shares of genes"
+    )
+    seed: int = setting(0, "The seed of splits and sample.", title="Seed")
 
     def __post_init__(self) -> None:
         for name, value in (("most effects", self.most_effects), ("least effects", self.least_effects)):

@@ -27,6 +27,7 @@ from core.cells.labels import DOWN, LEFT_OUT, MOST_REMAINING, NONE, UP, Threshol
 from core.cells.sampling import NAMES, SPLITS, Sample, SamplingSettings, sample_pairs
 from core.fields.record import setting
 
+_FOUND = "found by name"
 NOT_SHRUNK = "Fold changes are not shrunk; those of the BioReasoning challenge are."
 _TEST = "Wilcoxon rank sum (pdex, normal approximation, corrected for ties) of each gene against the control cells"
 _FOLD_CHANGE = f"log2 of the ratio of mean counts per {COUNTS_PER_CELL:,.0f}, limited to {FOLD_LIMIT:g}-fold where one is 0"
@@ -41,13 +42,13 @@ class LabelSettings:
     """
 
     perturbation: str | None = setting(
-        None, "What was done to a cell; found by name.", title="Perturbation column", metavar="COLUMN"
+        None, "What was done to a cell; found by name.", title="Perturbation column", missing=_FOUND, metavar="COLUMN"
     )
     control: str | None = setting(
-        None, "The column's value for control cells; found by name.", title="Value of controls", metavar="VALUE"
+        None, "The column's value for control cells; found by name.", title="Value of controls", missing=_FOUND, metavar="VALUE"
     )
-    batch: str | None = setting(None, "A cell's batch; found by name.", title="Batch column", metavar="COLUMN")
-    guide: str | None = setting(None, "A cell's guide; found by name.", title="Guide column", metavar="COLUMN")
+    batch: str | None = setting(None, "A cell's batch; found by name.", title="Batch column", missing=_FOUND, metavar="COLUMN")
+    guide: str | None = setting(None, "A cell's guide; found by name.", title="Guide column", missing=_FOUND, metavar="COLUMN")
     groups: GroupSettings = field(default_factory=GroupSettings)
     thresholds: Thresholds = field(default_factory=Thresholds)
     sampling: SamplingSettings = field(default_factory=SamplingSettings)

@@ -53,8 +53,8 @@ class RunRequest:
     labels: str | LabelViewSpec = setting(
         "auto", "Which labels a row may see: all, blinded, folds; auto: folds for labelled rows.", kind="text"
     )
-    seed: int = setting(0, "The run's random seed.", least=0, key="run_seed")
-    repeat: int = setting(0, "Tells apart runs that are the same in everything else.", least=0)
+    seed: int = setting(0, "The run's random seed.", title="Seed", least=0, key="run_seed")
+    repeat: int = setting(0, "Tells apart runs that are the same in everything else.", title="Repeat", least=0)
     endpoint: str | None = setting(None, SERVERS_HELP, metavar="URL[,URL…]|FILE", title="Model server", changes_result=False)
     concurrency: int = setting(
         16, "How many calls to wait for at once.", title="Calls at once", least=1, most=MOST_CALLS, changes_result=False
@@ -70,7 +70,12 @@ class RunRequest:
         changes_result=False,
     )
     token_budget: int | None = setting(
-        None, "Start no further row once so many tokens are spent.", least=1, key="budget", changes_result=False
+        None,
+        "Start no further row once so many tokens are spent.",
+        title="Token budget",
+        least=1,
+        key="budget",
+        changes_result=False,
     )
     cached: bool = setting(
         True,

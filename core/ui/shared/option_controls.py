@@ -59,14 +59,14 @@ def _show_control(option: Option, key: str, title: str) -> Any:
     if option.kind == "numbers":
         return st.text_input(title, ", ".join(f"{each:g}" for each in option.default), help=option.help, **bind(key))
     if option.kind == "text" and option.default is None:
-        return st.text_input(title, help=option.help, placeholder="the default", **bind(key)).strip() or None
+        return st.text_input(title, help=option.help, placeholder=option.missing, **bind(key)).strip() or None
     if option.kind == "text":
         return st.text_area(title, option.default, help=option.help, height=68, **bind(key))
     number = int if option.kind == "int" else float
-    shape: dict[str, Any] = {} if option.kind == "int" else {"format": "%g"}
+    shape: dict[str, Any] = {} if option.kind == "int" else {"format": "%.4g"}
     shape |= {f"{name}_value": number(each) for name, each in (("min", option.least), ("max", option.most)) if each is not None}
     if option.default is None:
-        shape["placeholder"] = "none"
+        shape["placeholder"] = option.missing
     return st.number_input(title, value=option.default, help=option.help, **shape, **bind(key))
 
 
