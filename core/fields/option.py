@@ -26,10 +26,10 @@ class Option:
     as many numbers as the default has. least, most: of numbers, both included. choices: of kind "choice". A default of None: the
     value may be missing.
 
-    title: on a form; the name in words without one. missing: what stands in its place on a form while there is no value. flag: on the command line, by default the name with dashes; one that
-    begins with --no- takes away what is true by default. metavar: what stands for the value in --help. key: in links, by default
-    the name. changes_result: whether it belongs to the identity of what is made. not_on_form, not_on_command: why a form or a
-    command leaves it out.
+    title: on a form; the name in words without one. missing: what stands in its place on a form while there is no value. flag:
+    on the command line, by default the name with dashes; one that begins with --no- takes away what is true by default. metavar:
+    what stands for the value in --help. key: in links, by default the name. changes_result: whether it belongs to the identity
+    of what is made. not_on_form, not_on_command: why a form or a command leaves it out.
     """
 
     name: str
