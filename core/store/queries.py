@@ -6,7 +6,7 @@ Arrow and pandas are imported only by the functions that need them, so that list
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
@@ -150,6 +150,12 @@ def insert(cursor: Cursor, table: str, columns: Mapping[str, Any], *, ignore_exi
     insert_all(cursor, [insertion(table, columns, ignore_existing=ignore_existing)])
 
 
+def _hand_over(tables: list[pa.Table]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of tables, which are let go: the transaction keeps what was registered until it ends."""
+    while tables:
+        yield from tables.pop(0).to_batches()
+
+
 def insert_all(cursor: Cursor, insertions: Iterable[Insertion]) -> None:
     """Append rows to tables, by column names. Insertions of the same columns are one statement."""
     import pyarrow as pa
@@ -159,7 +165,7 @@ def insert_all(cursor: Cursor, insertions: Iterable[Insertion]) -> None:
         if rows.num_rows:
             together.setdefault((table, ignore_existing, tuple(rows.column_names)), []).append(rows)
     for (table, ignore_existing, _), parts in together.items():
-        cursor.register("incoming", pa.concat_tables(parts))
+        cursor.register("incoming", pa.RecordBatchReader.from_batches(parts[0].schema, _hand_over(parts)))
         try:
             conflict = " ON CONFLICT DO NOTHING" if ignore_existing else ""
             cursor.execute(f"INSERT INTO {table} BY NAME SELECT * FROM incoming{conflict}").fetchall()
