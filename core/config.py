@@ -69,7 +69,7 @@ class Settings:
         metadata=_about("BUSY_TIMEOUT_S", SECONDS, "How long to wait for the store while another process holds it."),
     )
     store_memory_mb: int = field(
-        default=250,
+        default=180,
         metadata=_about("STORE_MEMORY_MB", MEGABYTES, "What the store may hold in memory before it writes to disk."),
     )
     mirror: str = field(
