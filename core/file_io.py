@@ -12,13 +12,17 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from io import BufferedRandom, BufferedReader
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
+from tempfile import SpooledTemporaryFile, gettempdir
+from uuid import uuid4
+
+import psutil
 
 from core.errors import InputError, UnknownFormat, UnsafeFile
 
 _SPECIAL = ((stat.S_ISFIFO, "a named pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"))
 
 _PART = re.compile(r"\..+\.([0-9]{1,10})\.part")
+_TEMPORARY = re.compile(r"perturbdesk-[a-z-]+-[0-9a-f]{32}")
 
 
 IN_MEMORY_BYTES = 16 << 20
@@ -139,22 +143,57 @@ def part_of(path: Path, *, is_folder: bool = False) -> Iterator[Path]:
     try:
         yield part
     finally:
-        _remove(part)
+        if _is_at(part, descriptor):  # another thread may have begun the next since this one was renamed
+            _remove(part)
         os.close(descriptor)
 
 
-def _create_locked(part: Path, *, is_folder: bool) -> int:
+@contextmanager
+def temporary_folder(purpose: str) -> Iterator[Path]:
+    """Give a folder that nobody else may open, and remove it when the block ends. What processes that were killed left of such
+    folders is removed before. Raise OSError.
+
+    As long as it is used it is locked. purpose: a word of its name.
+    """
+    above = Path(gettempdir())
+    _remove_folders_once(above)
+    folder = above / f"perturbdesk-{purpose}-{uuid4().hex}"
+    descriptor = _create_locked(folder, is_folder=True, mode=0o700)
+    try:
+        yield folder
+    finally:
+        _remove(folder)
+        os.close(descriptor)
+
+
+@lru_cache(maxsize=100)
+def _remove_folders_once(above: Path) -> None:
+    """Remove this user's temporary folders that no process holds."""
+    with suppress(OSError):
+        for entry in os.scandir(above):
+            if _TEMPORARY.fullmatch(entry.name) and entry.stat(follow_symlinks=False).st_uid == os.getuid():
+                _remove_unlocked(Path(entry.path))
+
+
+def _create_locked(part: Path, *, is_folder: bool, mode: int = 0o777) -> int:
     """Makes a part, and locks it; returns what is to be closed. One that was removed meanwhile is made anew."""
     while True:
         if is_folder:
-            part.mkdir(parents=True, exist_ok=True)
+            part.mkdir(mode, parents=True, exist_ok=True)
         descriptor = os.open(part, os.O_RDONLY if is_folder else os.O_RDWR | os.O_CREAT, 0o666)
         with suppress(OSError):  # of a file system without locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(descriptor), part.stat()):
-                return descriptor
+        if _is_at(part, descriptor):
+            return descriptor
         os.close(descriptor)
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    """Return whether what was opened still lies at a path. Whoever holds its lock may then remove it."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
+    except FileNotFoundError:
+        return False
 
 
 def remove_parts(folder: Path) -> list[Path]:
@@ -164,7 +203,7 @@ def remove_parts(folder: Path) -> list[Path]:
     with suppress(OSError):
         for entry in os.scandir(folder):
             found = _PART.fullmatch(entry.name)
-            if found is not None and not _is_alive(int(found[1])) and _remove_unlocked(Path(entry.path)):
+            if found is not None and not _may_write(int(found[1]), entry) and _remove_unlocked(Path(entry.path)):
                 removed.append(Path(entry.path))
     return removed
 
@@ -172,6 +211,16 @@ def remove_parts(folder: Path) -> list[Path]:
 @lru_cache(maxsize=1_000)
 def _remove_parts_once(folder: Path) -> None:
     remove_parts(folder)
+
+
+def _may_write(process: int, part: os.DirEntry[str]) -> bool:
+    """Return whether a process lives that may write a part: one that began later was given the id of the one that wrote it."""
+    if not _is_alive(process):
+        return False
+    try:
+        return psutil.Process(process).create_time() <= part.stat(follow_symlinks=False).st_mtime
+    except (psutil.Error, OSError):
+        return True
 
 
 def _is_alive(process: int) -> bool:
@@ -192,7 +241,8 @@ def _remove_unlocked(part: Path) -> bool:
         return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        _remove(part)
+        if _is_at(part, descriptor):
+            _remove(part)
     except OSError:
         return False
     finally:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from core.errors import DiskFull, SystemFailure
@@ -49,6 +51,15 @@ def explain(error: OSError | MemoryError, place: Path | str = "") -> SystemFailu
         error.errno or 0, (error.strerror or str(error) or type(error).__name__, "check the place and try again")
     )
     return SystemFailure(f"{where}{': ' if where else ''}{what}; {to_do}")
+
+
+@contextmanager
+def in_words(place: Path | str = "") -> Iterator[None]:
+    """Raise SystemFailure in words for what the system refuses in the block. place: as in `explain`."""
+    try:
+        yield
+    except OSError as error:
+        raise explain(error, error.filename or place) from error
 
 
 def explain_text(text: object, place: Path) -> SystemFailure | None:

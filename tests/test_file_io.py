@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -121,3 +122,43 @@ def test_threads_that_replace_one_file_are_not_in_one_anothers_way(tmp_path: Pat
     assert not errors
     assert len(set(file.read_bytes())) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["job.json"]
+
+
+@pytest.mark.parametrize("process", [1, os.getpid()])
+def test_a_process_that_was_given_the_id_of_a_killed_one_keeps_nothing(tmp_path: Path, process: int) -> None:
+    """As in a container, where each start gives the same ids."""
+    left = tmp_path / f".a.{process}.part"
+    left.mkdir()
+    (left / "stale").write_bytes(b"x")
+    os.utime(left, (1_000_000, 1_000_000))
+    with part_of(tmp_path / "a", is_folder=True) as part:
+        assert [path for path in tmp_path.rglob("*") if path != part] == []
+    assert names(tmp_path) == []
+
+
+TEMPORARY = """
+import sys, time
+from core.file_io import temporary_folder
+with temporary_folder("upload") as folder:
+    (folder / "a").write_bytes(b"x")
+    print(folder, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_the_temporary_folder_of_a_killed_process_goes_with_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    strangers = tmp_path / "perturbdesk-notes"
+    strangers.mkdir()
+    living, killed = (subprocess.Popen([sys.executable, "-c", TEMPORARY], stdout=subprocess.PIPE, text=True) for _ in range(2))
+    places = [Path(str(process.stdout and process.stdout.readline()).strip()) for process in (living, killed)]
+    try:
+        kill(killed)
+        assert all((place / "a").exists() for place in places)
+        with file_io.temporary_folder("upload") as folder:
+            assert folder.stat().st_mode & 0o777 == 0o700
+            assert sorted(tmp_path.iterdir()) == sorted([strangers, places[0], folder])
+        assert sorted(tmp_path.iterdir()) == sorted([strangers, places[0]])
+    finally:
+        kill(living)

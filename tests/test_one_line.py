@@ -13,9 +13,10 @@ from typer.main import get_command
 
 from core.actions import runs
 from core.cli.base import app
-from core.cli.lazy_group import GROUPS
+from core.cli.commands import PANELS, Group
 from tests import cases, commands
 
+GROUPS = {name for panel in PANELS.values() for name, entry in panel.items() if isinstance(entry, Group)}
 LONG = "x" * 100_000
 ESCAPES = "a\nb\x1b[31m\u202e"
 

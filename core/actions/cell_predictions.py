@@ -32,9 +32,11 @@ from core.cells.predicted_table import read_predicted_table
 from core.engine.dependencies import load_pairs
 from core.engine.spec import dataset_sha256
 from core.errors import InputError
+from core.file_io import temporary_folder
 from core.store import changes
 from core.store import imports as stored_imports
 from core.store.datasets import Dataset
+from core.system_errors import in_words
 from core.types import PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS, Pair
 
 KIND: Final = "predicted_expression"
@@ -102,8 +104,7 @@ def import_uploaded(
         files = [file, *(() if real is None else (real,))]
         wanted = replace(options, cells=replace(options.cells, real=None))
         return Imported.from_json(read_apart(workspace, "predictions", files, asdict(wanted)))
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with in_words(tempfile.gettempdir()), temporary_folder("upload") as folder:
         paths = [folder / place / Path(each[0]).name for place, each in (("predicted", file), ("real", real)) if each is not None]
         for path, content in zip(paths, (file[1], *(() if real is None else (real[1],))), strict=True):
             path.parent.mkdir()

@@ -18,9 +18,9 @@ from core.datasets.bundles import Bundle, is_bundle, read_bundle
 from core.datasets.knowledge_packs import Pack, read_knowledge_path
 from core.embeddings import FORMATS, Space, is_checkpoint, load_space
 from core.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
-from core.file_io import read_file, read_head, refuse_special
+from core.file_io import read_file, read_head, refuse_special, temporary_folder
 from core.file_limits import MAX_UNPACKED_BYTES
-from core.system_errors import explain
+from core.system_errors import explain, in_words
 from core.texts import is_encodable, shorten
 from core.types import Rejected
 
@@ -205,8 +205,8 @@ def recognise(path: Path) -> FileContent:
 
 def recognise_upload(content: Content, name: str) -> FileContent:
     """As `recognise`, from bytes or from a file that is open."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / Path(name).name
+    with in_words(tempfile.gettempdir()), temporary_folder("upload") as folder:
+        path = folder / Path(name).name
         with path.open("wb") as out:
             shutil.copyfileobj(open_content(content), out, _CHUNK_BYTES)
         return _recognise_file(path, name)

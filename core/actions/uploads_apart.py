@@ -24,8 +24,9 @@ from core.actions.workspace import Workspace
 from core.config import REPOSITORY, Settings
 from core.datasets.archives import Content, open_content
 from core.errors import DeskError, InputError, SystemFailure
-from core.file_io import read_file
+from core.file_io import read_file, temporary_folder
 from core.log import LOGGER
+from core.system_errors import in_words
 from core.texts import parse_json
 
 REQUEST, RESULT, LOG = "request.json", "result.json", "log.txt"
@@ -49,8 +50,7 @@ def read_apart(workspace: Workspace, task: str, files: Sequence[Upload], options
     process ends in another way.
     """
     names = ", ".join(name for name, _ in files)
-    with _places, tempfile.TemporaryDirectory(prefix="upload-") as place:
-        folder = Path(place)
+    with _places, in_words(tempfile.gettempdir()), temporary_folder("upload") as folder:
         _write_request(workspace.settings, folder, task, files, options)
         status = _run(workspace.settings, folder, names)
         _log_end(folder, task, names)
@@ -93,7 +93,7 @@ def _run(settings: Settings, folder: Path, names: str) -> int:
             (sys.executable, "-m", "core.actions.upload_process", str(folder)),
             cwd=REPOSITORY,
             env={**environment, **_FRUGAL, "TMPDIR": str(folder)},
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,  # which closes when this process ends, however that is: then the other ends, too
             stdout=log,
             stderr=log,
             start_new_session=True,
@@ -106,6 +106,8 @@ def _run(settings: Settings, folder: Path, names: str) -> int:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+            if process.stdin is not None:
+                process.stdin.close()
 
 
 def _log_end(folder: Path, task: str, names: str) -> None:

@@ -11,7 +11,6 @@ import json
 import math
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from core.cells.predicted_expression import CellOptions
 from core.config import REPOSITORY
 from core.environment import bare_environment
 from core.errors import InputError, MissingPackage, StateError
+from core.file_io import temporary_folder
 
 REQUEST, RESULT, LOG = "request.json", "result.json", "log.txt"
 _PACKAGES = ("anndata", "cell_eval")
@@ -96,8 +96,7 @@ def evaluate_cells(choice: CellChoice) -> CellEvaluation:
         raise InputError(f"{choice.predicted}: cell-eval compares with real cells, got none; expected --real FILE")
     if missing := [name for name in _PACKAGES if importlib.util.find_spec(name) is None]:
         raise MissingPackage(f"{', '.join(missing)}: not installed: pip install -r requirements-cells.txt")
-    with tempfile.TemporaryDirectory(prefix="cell-eval-") as name:
-        folder = Path(name)
+    with temporary_folder("cell-eval") as folder:
         (folder / REQUEST).write_text(json.dumps(_as_request(choice)))
         with (folder / LOG).open("wb") as log:
             command = (sys.executable, "-m", "core.cells.cell_eval_process", str(folder))

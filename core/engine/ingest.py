@@ -164,7 +164,7 @@ class RunReporter:
         self._folder, self._store, self._progress, self._total, self._scrub = folder, store, progress, total, scrub
         self.pool: ServerPool | None = None
         self.backend: Backend | None = None
-        self._begun_at = time.time()
+        self._begun_at, self._begun = time.time(), time.monotonic()  # for people, and for the rate
         self._unforeseen_kinds: set[str] = set()
 
     @property
@@ -197,7 +197,7 @@ class RunReporter:
     def write_heartbeat(self) -> None:
         """Records that the worker lives, in which state, and how many rows are finished."""
         rows = len(self._progress.finished) - (self._total - self.missing)
-        seconds = time.time() - self._begun_at
+        seconds = time.monotonic() - self._begun
         rate = rows / seconds if rows > 0 and seconds > 0 else None
         servers, notice = (self.pool.statuses, self.pool.notice) if self.pool else ((), "")
         nodes, waits = (self.backend.nodes, self.backend.notice) if self.backend else ((), "")

@@ -117,7 +117,7 @@ def _is_used(folder: Path, changed_at: float) -> bool:
                 return False
         except Timeout:
             return True
-    if time.time() - changed_at < _YOUNG_S:
+    if abs(time.time() - changed_at) < _YOUNG_S:  # or it is from before the clock was set back
         return True
     return any(str(folder).encode() in _command_line(process) for process in Path("/proc").glob("[0-9]*/cmdline"))
 

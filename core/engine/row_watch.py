@@ -133,7 +133,7 @@ class RowWatch:
         for path in self._folder.iterdir():
             if path.suffix or path.name.startswith("."):
                 continue
-            if time.time() - path.stat().st_mtime <= FRESH_S:
+            if abs(time.time() - path.stat().st_mtime) <= FRESH_S:  # or it is from before the clock was set back
                 known = self._markers.get(path.name)
                 found[path.name] = path.read_text("utf-8") if known is None else known
             else:

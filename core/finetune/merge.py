@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import StateError
-from core.file_io import sync_folder
+from core.file_io import part_of, sync_folder
 from core.finetune.manifest import NAME, write_manifest
 from core.finetune.spec import FinetuneSpec
 from core.finetune.tokenizer_files import make_readable
@@ -34,17 +34,14 @@ def write_merged(adapted: Any, tokenizer: Any, spec: FinetuneSpec, made: Mapping
     """
     out = Path(spec.out)
     refuse_occupied(out, replaces=spec.replaces)
-    unfinished = out.with_name(f".{out.name}.unfinished")
-    if unfinished.exists():
-        shutil.rmtree(unfinished)  # what a process that was killed had written
-    unfinished.mkdir(parents=True)
-    adapted.merge_and_unload().save_pretrained(unfinished)
-    tokenizer.save_pretrained(unfinished)
-    make_readable(unfinished)
-    write_manifest(unfinished, spec, made)
-    refuse_occupied(out, replaces=spec.replaces)
-    if out.exists():
-        shutil.rmtree(out)
-    unfinished.rename(out)
+    with part_of(out, is_folder=True) as unfinished:
+        adapted.merge_and_unload().save_pretrained(unfinished)
+        tokenizer.save_pretrained(unfinished)
+        make_readable(unfinished)
+        write_manifest(unfinished, spec, made)
+        refuse_occupied(out, replaces=spec.replaces)
+        if out.exists():
+            shutil.rmtree(out)
+        unfinished.rename(out)
     sync_folder(out.parent)
     return out

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from core.environment import bare_environment
 from core.errors import StateError
+from core.file_io import temporary_folder
 from core.plots.printed import find_browser
 
 WAIT_S = 120
@@ -22,10 +21,10 @@ def as_pdf(page: bytes) -> bytes:
     browser = find_browser()
     if browser is None:
         raise StateError("PDF: is printed by Chromium or Chrome, which is not installed here; open the HTML and print it")
-    with TemporaryDirectory() as folder:
-        source, target = Path(folder, "report.html"), Path(folder, "report.pdf")
+    with temporary_folder("pdf") as folder:
+        source, target = folder / "report.html", folder / "report.pdf"
         source.write_bytes(page)
-        profile = f"--user-data-dir={Path(folder, 'profile')}"
+        profile = f"--user-data-dir={folder / 'profile'}"
         command = [browser, *_FLAGS, profile, "--virtual-time-budget=30000", f"--print-to-pdf={target}", source.as_uri()]
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=WAIT_S, env=bare_environment())

@@ -5,10 +5,11 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
+from core.file_io import temporary_folder
 from core.plots import theme
 from core.site.content import Row, SiteContent
 
@@ -26,7 +27,8 @@ class SiteFiles(Mapping[str, bytes]):
     """
 
     def __init__(self) -> None:
-        self._folder = TemporaryDirectory()
+        self._held = ExitStack()
+        self._folder = self._held.enter_context(temporary_folder("site"))
         self._waiting: list[Row] = []
         self._texts: list[str] = []
         self._paths: list[str] = []
@@ -60,7 +62,7 @@ class SiteFiles(Mapping[str, bytes]):
         self._place(path).write_bytes(content)
 
     def _place(self, path: str) -> Path:
-        return Path(self._folder.name) / path.replace("/", " ")
+        return self._folder / path.replace("/", " ")
 
     def __getitem__(self, path: str) -> bytes:
         if path not in self._paths:

@@ -25,10 +25,11 @@ from filelock import ReadWriteLock, Timeout
 
 from core.config import Settings
 from core.errors import StoreBusy, StoreDamaged, StoreError, SystemFailure
-from core.file_io import read_head
+from core.file_io import part_of
 from core.log import LOGGER
 from core.store import migrations
 from core.store.closed_connection import closed_connection, first_line, quote_path
+from core.store.damage import damage_error, log_of, refuse_foreign
 from core.system_errors import explain, explain_text
 
 Cursor = duckdb.DuckDBPyConnection
@@ -38,7 +39,6 @@ OPEN_STORES = 8  # of as many workspaces; each has a DuckDB of its own, which is
 _HEADERS_BYTES = 3 * 4096  # the file's headers, before its first block
 _MAX_PAUSE_S = 0.03  # after a write
 _SETTLES_NS = 100_000_000  # after a write
-_MAGIC = slice(8, 12)  # DuckDB writes "DUCK" behind the checksum of its first block
 _HELD_BY = re.compile(r"lock is held in (.+?) \(PID (\d+)\)")
 
 
@@ -95,16 +95,38 @@ class Store:
         """Create a missing file and migrate an older one; look again only when the file was replaced."""
         if self._prepared is not None and self._prepared == self._identity():
             return
-        if self._identity() is not None:
-            with self._hold_lock("READ_ONLY"), self._shared_attachment(), self._cursor() as cursor:
-                self._refuse_truncated(cursor)
-                behind = migrations.is_behind(cursor, self.file)
-        else:
-            behind = True
+        if self._identity() is None:
+            self._create()
+        with self._hold_lock("READ_ONLY"), self._shared_attachment(), self._cursor() as cursor:
+            self._refuse_truncated(cursor)
+            behind = migrations.is_behind(cursor, self.file)
         if behind:
             with self._hold_lock("READ_WRITE"), self._attach_alone("READ_WRITE"), self._cursor() as cursor:
                 migrations.upgrade(cursor, self.file)
         self._prepared = self._identity()
+
+    def _create(self) -> None:
+        """Make an empty store in a folder of its own and move it here: what a full disk or a kill leaves of it is no store."""
+        with self._hold_lock("READ_WRITE"):
+            if self._identity() is not None:  # another process was faster
+                return
+            try:
+                with part_of(self.file, is_folder=True) as folder:
+                    made = folder / self.file.name
+                    with self._attach_alone("READ_WRITE", made), self._cursor() as cursor:
+                        migrations.upgrade(cursor, self.file)
+                        cursor.execute("CHECKPOINT desk")
+                    self._set_log_aside()
+                    made.replace(self.file)
+            except OSError as error:
+                raise explain(error, self.file) from error
+
+    def _set_log_aside(self) -> None:
+        """Rename the log of a store that was moved away without it: it belongs to no other, and may hold what was committed."""
+        aside = self.file.with_name(f"{self.file.name}.without-store-{time.time_ns()}.wal")
+        with suppress(FileNotFoundError):
+            log_of(self.file).replace(aside)
+            LOGGER.warning("%s: the log of a store that is no longer there, moved to %s", log_of(self.file), aside.name)
 
     def settled_state(self) -> tuple[object, ...] | None:
         """What every commit changes: place, size and time of the file and of its log; None just after a change.
@@ -112,7 +134,7 @@ class Store:
         Equal states are equal contents. File systems count time in steps of some milliseconds, so that a file that changed
         a moment ago may change once more without a sign.
         """
-        stats = [_stat(place) for place in (self.file, self.file.with_name(self.file.name + ".wal"))]
+        stats = [_stat(place) for place in (self.file, log_of(self.file))]
         if any(stat and abs(time.time_ns() - stat.st_mtime_ns) < _SETTLES_NS for stat in stats):
             return None
         return (self.file, *((stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns) if stat else None for stat in stats))
@@ -140,6 +162,8 @@ class Store:
             raise explain(error, error.filename or place) from error
         with proxy:
             if mode == "READ_ONLY":
+                with suppress(OSError):  # of a writer that was killed: none lives while somebody may read
+                    self._holder.unlink(missing_ok=True)
                 yield
                 return
             command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
@@ -174,8 +198,8 @@ class Store:
                     self._connection.execute("DETACH desk")
 
     @contextmanager
-    def _attach_alone(self, mode: Mode) -> Iterator[None]:
-        self._attach(mode)
+    def _attach_alone(self, mode: Mode, file: Path | None = None) -> Iterator[None]:
+        self._attach(mode, file)
         try:
             yield
         finally:
@@ -185,13 +209,13 @@ class Store:
                 # What was committed stays in the log beside the file, which is whole: no reason to call the change a failure.
                 LOGGER.warning("%s: closed, but not tidied up: %s", self.file, first_line(error))
 
-    def _attach(self, mode: Mode) -> None:
-        """Attach the file; wait for a program that opened it past the lock, as a notebook would."""
-        self._refuse_foreign()
+    def _attach(self, mode: Mode, file: Path | None = None) -> None:
+        """Attach the store, or another file; wait for a program that opened it past the lock, as a notebook would."""
+        refuse_foreign(self.file)
         deadline = time.monotonic() + self.timeout_s
         while True:
             try:
-                self._connection.execute(f"ATTACH {quote_path(self.file)} AS desk (TYPE duckdb, {mode})")
+                self._connection.execute(f"ATTACH {quote_path(file or self.file)} AS desk (TYPE duckdb, {mode})")
                 return
             except duckdb.Error as error:
                 held = _HELD_BY.search(str(error))
@@ -206,27 +230,7 @@ class Store:
 
     def _error_of(self, error: duckdb.Error) -> SystemFailure | StoreDamaged:
         """What is wrong with the file or the disk below it, as DuckDB says it."""
-        return explain_text(error, self.file) or self._damage_error(error)
-
-    def _damage_error(self, reason: object) -> StoreDamaged:
-        return StoreDamaged(
-            f"{self.file}: cannot be read, and is left as it is: {first_line(reason)} Expected a whole PerturbDesk store; "
-            "restore it from a backup, or move it away to start anew"
-        )
-
-    def _refuse_foreign(self) -> None:
-        """Raise StoreDamaged unless the first bytes are DuckDB's: DuckDB itself would open some other formats, too."""
-        try:
-            head = read_head(self.file, 16)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise explain(error, self.file) from error
-        if head[_MAGIC] != b"DUCK":
-            raise StoreDamaged(
-                f"{self.file}: not a DuckDB file ({self.file.stat().st_size} bytes, begins with {head[:12]!r}), "
-                "and is left as it is; move it away to start anew"
-            )
+        return explain_text(error, self.file) or damage_error(self.file, error)
 
     def _refuse_truncated(self, cursor: Cursor) -> None:
         """Raise StoreDamaged if the file is shorter than its blocks.
@@ -239,7 +243,7 @@ class Store:
         least = _HEADERS_BYTES + blocks * block_bytes
         size = self.file.stat().st_size
         if size < least:
-            raise self._damage_error(f"it has {size:,} bytes, its own count of blocks says at least {least:,}.")
+            raise damage_error(self.file, f"it has {size:,} bytes, its own count of blocks says at least {least:,}.")
 
     @contextmanager
     def _cursor(self) -> Iterator[Cursor]:

@@ -7,6 +7,7 @@ An older file is upgraded when it is opened, a newer one refused. Steps are neve
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -61,7 +62,8 @@ def upgrade(cursor: duckdb.DuckDBPyConnection, file: Path, to: int | None = None
             cursor.execute("INSERT INTO schema_version VALUES (?, ?, now()::TIMESTAMP)", [number, run_step.__name__])
             cursor.commit()
         except BaseException:
-            cursor.rollback()
+            with suppress(duckdb.Error):  # a commit that failed has ended the transaction
+                cursor.rollback()
             raise
 
 

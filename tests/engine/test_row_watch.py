@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from io import FileIO
@@ -14,7 +16,8 @@ from core.actions import ask, run_control
 from core.actions.workspace import Workspace
 from core.engine import row_watch
 from core.engine.journal import read_entries
-from core.engine.row_watch import Watcher, marker_name
+from core.engine.row_watch import RowWatch, Watcher, marker_name
+from core.engine.run_folder import RunFolder
 from core.errors import ReadOnly
 from core.llm.scripted_replies import write_reply
 from core.llm.scripted_server import Faults, Script, serving
@@ -235,3 +238,16 @@ def test_a_file_of_events_has_a_limit_and_its_end(tmp_path: Path, monkeypatch: p
     heard: list[Any] = []
     ask.listen(Watcher(folder), heard.append)()
     assert [event["kind"] for event in heard] == ["words"] * 9 + ["ended"]
+
+
+@pytest.mark.parametrize("age_s", [86_400.0, -86_400.0], ids=["of yesterday", "of tomorrow"])
+def test_a_marker_of_another_day_is_nobodys(tmp_path: Path, age_s: float) -> None:
+    """As after the clock was set by a day while somebody watched, and left."""
+    folder = RunFolder(tmp_path)
+    left, renewed = (folder.watch / marker_name(pair_id) for pair_id in ("Pa_Ga", "Pb_Gb"))
+    folder.watch.mkdir()
+    for marker in (left, renewed):
+        marker.write_text("Pa_Ga")
+    os.utime(left, (time.time() - age_s,) * 2)
+    RowWatch(folder, str).look()
+    assert list(folder.watch.iterdir()) == [renewed]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Coroutine, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,9 @@ from core.evidence import testing
 from core.evidence.packs import Packs
 from core.evidence.registry import gather
 from core.evidence.source_client import SourceClient
+from core.net import rate_limit
 from core.net.rate_limit import RateLimit
-from core.net.response_cache import MAX_WAIT_S, ResponseCache
+from core.net.response_cache import MAX_WAIT_S, CachedResponse, ResponseCache
 from core.types import Pair
 from tests.evidence.fake_sources import ARTICLES, LIVE, NOTHING, most_in_a_second, run_with_client
 
@@ -193,6 +195,47 @@ def test_a_clock_that_was_set_back_stops_nobody(tmp_path: Path) -> None:
     cache.give_back("mygene", 0, now + 0.5)
     assert cache.take_permit("mygene", [0], now, now + 1) == (None, now + 0.5)
     assert MAX_WAIT_S < 3_600
+
+
+@pytest.mark.parametrize("jump_s", [86_400.0, -86_400.0], ids=["a day ahead", "a day back"])
+@pytest.mark.parametrize("shared", [True, False], ids=["shared", "of one process"])
+def test_a_clock_that_jumps_by_a_day_stops_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jump_s: float, shared: bool
+) -> None:
+    """Permits in use, permits given back and blocks from before the jump; after it the rate holds again."""
+    now, slept = [time.time()], list[float]()
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        now[0] += seconds
+
+    monkeypatch.setattr(rate_limit.time, "time", lambda: now[0])
+    cache = ResponseCache(tmp_path / "http.sqlite") if shared else None
+    limit = RateLimit("mygene", 1.0, False, cache, sleep)
+
+    async def ask() -> None:
+        async with limit.turn() as take:
+            await take()
+
+    async def work() -> None:
+        async with limit.turn() as take:
+            await take()
+            limit.block(500)
+            now[0] += jump_s
+        await ask()
+        waited_s = sum(slept)
+        await ask()
+        assert waited_s <= rate_limit.MARGIN
+        assert 1.0 <= sum(slept) - waited_s <= 2 * rate_limit.MARGIN
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize("days", [1, -1])
+def test_an_answer_from_another_day_is_still_an_answer(tmp_path: Path, days: int) -> None:
+    response = CachedResponse("text", "v1", datetime.now(UTC) + timedelta(days=days))
+    assert ResponseCache(tmp_path / "http.sqlite").put("key", response)
+    assert ResponseCache(tmp_path / "http.sqlite").get("key") == response
 
 
 def test_the_permit_of_a_process_that_died_is_free_again(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import get_args
 
 import pandas as pd
@@ -13,6 +12,7 @@ import streamlit as st
 
 from core.actions import submissions
 from core.actions.submissions import CheckedPackage, PackageOptions
+from core.file_io import temporary_folder
 from core.store.runs import Run
 from core.submission.rules import frame, is_valid
 from core.submission.rules.registry import Problem
@@ -149,8 +149,7 @@ def _make_package(
 ) -> CheckedPackage:
     """The package of a run and its problems; cached while the counters in `version` stand still."""
     del version  # part of the key only
-    with TemporaryDirectory() as place:
-        folder = Path(place)
+    with temporary_folder("package") as folder:
         if prompt is not None:
             (folder / "prompt.txt").write_text(prompt, "utf-8")
         if tools:

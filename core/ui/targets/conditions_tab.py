@@ -13,6 +13,7 @@ from core.texts import number_text
 from core.ui.shared import tables
 from core.ui.shared.linked import choose_one
 from core.ui.shared.widgets import as_text, show_empty, symbol_text
+from core.ui.targets import training_tab
 from core.ui.targets.choices import ShownRanking
 
 FOUND = "✓"
@@ -24,7 +25,7 @@ def show(shown: ShownRanking | None) -> None:
         show_empty("No model was trained here; the tab Table says what it takes.")
         return
     if shown.saved is None or shown.split is None:
-        show_empty("No evaluation yet: it comes with the end of the training.")
+        training_tab.show_unevaluated(shown.folder)
         return
     names = {condition: condition.replace("+", " + ") for condition in shown.split.test}
     chosen = choose_one(st.selectbox, "condition", "Test condition", names, shown.split.test[0]) or shown.split.test[0]

@@ -23,7 +23,7 @@ from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind
 from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.shell import explain_errors
-from core.ui.shared.widgets import as_text, show_empty, show_figure
+from core.ui.shared.widgets import as_text, show_figure
 from core.ui.targets import training_tab
 from core.ui.targets.choices import MASK_WORDS, UNIT_WORDS, ShownRanking
 
@@ -43,7 +43,7 @@ def show(workspace: Workspace, shown: ShownRanking | None) -> None:
         training_tab.show_empty_page(workspace)
         return
     if shown.saved is None or shown.split is None:
-        show_empty("No evaluation yet: it comes with the end of the training, which the tab Training follows.")
+        training_tab.show_unevaluated(shown.folder)
         return
     _show_numbers(shown)
     _show_figure(shown)

@@ -91,9 +91,19 @@ def _watch(folder: RankingFolder) -> None:
         st.rerun()
 
 
-def _show_status(folder: RankingFolder, status: RankingStatus) -> None:
+def show_unevaluated(folder: RankingFolder) -> None:
+    """Say where an evaluation comes from, and how far its training is or why it ended early."""
+    show_empty("No evaluation yet: it comes with the end of the training, which the tab Training follows.")
+    _show_state(target_ranking.status_of(folder))
+
+
+def _show_state(status: RankingStatus) -> None:
     what = f": {status.what}" if status.what else ""
     st.progress(1.0 if status.state == "done" else min(status.share, 1.0), as_text(f"{STATES[status.state]}{what}"))
+
+
+def _show_status(folder: RankingFolder, status: RankingStatus) -> None:
+    _show_state(status)
     lines = target_ranking.log_tail(folder, LOG_LINES)
     if lines and status.state != "done":
         with st.expander("Log", expanded=not status.is_live):

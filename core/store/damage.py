@@ -1,0 +1,45 @@
+"""What is wrong with a store's file or with the log beside it; both are left as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from core.errors import StoreDamaged
+from core.file_io import read_head
+from core.store.closed_connection import first_line
+from core.system_errors import explain
+
+_MAGIC = slice(8, 12)  # DuckDB writes "DUCK" behind the checksum of its first block
+
+
+def log_of(file: Path) -> Path:
+    """Return the log beside a store, with what was committed and is not in the main file yet."""
+    return file.with_name(file.name + ".wal")
+
+
+def damage_error(file: Path, reason: object) -> StoreDamaged:
+    """Return the error for a store that DuckDB cannot read, or whose log it cannot."""
+    if "WAL file" in str(reason):
+        return StoreDamaged(
+            f"{log_of(file)}: cannot be read, and is left as it is: {first_line(reason)} It alone has the last changes; restore "
+            "the store from a backup, or move this log away to open the store without them"
+        )
+    return StoreDamaged(
+        f"{file}: cannot be read, and is left as it is: {first_line(reason)} Expected a whole PerturbDesk store; "
+        "restore it from a backup, or move it away to start anew"
+    )
+
+
+def refuse_foreign(file: Path) -> None:
+    """Raise StoreDamaged unless the first bytes are DuckDB's: DuckDB itself would open some other formats, too."""
+    try:
+        head = read_head(file, 16)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise explain(error, file) from error
+    if head[_MAGIC] != b"DUCK":
+        raise StoreDamaged(
+            f"{file}: not a DuckDB file ({file.stat().st_size} bytes, begins with {head[:12]!r}), "
+            "and is left as it is; move it away to start anew"
+        )
