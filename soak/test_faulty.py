@@ -26,7 +26,8 @@ from core import log
 from core.actions import ask, run_control
 from core.actions.workspace import Workspace
 from core.engine.journal import read_entries, read_progress
-from core.engine.run_state import HEARTBEAT_EVERY_S, LIVE_STATES, Status
+from core.engine.run_state import LIVE_STATES, Status
+from core.jobs.state import HEARTBEAT_EVERY_S
 from core.llm.scripted_server import Faults, Script, request_counts, serving
 from core.methods.base import method_named
 from core.store import traces

@@ -153,7 +153,7 @@ def test_a_command_records_its_error_and_prints_one_line(small_workspace: Worksp
     assert " ERROR rename[" in events(settings)[-1]
     assert "NotFound: run 'nothing'" in events(settings)[-1]
     assert commands.core(settings.workspace, "rename", "debate", "argued").status == 0
-    assert events(settings)[-1].endswith("] rename debate")
+    assert "] rename debate (audit log: entry " in events(settings)[-1]
     assert [type(handler) for handler in log.LOGGER.handlers] == [logging.NullHandler]
 
 
@@ -167,7 +167,7 @@ def test_a_worker_records_its_start_and_its_end(small_workspace: Workspace) -> N
     done = commands.core(small_workspace.settings.workspace, "run", "evidence_rules", "--name", "rules")
     assert done.status == 0, done.err
     said = [line.split("] ", 1)[1] for line in events(small_workspace.settings)]
-    assert said[0] == "run rules"
+    assert said[0].startswith("run rules (audit log: entry ")
     assert [re.sub(r"run \w+", "run ID", line) for line in said[1:]] == ["run ID: a worker starts", "run ID: done"]
 
 

@@ -84,7 +84,7 @@ def test_what_is_loaded_for_everybody_is_read_in_a_closed_workspace(
     closed = server_workspace.read_workspace()
     with pytest.raises(ReadOnly, match="what all visitors see is only read"):
         runs.add_note(closed, "debate", None, "by nobody")
-    assert closed.settings.secrets == ()
+    assert closed.settings.server_access.key_for(closed.settings.endpoint) == ""
     with closed.store.read() as db:
         assert db.execute("SELECT count(*) FROM run").fetchone() == (1,)
     forget()

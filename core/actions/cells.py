@@ -22,7 +22,7 @@ from core.cells.tables import ScreenFolder
 from core.datasets.pack_kinds import organism_of
 from core.engine.ray_tasks import RayTasks
 from core.engine.spec import KEY_DIGITS, BackendName, check_backend, sha256_of
-from core.errors import StateError
+from core.errors import DeskError, StateError
 from core.file_io import part_of
 from core.jobs.folder import JobFolder
 from core.jobs.work import work_on
@@ -78,13 +78,19 @@ def label_cells(
     workspace.settings.server_access.refuse_cluster(ray_address)
     workspace.refuse_if_read_only("cells labels", path.name)
     check_name("dataset", name)
-    with work_on(job_of(workspace, path, name), "labels of cells") as reporter:
+    folder = job_of(workspace, path, name)
+    try:
+        with work_on(folder, "labels of cells") as reporter:
 
-        def report(line: str) -> None:
-            reporter.update(what=line)
-            say(line)
+            def report(line: str) -> None:
+                reporter.update(what=line)
+                say(line)
 
-        return _label(workspace, path, name, settings, report, context, ray_address if backend == "ray" else None)
+            return _label(workspace, path, name, settings, report, context, ray_address if backend == "ray" else None)
+    except DeskError:
+        if not folder.about.exists():  # a command says what is wrong itself, and leaves nothing
+            shutil.rmtree(folder.path, ignore_errors=True)
+        raise
 
 
 def job_of(workspace: Workspace, path: Path, name: str) -> JobFolder:

@@ -50,6 +50,7 @@ def read_apart(workspace: Workspace, task: str, files: Sequence[Upload], options
     process ends in another way.
     """
     names = ", ".join(name for name, _ in files)
+    workspace.refuse_if_read_only(task, names)
     with _places, in_words(tempfile.gettempdir()), temporary_folder("upload") as folder:
         _write_request(workspace.settings, folder, task, files, options)
         status = _run(workspace.settings, folder, names)

@@ -21,7 +21,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.web.server.starlette import starlette_routes as routes
 from streamlit.web.server.starlette import starlette_websocket as websocket
 
-from core.actions.workspace import Person, Workspace
+from core.actions.workspace import Person
 from core.config import CALLBACK, Settings
 from core.ui import sign_ins
 from core.ui.shared.account import account_of, may_upload
@@ -49,9 +49,9 @@ class Access:
     """ASGI middleware of a shared server that lets through what a browser may ask for: to nobody what the sign-in needs, to who
     has a role what pages need, and uploads to who may change something, into a session of their own."""
 
-    def __init__(self, app: ASGIApp, workspace: Workspace) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
-        self.workspace = workspace
+        self.settings = settings
         _ENFORCED.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -68,7 +68,7 @@ class Access:
     def _opens(self, scope: Scope) -> bool:
         """Whether a websocket is opened by a page of this server."""
         headers = Headers(scope=scope)
-        expected = served_origin(self.workspace.settings) or f"{_scheme(scope)}://{headers.get('host')}"
+        expected = served_origin(self.settings) or f"{_scheme(scope)}://{headers.get('host')}"
         path, _ = route_of(scope)
         return path == STREAM and headers.getlist("origin") == [expected]
 
@@ -80,7 +80,7 @@ class Access:
             return _NOT_FOR_YOU
         if path in FOR_ALL and reads:
             return None
-        settings = self.workspace.settings
+        settings = self.settings
         person = person_at(scope, settings)
         if settings.sign_in and person is None:
             return _SIGN_IN_FIRST
@@ -92,9 +92,9 @@ class Access:
 
     def _may_upload(self, person: Person | None, session: str) -> bool:
         """Whether somebody may upload files, and a session is theirs."""
-        workspace = self.workspace if person is None else self.workspace.used_by(person)
         found = runtime.get_instance().get_app_session(session)
-        return may_upload(workspace.settings) and found is not None and owner_of(found, workspace.settings) == email_of(person)
+        may_change = may_upload(self.settings) and (person is None or person.role == "editor")
+        return may_change and found is not None and owner_of(found, self.settings) == email_of(person)
 
 
 def route_of(scope: Scope) -> tuple[str | None, dict[str, str]]:

@@ -19,8 +19,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from core.actions.workspace import open_workspace
-from core.config import CALLBACK, REPOSITORY
+from core.config import CALLBACK, REPOSITORY, load_settings
 from core.log import record_error, scrub_output
 from core.secrets_file import redirect_uri
 from core.ui.access import Access
@@ -155,11 +154,10 @@ def _lifespan(_: st.App) -> AbstractAsyncContextManager[None]:
     return ending_sessions(_SETTINGS)
 
 
-_WORKSPACE = open_workspace()
-_SETTINGS = _WORKSPACE.settings
+_SETTINGS = load_settings()
 scrub_output(_SETTINGS)
 _FOR_OTHERS = [
-    Middleware(Access, workspace=_WORKSPACE),
+    Middleware(Access, settings=_SETTINGS),
     Middleware(SessionLimits, settings=_SETTINGS),
     Middleware(PageMessages, sign_in=_SETTINGS.sign_in),
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import io
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -55,7 +56,6 @@ from core.actions import (
     model_servers,
     packs,
     page_imports,
-    process_apart,
     prompt_files,
     readings,
     reports,
@@ -75,6 +75,7 @@ from core.actions import (
     target_ranking,
     text_vectors,
     undo,
+    uploads_apart,
 )
 from core.actions.ask_again import AgainPlan
 from core.actions.attribution import AttributionPlan, SavedAttribution
@@ -281,7 +282,7 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "import_target.delete_replaced_run": lambda s: import_target.delete_replaced_run(None, s.crashed, run_of(s)),
     "import_target.record_import": lambda s: import_target.record_import(None, s.plain, None, "p.csv", None),
     "imported_rows.write_pairs": lambda s: imported_rows.write_pairs(None, s.plain, None, "p.csv", ImportOptions()),
-    "imported_rows.write_run": lambda s: imported_rows.write_run(None, s.plain, None, None, "p.csv", ImportOptions()),
+    "imported_rows.write_run": lambda s: imported_rows.write_run(None, s.plain, None, "p.csv", ImportOptions()),
     "imported_rows.write_sample": lambda s: imported_rows.write_sample(None, s.plain, None, "p.csv", ImportOptions()),
     "launch.health": lambda s: asyncio.run(launch.health(s.plain)),
     "model_servers.check_each": lambda s: asyncio.run(model_servers.check_each(s.plain, s.model)),
@@ -291,7 +292,9 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "packs.keep_for_runs": lambda s: packs.keep_for_runs(s.plain, None, PACK),
     "packs.remove_file": lambda s: packs.remove_file(s.plain, PACK),
     "packs.restore": lambda s: packs.restore(s.plain, "p", b"", "0"),
-    "process_apart.start_command": lambda s: process_apart.start_command(s.plain, ("runs",), s.files / "runs.log"),
+    "inspect_log.write_log": lambda s: inspect_log.write_log(io.BytesIO(), s.crashed, "r"),
+    "uploads_apart.read_apart": lambda s: uploads_apart.read_apart(s.plain, "import", [("a.csv", b"")], {}),
+    "jobs.start": lambda s: jobs.start(s.plain, jobs.folder_of(s.plain, "benchmarks", "x"), "benchmarks", ("runs",)),
     "prompt_files.check_lengths": lambda s: prompt_files.check_lengths(s.plain, None, None, fast()),
     "readings.plan_reading": lambda s: readings.plan_reading(s.crashed, RUBRIC, "r"),
     "readings.estimate": lambda s: readings.estimate(s.crashed, READING),
@@ -305,6 +308,18 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
 READERS: Mapping[str, Callable[[Stage], object]] = {
     "ablations.load_material": lambda s: ablations.load_material(s.plain),
     "ablations.run_ablation": lambda s: ablations.run_ablation(s.plain, next(iter(ablations_known())), {}),
+    "attribution.job_of": lambda s: attribution.job_of(s.plain, "a"),
+    "benchmarks.job_of": lambda s: benchmarks.job_of(s.plain, "b"),
+    "cells.job_of": lambda s: cells.job_of(s.plain, s.files / "screen.h5ad", "s"),
+    "export.export_into": lambda s: export.export_into(io.BytesIO(), s.crashed, "r", "csv"),
+    "jobs.folder_of": lambda s: jobs.folder_of(s.plain, "cells", "none"),
+    "jobs.list_folders": lambda s: jobs.list_folders(s.crashed),
+    "jobs.settle_crashed": lambda s: jobs.settle_crashed(s.crashed),
+    "jobs.unsettled": lambda s: jobs.unsettled(s.crashed),
+    "ledger.find_head": lambda s: ledger.find_head(s.plain, "0" * 64),
+    "ledger.verify": lambda s: ledger.verify(s.plain),
+    "model_servers.refuse_unlisted": lambda s: model_servers.refuse_unlisted(s.plain, s.model),
+    "run_control.settings_of_worker": lambda s: run_control.settings_of_worker(s.crashed, run_of(s).id),
     "ask.answer_of": lambda s: ask.answer_of(s.crashed, "r", "Pa_Ga"),
     "ask.asked_before": lambda s: ask.asked_before(s.plain, "bmdm"),
     "ask.pair_of": lambda s: ask.pair_of(s.crashed, run_of(s)),

@@ -17,6 +17,7 @@ from core.engine.run_folder import RunFolder
 from core.engine.spec import ExecutionSettings
 from core.errors import InputError, NotFound, StateError
 from core.jobs.folder import log_tail
+from core.net.scrubber import Scrubber
 from core.types import Call, Evidence, Failed, Flag, Prediction, RowResult, TraceEvent
 from tests.engine.test_spec import SPEC
 
@@ -175,7 +176,7 @@ def test_counts_follow_the_last_word_on_each_row(tmp_path: Path) -> None:
 
 def test_the_key_is_taken_out_of_every_line(tmp_path: Path) -> None:
     key = 'sk-"quoted"/secret'
-    scrub = ExecutionSettings("http://127.0.0.1:1/v1").endpoint(key).scrub
+    scrub = Scrubber((key,))
     with Journal(folder_at(tmp_path), scrub) as journal:
         journal.append([Failed("a_b", "Refused", f"wrong key {key}", (call(key),))])
     assert b"secret" not in (tmp_path / "rows.jsonl").read_bytes()

@@ -147,7 +147,7 @@ def test_a_worker_that_does_not_begin_is_reported(tmp_path: Path) -> None:
 def test_the_workers_command_line() -> None:
     settings = Settings(workspace=Path("/somewhere"), api_key=KEY)
     command = command_of(settings, "0123456789")
-    assert command[1:] == ("-m", "core", "--workspace", "/somewhere", "worker", "0123456789")
+    assert command[1:] == ("-m", "core", "--progress", "--workspace", "/somewhere", "worker", "0123456789")
     subprocess.run([command[0], "-c", ""], check=True)
 
 

@@ -24,6 +24,7 @@ from core.llm.endpoint import Endpoint
 from core.llm.scripted_server import MODEL, serving
 from core.methods.base import Context, RowMethod
 from core.methods.row_feed import RowFeed
+from core.net.server_access import ServerAccess
 from core.types import Failed, Pair, RowResult
 from tests.engine.methods import Asking, Base, constant
 
@@ -105,7 +106,7 @@ async def working(
     monkeypatch.setattr(ray_backend, "Cluster", lambda _address: cluster)
     monkeypatch.setattr(ray_backend, "WATCH_S", 0.01)
     context = Context((PAIR,), {}, lambda _: LabelView(()), {}, client, MODEL)
-    settings = ExecutionSettings(rows_in_flight=rows, backend="ray")
+    settings = ExecutionSettings(client.endpoint.base_url if client else "", rows_in_flight=rows, backend="ray")
     async with RayBackend(method, context, settings, Reports(print, print, str)) as backend:
         yield backend
     for actor in cluster.actors:
@@ -126,7 +127,10 @@ def test_the_key_is_no_part_of_what_an_actor_is_made_of(monkeypatch: pytest.Monk
     cluster = LocalCluster()
 
     async def use(url: str) -> RowResult | Failed:
-        async with Client(Endpoint(url, KEY)) as client, working(monkeypatch, cluster, Asking(), client) as backend:
+        async with (
+            Client(Endpoint(url, ServerAccess.of(url, KEY))) as client,
+            working(monkeypatch, cluster, Asking(), client) as backend,
+        ):
             return await predict(backend)
 
     with serving() as url:

@@ -28,7 +28,7 @@ def texts(demo_workspace: Workspace) -> RunTexts:
     ids = [f"row{row}" for row in made.rows]
     outcome = np.where(made.rows % 3 == 0, "hit", "miss").astype(object)
     frame = pd.DataFrame({"pair_id": ids, "pert": made.pert, "gene": made.gene, "seq": 0, "stage": "de", "role": "UP"})
-    return RunTexts(run, "brief", "UP", frame.assign(content=made.content, outcome=outcome))
+    return RunTexts(run, "brief", "UP", frame.assign(outcome=outcome), made.content)
 
 
 def test_the_figure_says_whether_the_kinds_hold(texts: RunTexts) -> None:

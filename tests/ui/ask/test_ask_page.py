@@ -182,7 +182,7 @@ def test_no_link_leads_to_a_label_that_is_hidden(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hidden: list[bool] = []
-    monkeypatch.setattr(again_panel, "show_again", lambda _run, _row, *, hides_label: hidden.append(hides_label))
+    monkeypatch.setattr(again_panel, "show_again", lambda *_, hides_label, **__: hidden.append(hides_label))
     app = visit(small_workspace, "ask", asked=argued(small_workspace), again="true")
     assert not app.exception
     assert not [name for frame in app.dataframe for name in frame.value.columns if "debate" in name]
