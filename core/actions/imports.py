@@ -58,6 +58,8 @@ __all__ = [
 
 PUBLIC_GROUPS = tuple(SOURCES)  # of files that can be fetched
 
+OnFile = Callable[[float, str], object]  # gets the share that is done, and what begins now, as in "reading train.csv"
+
 
 def import_paths(
     workspace: Workspace,
@@ -66,27 +68,33 @@ def import_paths(
     *,
     recursive: bool = False,
     on_found: Callable[[int], object] = lambda _: None,
+    on_file: OnFile = lambda *_: None,
 ) -> list[Imported]:
     """Imports files, and what is recognised in folders: pairs first, so that submissions find their rows.
 
     One file's failure does not stop the others; it is reported with kind "failed". recursive: as of `expand`. on_found: takes the
-    number of files before the first is read.
+    number of files before the first is read. on_file: see `OnFile`.
     """
     workspace.refuse_if_read_only("import", ", ".join(map(str, paths)))
     files = expand(list(paths), recursive=recursive)
     on_found(len(files))
     with collector_paused():
-        return import_files(workspace, files, options)
+        return import_files(workspace, files, options, on_file=on_file)
 
 
 def import_files(
-    workspace: Workspace, files: Sequence[FoundFile], options: ImportOptions, read: Callable[[Path], FileContent] = recognise
+    workspace: Workspace,
+    files: Sequence[FoundFile],
+    options: ImportOptions,
+    read: Callable[[Path], FileContent] = recognise,
+    on_file: OnFile = lambda *_: None,
 ) -> list[Imported]:
     """Imports files that were found; see `import_paths`. read: returns what a file holds, or raises DeskError."""
     workspace.refuse_if_read_only("import", ", ".join(str(file.path) for file in files))
     tables: list[tuple[Path, FileContent]] = []
     outcomes: list[Imported] = []
-    for path, chosen, problem in files:
+    for at, (path, chosen, problem) in enumerate(files):
+        on_file(at / (2 * len(files)), f"reading {path.name}")
         try:
             if problem:
                 raise UnknownFormat(f"{path}: {problem}")
@@ -99,7 +107,8 @@ def import_files(
             outcomes.append(_failed_import(str(path), error))
     if options.name and len(tables) > 1:
         raise InputError(f"--name {options.name}: got {len(tables)} files to import, expected one")
-    for path, table in sorted(tables, key=lambda item: _PRECEDENCE.get(item[1].kind, _LAST)):
+    for at, (path, table) in enumerate(sorted(tables, key=lambda item: _PRECEDENCE.get(item[1].kind, _LAST))):
+        on_file(0.5 + at / (2 * len(tables)), f"writing {path.name}")
         outcomes += _import_or_report(workspace, table, str(path), options)
     return outcomes
 
@@ -124,11 +133,15 @@ def import_upload(workspace: Workspace, content: Content, name: str, options: Im
 
 
 def import_uploads(
-    workspace: Workspace, files: Sequence[tuple[str, Content]], options: ImportOptions = DEFAULT_OPTIONS
+    workspace: Workspace,
+    files: Sequence[tuple[str, Content]],
+    options: ImportOptions = DEFAULT_OPTIONS,
+    on_file: OnFile = lambda *_: None,
 ) -> list[Imported]:
     """Imports files by their names and contents, in their order; on a shared server each in a process of its own."""
     outcomes: list[Imported] = []
-    for name, content in files:
+    for at, (name, content) in enumerate(files):
+        on_file(at / len(files), f"importing {name}")
         workspace.refuse_if_read_only("import", name)
         if workspace.settings.is_shared:
             outcomes += _import_apart(workspace, (name, content), options)

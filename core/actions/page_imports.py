@@ -14,6 +14,7 @@ from core.actions import cell_predictions, imports
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.files import FileContent, FoundFile, expand, recognise
 from core.actions.import_target import Imported, ImportOptions
+from core.actions.imports import OnFile
 from core.actions.workspace import Workspace
 from core.cells.predicted_expression import is_cell_file
 from core.config import import_folders
@@ -25,18 +26,22 @@ from core.system_errors import explain
 _VARIABLE = "PERTURBDESK_IMPORT_ROOTS"
 
 
-def import_path(workspace: Workspace, text: str, options: ImportOptions, server_address: str | None) -> list[Imported]:
+def import_path(
+    workspace: Workspace, text: str, options: ImportOptions, server_address: str | None, on_file: OnFile = lambda *_: None
+) -> list[Imported]:
     """Imports a file, or what is recognised in a folder, by a path that a visitor typed; links are followed before it is looked
     at. What is no table, pack, bundle or space is refused without a word of what it holds.
 
-    server_address: as in `import_folders`. Raises InputError outside of the allowed folders, StateError if the app listens
-    beyond this machine.
+    server_address: as in `import_folders`. on_file: as in `imports.import_paths`. Raises InputError outside of the allowed
+    folders, StateError if the app listens beyond this machine.
     """
     workspace.refuse_if_read_only("import", text)
     roots = _allowed_folders(workspace, server_address)
     path = _inside(text, roots)
     with collector_paused():
-        return imports.import_files(workspace, [_confine(file, roots) for file in expand([path])], options, _recognise_unseen)
+        return imports.import_files(
+            workspace, [_confine(file, roots) for file in expand([path])], options, _recognise_unseen, on_file
+        )
 
 
 def check_typed_path(workspace: Workspace, text: str, server_address: str | None) -> Path:

@@ -53,7 +53,12 @@ def import_(
         if any(path.is_dir() for path in paths):
             say_progress(f"{n_files:,} file{'s' * (n_files != 1)} found")
 
-    show_imports(imports.import_paths(context.obj, paths, options, recursive=recursive, on_found=say_found), as_json)
+    def say_file(share: float, what: str) -> None:
+        say_progress(f"{share:4.0%} {what}")
+
+    show_imports(
+        imports.import_paths(context.obj, paths, options, recursive=recursive, on_found=say_found, on_file=say_file), as_json
+    )
 
 
 @app.command()

@@ -202,3 +202,16 @@ def test_every_import_is_in_the_trail(small_workspace: Workspace) -> None:
         logged = changes.latest(db)
     assert logged["action"].tolist() == ["import"] * 3
     assert set(logged["author"]) == {"tester"}
+
+
+def test_progress_names_each_file_as_it_is_read_and_written(workspace: Workspace, tmp_path: Path) -> None:
+    for name, content in (("debate.csv", cases.DEBATES), ("test.csv", cases.TEST), ("train.csv", cases.TRAIN)):
+        (tmp_path / name).write_bytes(content)
+    said: list[tuple[float, str]] = []
+    import_paths(workspace, [tmp_path / name for name in ("debate.csv", "train.csv")], on_file=lambda *each: said.append(each))
+    assert said == [
+        (0, "reading debate.csv"),
+        (0.25, "reading train.csv"),
+        (0.5, "writing train.csv"),
+        (0.75, "writing debate.csv"),
+    ]

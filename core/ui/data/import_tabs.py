@@ -65,8 +65,9 @@ def _show_upload(context: PageContext, options: ImportOptions) -> None:
         "Tables, knowledge packs, embeddings: recognised by content", accept_multiple_files=True, key="upload"
     )
     if st.button("Import uploaded files", disabled=not files, type="primary"):
-        with explain_errors(), st.spinner("Reading …"):
-            _show_after_rerun(imports.import_uploads(context.workspace, [(f.name, f) for f in files], options))
+        with explain_errors():
+            uploads = [(f.name, f) for f in files]
+            _show_after_rerun(imports.import_uploads(context.workspace, uploads, options, _show_progress()))
 
 
 def _show_path(context: PageContext, options: ImportOptions) -> None:
@@ -80,8 +81,14 @@ def _show_path(context: PageContext, options: ImportOptions) -> None:
     go = st.button("Import path", disabled=not path)
     st.caption(f"Inside {' or '.join(as_text(folder) for folder in folders)}.")
     if go:
-        with explain_errors(), st.spinner(f"Reading {as_text(Path(path).name)} …"):
-            _show_after_rerun(page_imports.import_path(context.workspace, path, options, address))
+        with explain_errors():
+            _show_after_rerun(page_imports.import_path(context.workspace, path, options, address, _show_progress()))
+
+
+def _show_progress() -> imports.OnFile:
+    """Show a bar, and return what moves it."""
+    bar = st.progress(0.0, "Reading …")
+    return lambda share, what: bar.progress(share, as_text(f"{what} …"))
 
 
 def _show_public_files(context: PageContext) -> None:
