@@ -124,7 +124,7 @@ def test_threads_that_replace_one_file_are_not_in_one_anothers_way(tmp_path: Pat
     assert [path.name for path in tmp_path.iterdir()] == ["job.json"]
 
 
-@pytest.mark.parametrize("process", [1, os.getpid()])
+@pytest.mark.parametrize("process", [1, os.getpid()], ids=["the first", "this one"])
 def test_a_process_that_was_given_the_id_of_a_killed_one_keeps_nothing(tmp_path: Path, process: int) -> None:
     """As in a container, where each start gives the same ids."""
     left = tmp_path / f".a.{process}.part"
