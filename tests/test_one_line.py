@@ -81,7 +81,7 @@ def test_what_is_progress_is_for_a_terminal(tmp_path: Path) -> None:
     (files / "train.csv").write_bytes(cases.TRAIN)
     assert commands.core(tmp_path / "a", "import", str(files)).err == ""
     said = commands.core(tmp_path / "b", "--progress", "import", str(files))
-    assert (said.status, said.err) == (0, "1 file found\n")
+    assert (said.status, said.err) == (0, "1 file found\n  0% reading train.csv\n 50% writing train.csv\n")
 
 
 def test_what_libraries_say_is_not_on_standard_error(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

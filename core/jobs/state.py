@@ -81,7 +81,7 @@ def live_heartbeat(folder: JobFolder) -> Mapping[str, Any] | None:
 
 def is_fresh(folder: JobFolder) -> bool:
     """Return whether a heartbeat was written within the last 20 s, by this machine's clock or by one that is as far ahead."""
-    age_s = _age_s(folder.heartbeat)
+    age_s = _age_s(folder.heartbeat, time.time())
     return age_s is not None and abs(age_s) <= STALE_AFTER_S
 
 
@@ -94,17 +94,18 @@ def describe_silence(folder: JobFolder, heartbeat: Mapping[str, Any] | None) -> 
 
 def is_awaited(folder: JobFolder) -> bool:
     """Return whether a process was asked for a short while ago and has written nothing since."""
-    asked_s = _age_s(folder.control)
+    now = time.time()  # of all ages: those of files that were written together differ by less than it takes to look
+    asked_s = _age_s(folder.control, now)
     if asked_s is None or abs(asked_s) > STALE_AFTER_S or folder.command() != "run":
         return False
     signs = [sign for sign in folder.first_signs if sign != folder.heartbeat or last_heartbeat(folder) is not None]
-    return all(age_s is None or age_s > asked_s or age_s < -STALE_AFTER_S for age_s in map(_age_s, signs))
+    return all(age_s is None or age_s > asked_s or age_s < -STALE_AFTER_S for age_s in (_age_s(sign, now) for sign in signs))
 
 
-def _age_s(file: Path) -> float | None:
-    """Return how long ago a file was written, in seconds, below 0 if its time is yet to come; None without the file."""
+def _age_s(file: Path, now: float) -> float | None:
+    """Return how long before `now` a file was written, in seconds, below 0 if its time is yet to come; None without the file."""
     try:
-        return time.time() - file.stat().st_mtime
+        return now - file.stat().st_mtime
     except FileNotFoundError:
         return None
 

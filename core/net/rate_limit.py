@@ -88,10 +88,8 @@ class RateLimit:
     def _next_at(self, now: float) -> float:
         """When a permit of this process may be free: `now`, or a later time."""
         # A time further ahead than any wait was noted before the clock was set back.
-        waits = [free_at - now for free_at in self._free_at]
-        wait_s = min(wait if 0 < wait <= MAX_WAIT_S else 0.0 for wait in waits)
-        blocked_s = self._blocked_until - now
-        return now + max(wait_s, blocked_s if 0 < blocked_s <= MAX_WAIT_S else 0.0)
+        waited = [free_at if now < free_at <= now + MAX_WAIT_S else now for free_at in (*self._free_at, self._blocked_until)]
+        return max(min(waited[:-1]), waited[-1])
 
     def _give_back(self, number: int, free_at: float) -> None:
         self._free_at[number] = free_at
