@@ -193,7 +193,7 @@ def test_a_server_that_goes_away_stops_the_run(tmp_path: Path) -> None:
         run = run_control.start(workspace, wish(workspace, method, model="m"), "r", how, begin=here(method))
     assert run.status == "stopped"
     assert run.cause.startswith("5 rows in succession without an answer")
-    # 20 answers make at most ten rows. A row whose first call was answered and whose second was not is a failure, and so are those
+    # 20 answers make at most ten rows. A row whose first call was answered and whose second was not is a failure; so are those
     # that got no answer while the tenth waited for its own: fewer than would have stopped the run.
     assert 9 <= run.done <= 10
     assert run.failed < 5
