@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from core.actions.page_imports import check_typed_path
 from core.actions.workspace import Workspace
 from core.cells.screen import Description, LabelSettings, describe_cells
 from core.errors import InputError, StateError
+from core.fields.record import arguments_of
 from core.jobs.folder import JobFolder, last_line
 from core.jobs.process import process_start
 from core.jobs.state import LIVE_STATES, State, status_of
@@ -63,40 +63,10 @@ def start_labels(
         str(path),
         "--name",
         name,
-        *_arguments(settings),
+        *arguments_of(settings),
         *(("--context", context) if context else ()),
     )
     jobs.start(workspace, job_of(workspace, path, name), KIND, arguments, dataset=name, file=path.name)
-
-
-def _arguments(settings: LabelSettings) -> Iterator[str]:
-    """Yields the options of `cells labels` for settings."""
-    groups, thresholds, sampling = settings.groups, settings.thresholds, settings.sampling
-    for option in ("perturbation", "control", "batch", "guide"):
-        if (value := getattr(settings, option)) is not None:
-            yield from (f"--{option}", value)
-    numbers = {
-        "--min-cells": groups.min_cells,
-        "--fdr": thresholds.fdr,
-        "--log2-fc": thresholds.log2_fc,
-        "--none-fdr": thresholds.none_fdr,
-        "--none-log2-fc": thresholds.none_log2_fc,
-        "--most-remaining": settings.most_remaining,
-        "--most-effects": sampling.most_effects,
-        "--least-effects": sampling.least_effects,
-        "--seed": sampling.seed,
-    }
-    for option, number in numbers.items():
-        yield from (option, repr(number))
-    for option, shares in (("--pert-shares", sampling.pert_shares), ("--gene-shares", sampling.gene_shares)):
-        yield from (option, *map(repr, shares))
-    switches = {
-        "--leave-out-small": groups.leave_out_small,
-        "--keep-unknown": groups.keep_unknown,
-        "--all-pairs": sampling.all_pairs,
-        "--in-memory": settings.in_memory,
-    }
-    yield from (option for option, is_on in switches.items() if is_on)
 
 
 def resume(workspace: Workspace, key: str) -> None:

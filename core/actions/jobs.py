@@ -67,7 +67,7 @@ def read_about(folder: JobFolder) -> dict[str, Any]:
     return about
 
 
-def unsettled(workspace: Workspace) -> list[JobFolder]:
+def find_unsettled(workspace: Workspace) -> list[JobFolder]:
     """Return the jobs that have crashed and of which nobody recorded it; none in read-only mode."""
     if workspace.settings.read_only:
         return []
@@ -77,7 +77,7 @@ def unsettled(workspace: Workspace) -> list[JobFolder]:
 def settle_crashed(workspace: Workspace) -> list[JobFolder]:
     """Record of every job that has crashed that it has; return those. What fails is in the log and tried again the next time."""
     settled = []
-    for folder in unsettled(workspace):
+    for folder in find_unsettled(workspace):
         try:
             if state.settle(folder):
                 settled.append(folder)

@@ -110,7 +110,7 @@ class Workspace:
         settings = replace(self.settings, author=person.author, read_only=self.settings.read_only or person.role != "editor")
         return Workspace(_without_keys(settings) if settings.read_only else settings, person, look_up)
 
-    def closed(self, because: str) -> Workspace:
+    def for_reading(self, because: str) -> Workspace:
         """Returns the workspace for one who only reads: it refuses every change, and asks no server with a key."""
         return replace(self, settings=_without_keys(replace(self.settings, read_only=True)), closed_because=because)
 

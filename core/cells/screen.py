@@ -25,7 +25,7 @@ from core.cells.differential_expression import (
 from core.cells.groups import CellGroups, GroupSettings, group_cells
 from core.cells.labels import DOWN, LEFT_OUT, MOST_REMAINING, NONE, UP, Thresholds, knockdown_table, label_pairs
 from core.cells.sampling import NAMES, SPLITS, Sample, SamplingSettings, sample_pairs
-from core.fields.record import setting
+from core.fields.record import setting, without_effect
 
 _FOUND = "found by name"
 NOT_SHRUNK = "Fold changes are not shrunk; those of the BioReasoning challenge are."
@@ -62,7 +62,7 @@ class LabelSettings:
 
     def identity(self) -> dict[str, Any]:
         """Returns what the labels depend on, as plain data; how the file is read does not change them."""
-        return {name: value for name, value in asdict(self).items() if name != "in_memory"}
+        return {name: value for name, value in asdict(self).items() if name not in without_effect(LabelSettings)}
 
     def columns_of(self, obs: pd.DataFrame) -> Columns:
         """Returns the columns of a file. Raises InputError as `choose_columns`."""

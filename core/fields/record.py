@@ -81,18 +81,17 @@ def values_of(record: Any) -> dict[str, Any]:
     return found
 
 
-def identity_of(record: Any) -> dict[str, Any]:
-    """Return the settings of a record that change the result, by name."""
-    kept = {option.name for option in options_of(type(record)) if option.changes_result}
-    return {name: value for name, value in values_of(record).items() if name in kept}
+def without_effect(record: Any) -> frozenset[str]:
+    """Return the names of the settings of a kind of record that do not change the result."""
+    return frozenset(option.name for option in options_of(record) if not option.changes_result)
 
 
 def arguments_of(record: Any) -> list[str]:
-    """Return what sets, on the command line, everything that is not at its default."""
+    """Return what sets a record's settings on the command line, defaults too: those of a later version may be others."""
     values, found = values_of(record), list[str]()
     for option in options_of(type(record)):
         value = values[option.name]
-        if value == option.default or option.not_on_command:
+        if value is None or option.not_on_command or (option.kind == "flag" and value == option.default):
             continue
         found.append(option.option)
         if option.kind == "numbers":

@@ -103,8 +103,8 @@ def test_one_that_was_killed_says_so_and_is_started_again_as_it_was(
     [job] = cell_jobs.list_jobs(workspace)
     assert (job.state, job.dataset, job.can_resume) == ("crashed", "screen", True)
     assert job.last_line == f"{NO_REASON}; the last line of its log: 33% of the genes compared"
-    assert jobs.unsettled(workspace) == jobs.settle_crashed(workspace) == [folder]
-    assert jobs.unsettled(workspace) == []
+    assert jobs.find_unsettled(workspace) == jobs.settle_crashed(workspace) == [folder]
+    assert jobs.find_unsettled(workspace) == []
     started: list[list[str]] = []
     monkeypatch.setattr(jobs, "start_process", lambda _folder, command, _environment, **_more: started.append(command[-5:]))
     cell_jobs.resume(workspace, job.key)

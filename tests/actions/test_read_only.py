@@ -315,7 +315,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "jobs.folder_of": lambda s: jobs.folder_of(s.plain, "cells", "none"),
     "jobs.list_folders": lambda s: jobs.list_folders(s.crashed),
     "jobs.settle_crashed": lambda s: jobs.settle_crashed(s.crashed),
-    "jobs.unsettled": lambda s: jobs.unsettled(s.crashed),
+    "jobs.find_unsettled": lambda s: jobs.find_unsettled(s.crashed),
     "ledger.find_head": lambda s: ledger.find_head(s.plain, "0" * 64),
     "ledger.verify": lambda s: ledger.verify(s.plain),
     "model_servers.refuse_unlisted": lambda s: model_servers.refuse_unlisted(s.plain, s.model),

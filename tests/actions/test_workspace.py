@@ -80,7 +80,7 @@ def test_a_role_that_is_taken_away_holds_at_the_next_change(small_workspace: Wor
 def test_who_only_reads_has_no_key(small_workspace: Workspace) -> None:
     with_key = Workspace(replace(small_workspace.settings, api_key="sk", ncbi_api_key="n"))
     assert with_key.used_by(Person("", "bob@lab.example", "reader")).settings.secrets == ()
-    assert with_key.closed("a test").settings.secrets == ()
+    assert with_key.for_reading("a test").settings.secrets == ()
     assert with_key.used_by(Person("", "ada@lab.example", "editor")).settings.secrets == ("sk", "n")
     with pytest.raises(ReadOnly, match="a test"):
-        add_note(with_key.closed("a test"), "debate", None, "mine")
+        add_note(with_key.for_reading("a test"), "debate", None, "mine")

@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 
 from core.errors import InputError
-from core.fields.record import arguments_of, identity_of, make, options_of, setting, values_of
+from core.fields.record import arguments_of, make, options_of, setting, values_of, without_effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,13 @@ def test_a_record_of_texts_equals_one_of_values() -> None:
 
 
 def test_what_changes_nothing_is_no_part_of_the_identity() -> None:
-    assert identity_of(Asked("m", cached=False)) == identity_of(Asked("m"))
-    assert identity_of(Asked("m", inner=Inner(0.1))) != identity_of(Asked("m"))
+    assert without_effect(Asked) == {"cached"}
 
 
 def test_the_command_line_of_a_record() -> None:
     made = Asked("m", seed=3, cached=False, inner=Inner(shares=(0.5, 0.5)))
-    assert arguments_of(made) == ["--seed", "3", "--no-cache", "--shares", "0.5", "0.5"]
-    assert arguments_of(Asked("m")) == []
+    assert arguments_of(made) == ["--seed", "3", "--who", "judge", "--no-cache", "--share", "0.5", "--shares", "0.5", "0.5"]
+    assert arguments_of(Asked("m")) == ["--seed", "0", "--who", "judge", "--share", "0.5", "--shares", "0.8", "0.2"]
 
 
 @pytest.mark.parametrize(

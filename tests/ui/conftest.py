@@ -22,8 +22,9 @@ from core.ui.shared.background import Background, Result
 from core.ui.shared.loaders import rows
 from core.ui.what_if import results
 from tests import worlds
+from tests.ui.page_client import AUTH
 from tests.ui.serving import CHROMIUM_FLAGS, WAIT_S, Server, chromium, serving
-from tests.ui.strangers import ADA, LIMITS, ROLES, Visitor, run_script, write_secrets
+from tests.ui.strangers import ADA, LIMITS, ROLES, Visitor, run_script
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Locator, Page
@@ -174,7 +175,8 @@ def shared_server(small_template: Path, tmp_path_factory: pytest.TempPathFactory
     """A shared server with two editors, a reader and small limits, which has shown a page; tests change nothing there."""
     place = tmp_path_factory.mktemp("shared")
     workspace = worlds.copied(small_template, open_workspace(Settings(workspace=place / "workspace")))
-    secrets = {"PERTURBDESK_SECRETS_FILE": str(write_secrets(place / "secrets.toml"))}
+    (place / "secrets.toml").write_text(AUTH, "utf-8")
+    secrets = {"PERTURBDESK_SECRETS_FILE": str(place / "secrets.toml")}
     with serving(workspace.settings.workspace, PERTURBDESK_TAB_KEPT_S="0.5", **secrets, **ROLES, **LIMITS) as server:
         with Visitor(server, ADA).socket() as opened:
             run_script(opened)

@@ -9,7 +9,6 @@ import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -19,28 +18,14 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.web.server.starlette.starlette_app_utils import create_signed_value, generate_xsrf_token_string
 from websockets.sync.client import ClientConnection, connect
 
+from tests.ui.page_client import COOKIE_SECRET
 from tests.ui.serving import Server
 
 ADA, CARL, BOB, MAL = "ada@lab.example", "carl@lab.example", "bob@lab.example", "mal@lab.example"
 ROLES = {"PERTURBDESK_EDITORS": f"{ADA}, {CARL}", "PERTURBDESK_READERS": BOB}
 LIMITS = {"PERTURBDESK_UPLOAD_FILE_MB": "4", "PERTURBDESK_UPLOAD_PERSON_MB": "6", "PERTURBDESK_UPLOAD_TOTAL_MB": "9"}
-SECRET = "a-secret-of-a-test-that-nobody-else-knows"
 BOUNDARY = "a-boundary-of-a-test"
 MB = 2**20
-
-
-def write_secrets(file: Path) -> Path:
-    """A file of secrets with a sign-in whose provider nobody asks."""
-    file.write_text(
-        f"""[auth]
-        redirect_uri = "http://127.0.0.1:{{port}}/oauth2callback"
-        cookie_secret = "{SECRET}"
-        client_id = "perturbdesk"
-        client_secret = "of the test"
-        server_metadata_url = "http://127.0.0.1:9/.well-known/openid-configuration"
-        """
-    )
-    return file
 
 
 @dataclass
@@ -49,7 +34,7 @@ class Visitor:
 
     server: Server
     email: str = ""
-    secret: str = SECRET
+    secret: str = COOKIE_SECRET
     verified: bool = True
     xsrf: str = field(default_factory=generate_xsrf_token_string)
     uploaded: list[str] = field(default_factory=list)

@@ -38,7 +38,7 @@ def _own_workspace() -> Workspace:
 @st.cache_resource(show_spinner=False)
 def read_workspace() -> Workspace:
     """The workspace for whatever every visitor sees alike: it refuses every change and has no key."""
-    return _own_workspace().closed("what all visitors see is only read")
+    return _own_workspace().for_reading("what all visitors see is only read")
 
 
 def open_for(look_up: LookUp) -> Workspace | None:
@@ -53,7 +53,7 @@ def open_for(look_up: LookUp) -> Workspace | None:
 def settle_runs(recorded: Sequence[Run]) -> None:
     """Record in the background what died while nobody looked, runs and other jobs, if anything did."""
     own = _own_workspace()
-    if run_states.unsettled_runs(own, recorded) or jobs.unsettled(own):
+    if run_states.unsettled_runs(own, recorded) or jobs.find_unsettled(own):
         settling.start(own)
 
 

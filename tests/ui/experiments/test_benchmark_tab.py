@@ -77,10 +77,8 @@ def test_how_its_hypothesis_stands(visit: Visit, workspace_with_benchmarks: Work
     assert not [button for button in app.button if button.label == "Record result"]
 
 
-def test_one_that_goes_on_is_drawn_again_until_it_has_ended(
-    visit: Visit, workspace_with_benchmarks: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What runs again every few seconds finds the runs that its process recorded meanwhile."""
+def record_fragments(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
+    """How often each part of a page that runs by itself is drawn again, in seconds, as the page makes them."""
     drawn: list[float | None] = []
     make_fragment = shell.fragment
 
@@ -89,6 +87,14 @@ def test_one_that_goes_on_is_drawn_again_until_it_has_ended(
         return make_fragment(draw, every_s)
 
     monkeypatch.setattr(shell, "fragment", record)
+    return drawn
+
+
+def test_one_that_goes_on_is_drawn_again_until_it_has_ended(
+    visit: Visit, workspace_with_benchmarks: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What runs again every few seconds finds the runs that its process recorded meanwhile."""
+    drawn = record_fragments(monkeypatch)
     with work_on(benchmarks.job_of(workspace_with_benchmarks, "later")) as reporter:
         reporter.report(0.5, "LLM + kNN, cut 1, seed 0")
         app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark", benchmark="later")
@@ -107,14 +113,7 @@ def test_one_that_goes_on_is_drawn_again_until_it_has_ended(
 def test_one_that_died_says_why_and_is_not_asked_again_and_again(
     visit: Visit, workspace_with_benchmarks: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn: list[float | None] = []
-    make_fragment = shell.fragment
-
-    def record(draw: Callable[[], None], every_s: float | None = None) -> Callable[[], None]:
-        drawn.append(every_s)
-        return make_fragment(draw, every_s)
-
-    monkeypatch.setattr(shell, "fragment", record)
+    drawn = record_fragments(monkeypatch)
     leave_dead(benchmarks.job_of(workspace_with_benchmarks, "later"), "1 of 2: LLM + kNN, cut 0, seed 0")
     app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark", benchmark="later")
     [error] = app.error
