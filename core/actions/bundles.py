@@ -217,7 +217,7 @@ def import_bundle(workspace: Workspace, file: BundleFile, path: str, options: Im
         raise StateError(f"{path}: a journal of its run lies in data/runs/{bundled.id}; expected none, so move it away first")
     with workspace.change("import", path) as (db, detail):
         outcome = _store_run(db, workspace, file, path, options, detail)
-        changes.bump(db, "runs", "datasets", "notes", f"run:{bundled.id}")
+        changes.bump(db, "runs", "notes", f"run:{bundled.id}")
         detail |= {"kind": file.kind, "name": outcome.name, "run": bundled.id, "rows": outcome.rows}
         detail["rejected"] = len(outcome.rejected)
     if "replaced" in detail:

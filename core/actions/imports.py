@@ -228,12 +228,12 @@ def _import_content(workspace: Workspace, table: Importable, path: str, options:
     with workspace.change("import", path) as (db, detail):
         if isinstance(table, PairTable):
             outcome = imported_rows.write_pairs(db, workspace, table, path, options)
+            changes.bump(db, "datasets")
         elif table.kind == "sample_submission":
             outcome = imported_rows.write_sample(db, workspace, table, path, options)
         else:
             outcome, replaced = imported_rows.write_run(db, workspace, table, path, options)
             detail |= replaced
-        changes.bump(db, "datasets")
         detail |= {"kind": outcome.kind, "name": outcome.name, "rows": outcome.rows, "rejected": len(outcome.rejected)}
     if "replaced" in detail:
         workspace.run_folder(detail["replaced"]).remove()

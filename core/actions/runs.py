@@ -73,7 +73,7 @@ def delete(workspace: Workspace, run: str) -> Run:
         detail |= {"run": found.id, "name": found.name, "rows": found.done}
         detail["notes"] = notes.of_run(db, found.id).to_dict("records")
         imports.delete_with_run(db, found.id)
-        changes.bump(db, "runs", "datasets", "notes", f"run:{found.id}")
+        changes.bump(db, "runs", "notes", f"run:{found.id}")
     workspace.run_folder(found.id).remove()
     return found
 

@@ -28,9 +28,10 @@ def undo(workspace: Workspace, name: str, *, with_runs: bool = False) -> Import:
             if found.kind == cells.KIND:
                 files.append(partial(cells.remove_tables, workspace, found.dataset))
         imports.delete(db, found.id)
-        if found.dataset is not None:
-            datasets.drop_if_empty(db, found.dataset)
-        changes.bump(db, "runs", "datasets", "notes", "spaces")
+        dropped = found.dataset is not None and datasets.drop_if_empty(db, found.dataset)
+        changes.bump(db, "runs", "notes")
+        if found.run is None or dropped:  # else everybody's pages would compute everything anew
+            changes.bump(db, "datasets", "spaces")
     for remove in files:
         remove()
     return found

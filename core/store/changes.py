@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from core.store import chain
 from core.store.connection import Cursor
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_OF_RUN: Final = "run:"
 
 
 def record(cursor: Cursor, author: str, action: str, subject: str, detail: Mapping[str, Any]) -> chain.Head:
@@ -43,10 +45,24 @@ def bump(cursor: Cursor, *scopes: str) -> None:
     """Increase the counters of what changed, in the transaction that changes it.
 
     Scopes: "runs" (the list of runs), "datasets", "notes", "spaces" (and knowledge packs), "presets", "ledger", "rubrics" (of
-    one's own), "labels" (and samples of texts), and "run:ID" for the rows of one run.
+    one's own), "labels" (and samples of texts), and "run:ID" for the rows of one run: those of runs that are
+    made from it move along, since how they are scored follows from their parents.
     """
-    for scope in scopes:
+    for scope in dict.fromkeys([*scopes, *_made_from(cursor, [scope for scope in scopes if scope.startswith(_OF_RUN)])]):
         cursor.execute("INSERT INTO version VALUES (?, 1) ON CONFLICT (scope) DO UPDATE SET n = n + 1", [scope])
+
+
+def _made_from(cursor: Cursor, scopes: list[str]) -> list[str]:
+    """Return the scopes of all runs that are made from the runs of these scopes."""
+    if not scopes:
+        return []
+    found = list(scopes)
+    made = cursor.execute("SELECT id, parents FROM run WHERE len(parents) > 0").fetchall()
+    for scope in found:  # which grows
+        found += [
+            child for run, parents in made if scope.removeprefix(_OF_RUN) in parents and (child := f"{_OF_RUN}{run}") not in found
+        ]
+    return found[len(scopes) :]
 
 
 def versions(cursor: Cursor) -> dict[str, int]:

@@ -1,0 +1,62 @@
+"""Counters by which caches know that they are out of date: what a change concerns, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from core.actions import runs as run_actions
+from core.actions.imports import import_upload
+from core.actions.undo import undo
+from core.actions.workspace import Workspace
+from core.methods.fusion_settings import FusionSettings
+from core.store import changes, runs
+from tests import cases
+from tests.derived import save_fusion
+
+ANOTHER = cases.submission([("Pa_Ga", 0.1, 0.1, "none"), ("Pb_Ga", 0.6, 0.1, "none")])
+
+
+def moved_by(workspace: Workspace, change: Callable[[], object]) -> set[str]:
+    """The scopes whose counters a change moves."""
+    before = counters(workspace)
+    change()
+    return {scope for scope, n in counters(workspace).items() if n != before.get(scope)}
+
+
+def counters(workspace: Workspace) -> dict[str, int]:
+    with workspace.store.read() as db:
+        return changes.versions(db)
+
+
+def key_of(workspace: Workspace, name: str) -> str:
+    with workspace.store.read() as db:
+        return runs.find(db, name).id
+
+
+def test_a_run_that_comes_and_goes_leaves_datasets_and_other_runs_as_they_are(small_workspace: Workspace) -> None:
+    other = f"run:{key_of(small_workspace, 'debate')}"
+    for remove in (lambda: undo(small_workspace, "more.csv"), lambda: run_actions.delete(small_workspace, "more")):
+        moved = moved_by(small_workspace, lambda: import_upload(small_workspace, ANOTHER, "more.csv"))
+        assert f"run:{key_of(small_workspace, 'more')}" in moved
+        moved |= moved_by(small_workspace, remove)
+        assert "runs" in moved
+        assert not moved & {"datasets", "spaces", other}
+
+
+def test_rows_that_come_and_go_move_datasets(small_workspace: Workspace) -> None:
+    more = cases.as_csv(["id", "pert", "gene", "label"], [["Pz_Gz", "Pz", "Gz", "down"]])
+    assert "datasets" in moved_by(small_workspace, lambda: import_upload(small_workspace, more, "more.csv"))
+    assert "datasets" in moved_by(small_workspace, lambda: undo(small_workspace, "more.csv"))
+
+
+@pytest.mark.parametrize("remove", [run_actions.delete, undo])
+def test_a_parent_that_goes_moves_what_is_made_from_it(
+    small_workspace: Workspace, remove: Callable[[Workspace, str], object]
+) -> None:
+    import_upload(small_workspace, ANOTHER, "more.csv")
+    save_fusion(small_workspace, FusionSettings("debate", ("more",), (0.5,), (0.5,)), "fused")
+    save_fusion(small_workspace, FusionSettings("debate", ("fused",), (0.5,), (0.5,)), "fused again")
+    made = {f"run:{key_of(small_workspace, name)}" for name in ("fused", "fused again")}
+    assert made <= moved_by(small_workspace, lambda: remove(small_workspace, "more"))
