@@ -19,6 +19,7 @@ from core.ui.shared.linked import bind, choose_one, choose_several
 from core.ui.shared.method_words import option_text
 from core.ui.shared.sign_in import may_upload
 
+_LONG = 60  # characters of a text that gets several lines
 SOURCES = ("spaces", "run", "runs")  # kinds of options that name what is in the workspace
 
 
@@ -102,8 +103,9 @@ def _show_control(option: Option, key: str, title: str, words: Mapping[str, str]
         return st.text_input(title, ", ".join(f"{each:g}" for each in option.default), help=option.help, **bind(key))
     if option.kind in ("values", "references") or option.several:
         return st.text_input(title, help=option.help, placeholder=option.metavar, **bind(key))
-    if option.kind == "text" and not option.default:
-        return st.text_input(title, help=option.help, placeholder=option.missing, **bind(key)).strip() or option.default
+    if option.kind == "text" and len(option.default or "") < _LONG:
+        text = st.text_input(title, option.default or "", help=option.help, placeholder=option.missing, **bind(key)).strip()
+        return text or (option.default and "")
     if option.kind == "text":
         return st.text_area(title, option.default, help=option.help, height=68, **bind(key))
     number = int if option.kind == "int" else float
