@@ -133,7 +133,7 @@ def _attribution_plan(workspace: Workspace, url: str) -> attribution.Attribution
 
 
 def _attribution(workspace: Workspace, url: str) -> None:
-    attribution.start_apart(workspace, _attribution_plan(workspace, url), url)
+    attribution.start_apart(workspace, _attribution_plan(workspace, url))
 
 
 def _attribution_key(workspace: Workspace) -> str:

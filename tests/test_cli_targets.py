@@ -62,7 +62,7 @@ def test_another_split_than_the_trained_one_is_refused(tmp_path: Path) -> None:
         ((*TRAIN, "--set", "fallen.loud=perhaps"), "expected yes or no"),
         ((*TRAIN, "--screen", "n_cells=many"), "--screen n_cells: got 'many', expected a number"),
         ((*TRAIN, "--split", "nowhere.json"), "nowhere.json: cannot be read"),
-        (("targets", "evaluate", "--unit", "gene"), "unit: got 'gene', expected condition or cell"),
+        (("targets", "evaluate", "--unit", "gene"), "unit: got 'gene', expected condition, cell"),
         (("targets", "evaluate", "--mask", "some"), "mask: got 'some'"),
         (("targets", "evaluate"), "which has none; try: perturbdesk targets train --simulate"),
         (("targets", "table", "--ceilings"), "expected --split FILE"),

@@ -339,7 +339,7 @@ TRAIN = [*FUSE, "0.5", "--reference", "train", "--reference-run"]
         ([*FUSE, "half"], 1, "got 'half', expected numbers"),
         ([*FUSE, "0.5,0.1"], 1, "w_de: got 2 weights for 1 runs"),
         ([*FUSE, "1.5"], 1, "expected weights from 0 that sum to at most 1"),
-        ([*TRAIN, "llm train"], 1, "reference run llm train: expected COMPONENT=RUN"),
+        ([*TRAIN, "llm train"], 1, "--reference-run llm train: expected B=RUN"),
         ([*TRAIN, "llm test=llm train"], 1, "reference run of llm test: it is not fused here"),
         ([*TRAIN, "llm train=nobody"], 1, "run 'nobody'"),
         ([*FUSE, "0.5", "--reference-run", "llm train=llm train"], 1, "under population; expected train"),

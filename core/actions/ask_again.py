@@ -8,27 +8,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from core.actions import launch, run_control
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.run_to_end import find_done, run_to_end
 from core.actions.workspace import Workspace
 from core.engine.dependencies import Dependencies, build_context
-from core.engine.request import Expectation, RunRequest, expect, expected_calls
+from core.engine.request import Expectation, RunRequest, calls_at_once, expect, expected_calls, one_server
 from core.engine.run_state import LIVE_STATES
 from core.engine.spec import RunSpec
 from core.errors import StateError
 from core.evidence.changed_cards import LONGEST, CardChange, choose_changes, describe_changes, write_changes
+from core.fields.record import setting
 from core.methods.base import Context, method_named
-from core.methods.debate_again import first_verdict_messages
+from core.methods.debate_again import MOST_REPEATS, first_verdict_messages
 from core.methods.debate_texts import SIDES
 from core.store import calls, evidence, predictions, runs
 from core.store.runs import Run
 from core.types import ASKED_AGAIN, Evidence
 
 REPEATS = 5
-CONCURRENCY = 16
 MOST_TEXT_BYTES = 8 * LONGEST  # of a file with a card's text
 _KEY_DIGITS = 6  # of a run's id, so that names of several changes differ
 _LONGEST_NAME = 120
@@ -42,12 +42,16 @@ class AgainRequest:
 
     run: str
     row: str
-    without: tuple[str, ...] = ()
-    texts: Mapping[str, str] = field(default_factory=dict)
-    judge_only: bool = False
-    repeats: int = REPEATS
-    endpoint: str | None = None
-    concurrency: int = CONCURRENCY
+    without: tuple[str, ...] = setting((), "A tool, or TOOL:KEY, whose card is left out.", repeated=True)
+    texts: Mapping[str, str] = setting(
+        {}, "TOOL=FILE or TOOL:KEY=FILE: what the card says instead.", name="text", metavar="TOOL=FILE", key="card"
+    )
+    judge_only: bool = setting(False, "Ask the judge alone, on the stored briefs.", key="ask")
+    repeats: int = setting(
+        REPEATS, "How often, with and without the change.", title="How often", least=1, most=MOST_REPEATS, is_usage=True
+    )
+    endpoint: str | None = one_server()
+    concurrency: int = calls_at_once()
 
 
 @dataclass(frozen=True, slots=True)

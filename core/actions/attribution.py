@@ -12,10 +12,11 @@ from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.run_to_end import find_done, run_to_end
 from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
-from core.engine.request import Expectation, RunRequest, choose_rows, expect, expected_calls
+from core.engine.request import Expectation, RunRequest, calls_at_once, choose_rows, expect, expected_calls, one_server
 from core.engine.spec import LabelViewSpec, RunSpec
 from core.errors import NotFound, StateError
 from core.experiments.attribution_arms import (
+    MOST_REPEATS,
     ArmKey,
     AttributionSpec,
     choose_tools,
@@ -24,6 +25,7 @@ from core.experiments.attribution_arms import (
     seed_of_arm,
     tools_given,
 )
+from core.fields.record import arguments_of, setting
 from core.file_io import replace_file
 from core.jobs.folder import JobFolder
 from core.jobs.work import work_on
@@ -34,7 +36,6 @@ from core.texts import list_known
 
 PAGE = "attribution"  # of the presets that attributions are saved as
 REPEATS = 3
-CONCURRENCY = 16
 Progress = Callable[[str, int, int], object]  # is told a run's name, how many are done, and of how many
 
 
@@ -44,11 +45,19 @@ class AttributionRequest:
     or ids. tools: to leave out, by default all that answered about the rows. endpoint: by default that of the settings."""
 
     run: str
-    rows: str | tuple[str, ...] = ""
-    tools: tuple[str, ...] = ()
-    repeats: int = REPEATS
-    endpoint: str | None = None
-    concurrency: int = CONCURRENCY
+    rows: str | tuple[str, ...] = setting(
+        "", 'Among the run\'s own, such as "sample=100", "split=train", "ids=FILE".', kind="text", required=True
+    )
+    tools: tuple[str, ...] = setting((), "Tools to leave out, one at a time; by default all that answered.")
+    repeats: int = setting(
+        REPEATS,
+        "How often every arm is asked, each time under seeds of its own.",
+        title="Repeats of every arm",
+        least=1,
+        most=MOST_REPEATS,
+    )
+    endpoint: str | None = one_server()
+    concurrency: int = calls_at_once()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +74,7 @@ class PlannedArm:
 class AttributionPlan:
     """What an attribution will make. cost: of the arms that are not done yet."""
 
+    request: AttributionRequest
     spec: AttributionSpec
     arms: tuple[PlannedArm, ...]
     cost: Expectation
@@ -115,7 +125,7 @@ def plan_attribution(workspace: Workspace, request: AttributionRequest) -> Attri
     loader = WorkspaceComponents(workspace, default_dataset(workspace, run.dataset))
     arms = tuple(_plan_arm(workspace, spec, run, arm, request, loader) for arm in spec.arms)
     _refuse_changed(run, arms[0].spec)
-    return AttributionPlan(spec, arms, _cost(workspace, arms, request.concurrency))
+    return AttributionPlan(request, spec, arms, _cost(workspace, arms, request.concurrency))
 
 
 def _plan_arm(
@@ -207,7 +217,7 @@ def save_attribution(workspace: Workspace, plan: AttributionPlan) -> SavedAttrib
     return saved
 
 
-def start_apart(workspace: Workspace, plan: AttributionPlan, endpoint: str | None = None) -> None:
+def start_apart(workspace: Workspace, plan: AttributionPlan) -> None:
     """Starts an attribution in a process that outlives this one, or goes on with it; one that a process is on stays as it is.
 
     Raises StateError if the process ends before it begins.
@@ -217,8 +227,8 @@ def start_apart(workspace: Workspace, plan: AttributionPlan, endpoint: str | Non
     folder.path.mkdir(parents=True, exist_ok=True)
     rows = folder.path / "rows.txt"
     replace_file(rows, "\n".join((*spec.rows, "")).encode())
-    chosen = ("--tools", ",".join(spec.tools), "--repeats", str(spec.repeats), *(("--endpoint", endpoint) if endpoint else ()))
-    jobs.start(workspace, folder, PAGE, ("attribute", spec.run, "--rows", f"ids={rows}", *chosen))
+    asked = replace(plan.request, rows=f"ids={rows}", tools=spec.tools)
+    jobs.start(workspace, folder, PAGE, ("attribute", spec.run, *arguments_of(asked)))
 
 
 def server_of(workspace: Workspace, saved: SavedAttribution) -> str | None:

@@ -11,6 +11,7 @@ from core.cells.cell_eval import CellEvaluation, evaluate_cells
 from core.cells.evaluation_cells import CellChoice
 from core.cells.predicted_expression import CellOptions, is_cell_file
 from core.errors import InputError
+from core.fields.record import setting
 from core.store import cell_evaluations, changes, datasets, runs
 from core.store.cell_evaluations import StoredEvaluation
 from core.store.runs import Run
@@ -25,9 +26,9 @@ class EvaluationOptions:
     """
 
     cells: CellOptions = field(default_factory=CellOptions)
-    run: str | None = None
-    dataset: str | None = None
-    sample: int | None = None
+    run: str | None = setting(None, "The run that was made from the file: the table is kept with it.")
+    dataset: str | None = setting(None, "The same, by the dataset of that run.")
+    sample: int | None = setting(None, "Compare so many cells of each perturbation, drawn at random.")
 
 
 def evaluate_predictions(workspace: Workspace, path: Path, options: EvaluationOptions) -> tuple[CellEvaluation, Run | None]:

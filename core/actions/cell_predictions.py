@@ -32,6 +32,7 @@ from core.cells.predicted_table import read_predicted_table
 from core.engine.dependencies import load_pairs
 from core.engine.spec import dataset_sha256
 from core.errors import InputError
+from core.fields.record import setting
 from core.file_io import temporary_folder
 from core.store import changes
 from core.store import imports as stored_imports
@@ -51,13 +52,21 @@ class PredictionOptions:
     as in `ImportOptions`.
     """
 
-    dataset: str | None = None
-    name: str | None = None
+    dataset: str | None = setting(None, "The dataset whose pairs are predicted.")
+    name: str | None = setting(None, "Name of the run; by default the file's.", title="Name of the run", missing="the file's")
     cells: CellOptions = field(default_factory=CellOptions)
-    columns: Mapping[str, str] = field(default_factory=dict)
-    rank_only: bool = False
-    strict: bool = False
-    replace: bool = False
+    columns: Mapping[str, str] = setting(
+        {},
+        "Table: which column is pert, gene, log2_fc, p, …",
+        flag="--column",
+        metavar="ROLE=NAME",
+        not_on_form="each role has a control of its own",
+    )
+    rank_only: bool = setting(False, "Ranks instead of probabilities.", title="Ranks instead of probabilities", key="ranks")
+    strict: bool = setting(False, "Refuse the file if one of its rows is bad.", title="Refuse the file if one of its rows is bad")
+    replace: bool = setting(
+        False, "Replace an existing run of that name.", not_on_form="on a page one deletes the other run first, and sees which"
+    )
 
     def as_import_options(self) -> ImportOptions:
         """The part that every import has."""

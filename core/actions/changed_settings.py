@@ -6,22 +6,42 @@ The address is no part of a run's identity, its model is: what answers there has
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.actions.model_servers import refuse_unfit
 from core.actions.workspace import Workspace
 from core.engine.ray_cluster import check_ray
+from core.engine.request import SERVERS_HELP
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import LIVE_STATES, Status
 from core.engine.spec import ExecutionSettings
 from core.errors import InputError, StateError, Unreachable
+from core.fields.record import setting, values_of
 from core.llm.endpoint import asks_several
 from core.llm.health import list_models
 from core.llm.server_addresses import normalise
 from core.methods.base import method_named
 
 PATIENCE_S = 10.0  # with a new server that is asked for its models
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedSettings:
+    """How a run goes on otherwise than it began; None leaves a setting as it is."""
+
+    endpoint: str | None = setting(
+        None, f"Go on elsewhere; kept for the run. {SERVERS_HELP}", kind="server", metavar="URL[,URL…]|FILE"
+    )
+    token_budget: int | None = setting(None, "Tokens that the run may spend in all; kept for the run.")
+    concurrency: int | None = setting(None, "Calls to wait for at once; kept for the run.")
+    backend: str | None = setting(None, "Go on locally or on a Ray cluster; kept for the run.")
+    ray_address: str | None = setting(None, "Of the Ray cluster; kept for the run.", metavar="HOST:PORT|auto")
+
+    def given(self) -> dict[str, Any]:
+        """Return what is changed, by the names of `change_settings`."""
+        values = {"servers" if name == "endpoint" else name: value for name, value in values_of(self).items()}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 def change_settings(settings: ExecutionSettings, **changes: Any) -> ExecutionSettings:

@@ -4,18 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
 from core.actions.component_loader import UNLABELLED, load_index, load_spaces
 from core.actions.workspace import Workspace
 from core.engine.request import RunRequest
+from core.fields.record import setting
 from core.methods.fusion_settings import FusionSettings, fusion_options
 from core.methods.knn import knn_options
 from core.store.datasets import Dataset
 from core.transfer.knn_settings import KnnSettings
+from core.transfer.permutation_null import N_PERMUTATIONS
 from core.transfer.prior_provenance import Provenance, explain_prior
 from core.transfer.protocols import EvaluationProtocol, predict_priors
+
+_NAMED = "the form of Launch names every run"
+
+
+@dataclass(frozen=True, slots=True)
+class KnnRequest:
+    """A kNN as a person asks for it. permutations: of the null. name: of the run that is saved. pairs, out: files, to predict
+    the pairs of the one into the other, which makes no run."""
+
+    settings: KnnSettings
+    dataset: str | None = setting(None, "By default the only one that is not the demo.", not_on_form="the sidebar chooses it")
+    permutations: int = setting(
+        N_PERMUTATIONS,
+        "Under folds, how often vectors are permuted for the null; 0 for none.",
+        least=0,
+        is_usage=True,
+        changes_result=False,
+        not_on_form="pages have the usual null, which is computed once and kept",
+    )
+    name: str | None = setting(None, "Also save the priors as a run.", changes_result=False, not_on_form=_NAMED)
+    pairs: Path | None = setting(
+        None,
+        "Predict the rows of this Parquet file (pert, gene) instead, however many; needs --out.",
+        not_on_form="a page has no room for so many rows",
+    )
+    out: Path | None = setting(
+        None, "The Parquet file to write for --pairs.", changes_result=False, not_on_form="a page has no room for so many rows"
+    )
 
 
 def knn_request(dataset: Dataset, settings: KnnSettings, name: str) -> RunRequest:

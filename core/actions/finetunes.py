@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from dataclasses import replace as replace_in
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
 from core.engine.spec import sha256_of
 from core.errors import InputError, NotFound, StateError
+from core.fields.record import setting
 from core.finetune import process
 from core.finetune.examples import as_lines, cut
 from core.finetune.job_folder import FinetuneFolder, list_folders
@@ -31,10 +32,17 @@ from core.methods.prompts import C_PARAMETERS_B
 class FinetuneRequest:
     """What a person asks for. dataset: a name or id, None for the default. out: None for a folder in the workspace."""
 
-    dataset: str | None = None
-    base: str = BASE
-    options: Mapping[str, object] = field(default_factory=dict)
-    out: Path | None = None
+    dataset: str | None = setting(None, "By default the only one that is not the demo.", not_on_form="the sidebar chooses it")
+    base: str | None = setting(None, f"A model below 10B: a folder, or a name such as {BASE}, the default.", title="Model")
+    options: Mapping[str, object] = setting(
+        {}, "A setting, such as rank=16.", flag="--set", metavar="KEY=VALUE", not_on_form="each of them has a control of its own"
+    )
+    out: Path | None = setting(
+        None,
+        "The folder of the merged model; by default one in the workspace.",
+        changes_result=False,
+        not_on_form="a page writes into its workspace alone",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +59,7 @@ def plan(workspace: Workspace, request: FinetuneRequest, *, replace: bool = Fals
 
     Raises InputError for settings, a base or labelled rows that are wrong.
     """
-    base = read_base(request.base)
+    base = read_base(request.base or BASE)
     settings = read_options(OPTIONS, request.options)
     dataset = default_dataset(workspace, request.dataset)
     pairs = [pair for pair in load_pairs(workspace.store, dataset.id).values() if pair.split == "train"]
@@ -80,7 +88,7 @@ def start(workspace: Workspace, request: FinetuneRequest, *, replace: bool = Fal
     replace: make it again, in place of an older fine-tune. Raises MissingPackage without what requirements-train.txt pins,
     StateError if the same is unfinished, if its process lives, or if something else lies at the request's `out`.
     """
-    workspace.refuse_if_read_only("finetune", request.base)
+    workspace.refuse_if_read_only("finetune", request.base or BASE)
     python = default_python()
     refuse_missing_packages(python)
     made = plan(workspace, request, replace=replace)

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from core.actions.export import encode
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
+from core.audit.sample_request import Design
 from core.datasets.tables import Table, quote
 from core.errors import InputError
 from core.store import Cursor, changes, rubrics, runs
-from core.store.rubrics import Design, GivenBy, Sample, SampledText, TextLabel
+from core.store.rubrics import GivenBy, Sample, SampledText, TextLabel
 from core.texts import check_name
 
 if TYPE_CHECKING:

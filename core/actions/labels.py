@@ -15,10 +15,11 @@ from core.actions import readings
 from core.actions.workspace import Workspace
 from core.audit import text_sampling
 from core.audit.rubric import Rubric
+from core.audit.sample_request import Design
 from core.audit.text_sampling import Drawn
 from core.errors import InputError, NotFound
 from core.store import Cursor, changes, rubrics, runs
-from core.store.rubrics import Design, Sample, SampledText, TextLabel
+from core.store.rubrics import Sample, SampledText, TextLabel
 from core.texts import check_name
 
 if TYPE_CHECKING:

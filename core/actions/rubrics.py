@@ -8,8 +8,8 @@ from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric, read_rubric
 from core.audit.rules.registry import built_in_rubrics, rules
 from core.errors import InputError, NotFound, StateError
+from core.fields.toml_table import read_toml
 from core.store import changes, rubrics
-from core.toml_table import read_toml
 
 _ACTION = "add rubric"
 

@@ -14,7 +14,7 @@ from core.jobs import state as jobs
 from core.jobs.folder import JobFolder
 from core.jobs.folder import log_tail as tail_of
 from core.target_ranking.candidates import read_candidates
-from core.target_ranking.evaluate import EvaluationSettings, evaluate
+from core.target_ranking.evaluate import EvaluationRequest, EvaluationSettings, evaluate
 from core.target_ranking.masking import read_mask
 from core.target_ranking.metrics import UNITS
 from core.target_ranking.reading import read_source
@@ -80,16 +80,16 @@ def create(workspace: Workspace, request: TrainingRequest, *, replace: bool = Fa
 def evaluate_saved(
     workspace: Workspace,
     name: str,
-    settings: EvaluationSettings,
-    candidates: Path | None = None,
+    request: EvaluationRequest,
     report: Report = lambda _share, _what: None,
 ) -> SavedEvaluation:
     """Evaluates the fitted models of a target ranking and keeps the table.
 
-    candidates: a file of pools that rankings are narrowed to. The cells are read again from where they came. Raises NotFound,
+    The cells are read again from where they came. Raises NotFound,
     InputError for other settings or for cells that are no longer there, and StateError while it is being trained.
     """
     workspace.refuse_if_read_only("evaluate target ranking", name)
+    settings, candidates = request.settings, request.candidates
     check_settings(settings)
     folder = find(workspace, name)
     if status_of(folder).is_live:

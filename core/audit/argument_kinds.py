@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
 from core.audit.argument_words import Documents, WordTable, words_of
+from core.audit.kind_settings import KindSettings
 from core.errors import InputError
 from core.stats.arrays import Bools, Codes, Floats
 
-Method = Literal["kmeans", "hdbscan"]
 METHODS: dict[str, str] = {"kmeans": "k-means", "hdbscan": "HDBSCAN"}
 NOISE, WORDLESS = -1, -2  # the kinds of texts that are like no others, and of those without a word that counts
 LEAST_K, MOST_K = 3, 12  # among which the number of kinds is chosen
@@ -32,25 +32,6 @@ RULE = (
     f"Rand index {HOLDS} or more), else the one that holds best"
 )
 Encoder = Callable[[Sequence[str]], Floats]  # texts in, vectors of shape (n_texts, n_columns) out
-
-
-@dataclass(frozen=True, slots=True)
-class KindSettings:
-    """How kinds are found. k: their number, None for the one that RULE chooses; only for k-means. Raises InputError."""
-
-    method: Method = "kmeans"
-    k: int | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.method not in get_args(Method):
-            raise InputError(f"kinds of arguments: method: got {self.method!r}, expected {', '.join(get_args(Method))}")
-        if self.k is not None and self.method != "kmeans":
-            raise InputError(f"kinds of arguments: k: got {self.k} with {self.method}, which finds the number itself")
-        if self.k is not None and self.k < 2:
-            raise InputError(f"kinds of arguments: k: got {self.k}, expected 2 or more")
-        if not 0 <= self.seed < 2**31:
-            raise InputError(f"kinds of arguments: seed: got {self.seed}, expected a whole number from 0 below 2³¹")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,26 +5,26 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, Self, get_args
+from dataclasses import MISSING, asdict, dataclass
+from typing import Any, Literal, Self
 
 from core.audit.pattern import check_pattern
 from core.errors import InputError
+from core.fields.record import part, setting
+from core.fields.toml_table import TomlTable
 from core.texts import check_name
-from core.toml_table import TomlTable
 
 Unit = Literal["brief", "verdict", "row"]
 YES_NO = ("yes", "no")
 MOST_ANSWERS = 9  # one key each
-_KEYS = ("name", "question", "answers", "unit", "roles", "stages", "dossier", "pattern", "examples")
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
     """A text and the answer that is right for it."""
 
-    text: str
-    answer: str
+    text: str = setting(MISSING, "A text.")
+    answer: str = setting(MISSING, "The answer that is right for it.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +37,16 @@ class Rubric:
     it is found, in any case; with neither, people and models answer it.
     """
 
-    name: str
-    question: str
-    answers: tuple[str, ...] = YES_NO
-    unit: Unit = "brief"
-    roles: tuple[str, ...] = ()
-    stages: tuple[str, ...] = ()
-    examples: tuple[Example, ...] = ()
-    dossier: bool = False
+    name: str = setting(MISSING, "What it is called.")
+    question: str = setting(MISSING, "What is asked of each text.")
+    answers: tuple[str, ...] = setting(YES_NO, "What it may be answered with; rates count the first.")
+    unit: Unit = setting("brief", "What it is asked of.")
+    roles: tuple[str, ...] = setting((), "Of which roles; without any, of all.")
+    stages: tuple[str, ...] = setting((), "Of which stages; without any, of all.")
+    examples: tuple[Example, ...] = part(())
+    dossier: bool = setting(False, "Whether a model sees the row's dossier too.")
     rule: str = ""
-    pattern: str = ""
+    pattern: str = setting("", "A regular expression that answers yes where it is found.")
 
     def __post_init__(self) -> None:
         check_name("rubric", self.name)
@@ -92,24 +92,8 @@ def read_rubric(table: TomlTable) -> Rubric:
 
     Raises InputError, with file, line and key, for what it should not hold.
     """
-    table.refuse_unknown(_KEYS)
-    units = get_args(Unit)
-    unit = table.text("unit", "brief", units)
-    examples = table.tables("examples")
-    for example in examples:
-        example.refuse_unknown(("text", "answer"))
     try:
-        return Rubric(
-            name=table.text("name"),
-            question=table.text("question"),
-            answers=table.texts("answers", YES_NO),
-            unit=next(each for each in units if each == unit),
-            roles=table.texts("roles", ()),
-            stages=table.texts("stages", ()),
-            examples=tuple(Example(each.text("text"), each.text("answer")) for each in examples),
-            dossier=table.flag("dossier"),
-            pattern=table.text("pattern", ""),
-        )
+        return table.record(Rubric)
     except InputError as error:
         if str(error).startswith(table.file):
             raise

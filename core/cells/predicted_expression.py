@@ -20,6 +20,7 @@ from core.cells.columns import Columns, choose_columns, targets_of, texts
 from core.cells.differential_expression import COUNTS_PER_CELL, log2_fold_change
 from core.cells.predicted_changes import PredictedChanges, WantedPairs
 from core.errors import InputError
+from core.fields.record import setting
 from core.stats.arrays import Codes, Floats
 
 ValueScale = Literal["counts", "log1p"]
@@ -35,10 +36,20 @@ class CellOptions:
     controls; found by name if None. values: what X holds, told from the values if None.
     """
 
-    real: Path | None = None
-    perturbation: str | None = None
-    control: str | None = None
-    values: ValueScale | None = None
+    real: Path | None = setting(None, "AnnData with real control cells, for predictions without any.", key="real_path")
+    perturbation: str | None = setting(
+        None, "AnnData: the column of obs that holds the perturbation.", title="Column of the perturbation in obs", missing=""
+    )
+    control: str | None = setting(
+        None, "AnnData: its value for control cells.", title="Its value for controls", missing="non-targeting, ctrl, …"
+    )
+    values: ValueScale | None = setting(
+        None,
+        "AnnData: what X holds; told from the values by default.",
+        title="What X holds",
+        missing="told from the values",
+        is_usage=True,
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

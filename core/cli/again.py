@@ -2,44 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from core.actions import ask_again
-from core.actions.ask_again import CONCURRENCY, MOST_TEXT_BYTES, REPEATS, AgainRequest
+from core.actions.ask_again import MOST_TEXT_BYTES, AgainRequest
 from core.cli.base import Json, RunName, say_progress, show
+from core.cli.settings import takes
 from core.errors import InputError
 from core.experiments.asked_again import report_again
 from core.experiments.asked_again_words import again_json, again_lines
 from core.experiments.attribution_words import cost_sentence
 from core.experiments.seed_askings import report_seeds
 from core.experiments.seed_words import askings_json, askings_lines
+from core.fields.record import make
 from core.file_io import read_file
-from core.methods.debate_again import MOST_REPEATS
 
 app = typer.Typer()
 
 
 @app.command()
+@takes(AgainRequest)
 def again(
     context: typer.Context,
     run: RunName,
     row: Annotated[str, typer.Argument(metavar="ROW", help="The id of a row of it.")],
-    without: Annotated[list[str] | None, typer.Option(help="A tool, or TOOL:KEY, whose card is left out.")] = None,
-    text: Annotated[list[str] | None, typer.Option(help="TOOL=FILE or TOOL:KEY=FILE: what the card says instead.")] = None,
-    judge_only: Annotated[bool, typer.Option("--judge-only", help="Ask the judge alone, on the stored briefs.")] = False,
-    repeats: Annotated[int, typer.Option(min=1, max=MOST_REPEATS, help="How often, with and without the change.")] = REPEATS,
-    endpoint: Annotated[str | None, typer.Option("--endpoint", help="A model server's address ending in /v1.")] = None,
-    concurrency: Annotated[int, typer.Option(help="How many calls to wait for at once.")] = CONCURRENCY,
+    chosen: dict[str, Any],
     estimate: Annotated[bool, typer.Option("--estimate", help="Say what it would cost, and start nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """Ask about a row of a debate again, with another dossier, beside asking the same again. Interrupted, it resumes."""
-    request = AgainRequest(run, row, tuple(without or ()), _texts(text or ()), judge_only, repeats, endpoint, concurrency)
+    request = make(AgainRequest, {**chosen, "text": _texts(chosen["text"])}, run=run, row=row)
     plan = ask_again.plan_again(context.obj, request)
     cost = cost_sentence(plan.cost, plan.left, 1)
     if estimate:
@@ -52,15 +49,12 @@ def again(
     show(again_json(found), as_json, "\n".join(again_lines(found)))
 
 
-def _texts(given: Sequence[str]) -> dict[str, str]:
+def _texts(files: Mapping[str, str]) -> dict[str, str]:
     """Card → the text in its file."""
     found = {}
-    for each in given:
-        name, equals, file = each.partition("=")
-        if not equals or not name or not file:
-            raise InputError(f"--text {each}: expected TOOL=FILE")
+    for card, file in files.items():
         try:
-            found[name] = read_file(Path(file), MOST_TEXT_BYTES).decode("utf-8-sig")
+            found[card] = read_file(Path(file), MOST_TEXT_BYTES).decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise InputError(f"{file}: cannot be read ({error}), expected a text file") from error
     return found

@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from core.actions import attribution
-from core.actions.attribution import CONCURRENCY, REPEATS, AttributionRequest
+from core.actions.attribution import AttributionRequest
 from core.cli.base import Json, RunName, say_progress, show
+from core.cli.settings import takes
 from core.experiments.attribution import report_attribution
 from core.experiments.attribution_words import attribution_json, attribution_lines, cost_sentence
-from core.fields.option import split_names
+from core.fields.record import make
 
 app = typer.Typer()
 
 
 @app.command()
+@takes(AttributionRequest)
 def attribute(
     context: typer.Context,
     run: RunName,
-    rows: Annotated[str, typer.Option(help='Among the run\'s own, such as "sample=100", "split=train", "ids=FILE".')],
-    tools: Annotated[str, typer.Option(help="Tools to leave out, one at a time; by default all that answered.")] = "",
-    repeats: Annotated[int, typer.Option(help="How often every arm is asked, each time under seeds of its own.")] = REPEATS,
-    endpoint: Annotated[str | None, typer.Option("--endpoint", help="A model server's address ending in /v1.")] = None,
-    concurrency: Annotated[int, typer.Option(help="How many calls to wait for at once.")] = CONCURRENCY,
+    chosen: dict[str, Any],
     estimate: Annotated[bool, typer.Option("--estimate", help="Say what it would cost, and start nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """Say which evidence moved a run: each tool left out, beside asking again. Interrupted, the same command resumes."""
-    asked = AttributionRequest(run, rows, tuple(split_names(tools)), repeats, endpoint, concurrency)
+    asked = make(AttributionRequest, chosen, run=run)
     plan = attribution.plan_attribution(context.obj, asked)
     cost = cost_sentence(plan.cost, plan.left, len(plan.spec.rows))
     if estimate:

@@ -13,7 +13,6 @@ from core.actions import cell_evaluation, cell_predictions
 from core.actions.cell_evaluation import EvaluationOptions
 from core.actions.cell_predictions import PredictionOptions
 from core.cells.cell_eval import CellEvaluation
-from core.cells.predicted_expression import CellOptions, ValueScale
 from core.cells.screen import Description, LabelSettings, describe_cells
 from core.cells.words import description_lines, label_lines
 from core.cli.base import Json, RayAddress, say, show
@@ -28,6 +27,7 @@ app = typer.Typer()
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="An AnnData file (.h5ad) with counts in X.")]
 _COLUMNS = ("perturbation", "control", "batch", "guide")
+_EVALUATED = ("perturbation", "control", "values", "run", "dataset", "sample")
 
 
 @app.command()
@@ -43,8 +43,8 @@ def describe(file: File, chosen: dict[str, Any], as_json: Json = False) -> None:
 def labels(
     context: typer.Context,
     file: File,
-    chosen: dict[str, Any],
     name: Annotated[str, typer.Option(help="The new dataset's name.")],
+    chosen: dict[str, Any],
     cells_context: Annotated[str, typer.Option("--context", help="What cells these are, for prompts.")] = "",
     backend: Annotated[
         str, typer.Option(help="Where perturbations are compared: local (in this process) or ray (on a Ray cluster).")
@@ -64,45 +64,31 @@ def labels(
 
 
 @app.command()
+@takes(PredictionOptions)
 def predictions(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="Predicted cells (.h5ad), or a table of changes (.csv, .tsv, .parquet).")],
-    dataset: Annotated[str | None, typer.Option(help="The dataset whose pairs are predicted.")] = None,
-    name: Annotated[str | None, typer.Option(help="Name of the run; by default the file's.")] = None,
-    real: Annotated[Path | None, typer.Option(help="AnnData with real control cells, for predictions without any.")] = None,
-    perturbation: Annotated[str | None, typer.Option(help="AnnData: the column of obs that holds the perturbation.")] = None,
-    control: Annotated[str | None, typer.Option(help="AnnData: its value for control cells.")] = None,
-    values: Annotated[ValueScale | None, typer.Option(help="AnnData: what X holds; told from the values by default.")] = None,
-    columns: Annotated[
-        list[str] | None, typer.Option("--column", metavar="ROLE=NAME", help="Table: which column is pert, gene, log2_fc, p, …")
-    ] = None,
-    rank_only: Annotated[bool, typer.Option("--rank-only", help="Ranks instead of probabilities.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Refuse the file if one of its rows is bad.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")] = False,
+    chosen: dict[str, Any],
     as_json: Json = False,
 ) -> None:
     """Make a run from predicted expression: every pair of the dataset gets P(DE) and P(up | DE), or is flagged."""
-    options = PredictionOptions(
-        dataset, name, CellOptions(real, perturbation, control, values), _read_columns(columns or ()), rank_only, strict, replace
-    )
+    options = make(PredictionOptions, chosen)
+    if "" in options.columns.values():
+        raise InputError("--column: got a role without a column, expected ROLE=NAME, such as log2_fc=logFC")
     show_imports([cell_predictions.import_predictions(context.obj, file, options)], as_json)
 
 
 @app.command()
+@takes(EvaluationOptions, only=_EVALUATED)
 def evaluate(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="PRED", help="Predicted cells (.h5ad).")],
     real: Annotated[Path, typer.Option(help="AnnData of the real cells.")],
-    run: Annotated[str | None, typer.Option(help="The run that was made from the file: the table is kept with it.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="The same, by the dataset of that run.")] = None,
-    perturbation: Annotated[str | None, typer.Option(help="The predictions' column of obs with the perturbation.")] = None,
-    control: Annotated[str | None, typer.Option(help="Its value for control cells.")] = None,
-    values: Annotated[ValueScale | None, typer.Option(help="What X of the predictions holds; told from the values.")] = None,
-    sample: Annotated[int | None, typer.Option(help="Compare so many cells of each perturbation, drawn at random.")] = None,
+    chosen: dict[str, Any],
     as_json: Json = False,
 ) -> None:
     """Compare predicted cells with real ones by cell-eval, the field's own suite, and print its table."""
-    options = EvaluationOptions(CellOptions(real, perturbation, control, values), run, dataset, sample)
+    options = make(EvaluationOptions, {**chosen, "real": real})
     found, kept = cell_evaluation.evaluate_predictions(context.obj, file, options)
     show({**found.as_json(), "run": None if kept is None else kept.name}, as_json, _evaluation_text(found))
 
@@ -139,14 +125,3 @@ def _evaluation_text(found: CellEvaluation) -> str:
     ]
     lines += [f"{one.name:28} {number_text(one.mean):>10}  sd {number_text(one.sd):>8}  n {one.n:,}" for one in found.metrics]
     return "\n".join(lines)
-
-
-def _read_columns(given: list[str] | tuple[str, ...]) -> dict[str, str]:
-    """Returns role → column. Raises InputError for what is not ROLE=NAME."""
-    found = {}
-    for text in given:
-        role, equals, name = text.partition("=")
-        if not (role and equals and name):
-            raise InputError(f"--column {text}: expected ROLE=NAME, such as log2_fc=logFC")
-        found[role] = name
-    return found

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from core.audit.kind_settings import KindsRequest
 from core.cli.base import Json, RunName, show
+from core.cli.settings import takes
+from core.fields.record import make
 
 if TYPE_CHECKING:
     from core.scoring.argument_kinds import Kind, RunKinds
@@ -16,32 +19,23 @@ MOST_SHOWN = 160  # characters of a typical text
 
 
 @app.command()
+@takes(KindsRequest)
 def clusters(
     context: typer.Context,
     run: RunName,
-    k: Annotated[int | None, typer.Option(help="How many kinds; by default the most that hold. Only with kmeans.")] = None,
-    method: Annotated[str, typer.Option(metavar="kmeans|hdbscan", help="How texts are sorted.")] = "kmeans",
-    seed: Annotated[int, typer.Option(help="Of k-means and of the samples.")] = 0,
-    texts: Annotated[
-        str, typer.Option(metavar="brief|rebuttal|answer|thought|text|verdict", help="By default the first that the run has.")
-    ] = "",
-    role: Annotated[str, typer.Option(help="Only texts of this role.")] = "",
-    embedding: Annotated[str, typer.Option(metavar="tfidf|minilm|endpoint", help="What makes texts comparable.")] = "tfidf",
-    endpoint: Annotated[str, typer.Option(help="The /v1 address of a server with embeddings.")] = "",
-    model: Annotated[str, typer.Option(help="The model of the endpoint.")] = "",
+    chosen: dict[str, Any],
     as_json: Json = False,
 ) -> None:
     """Sort the texts of a run into kinds of arguments: words, size, hit rate, typical texts, and whether the kinds hold."""
     from core.actions.text_vectors import make_encoder
-    from core.audit.argument_kinds import KindSettings
     from core.scoring import argument_kinds
 
-    settings = KindSettings(method, k, seed)  # type: ignore[arg-type]  # which it checks
-    encode = make_encoder(context.obj, embedding, endpoint, model)
+    asked = make(KindsRequest, chosen)
+    encode = make_encoder(context.obj, asked.embedding, asked.endpoint, asked.model)
     with context.obj.store.read() as db:
-        loaded = argument_kinds.load_texts(db, run, texts, role)
-    found = argument_kinds.find_kinds(loaded, settings, encode)
-    show({**argument_kinds.as_json(found), "embedding": embedding}, as_json, _text(found))
+        loaded = argument_kinds.load_texts(db, run, asked.texts, asked.role)
+    found = argument_kinds.find_kinds(loaded, asked.settings, encode)
+    show({**argument_kinds.as_json(found), "embedding": asked.embedding}, as_json, _text(found))
 
 
 def _text(found: RunKinds) -> str:

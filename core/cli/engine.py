@@ -12,12 +12,12 @@ from typing import Annotated, Any
 import typer
 
 from core.actions import launch, model_servers, run_control
-from core.actions.changed_settings import change_settings
+from core.actions.changed_settings import ChangedSettings, change_settings
 from core.actions.workspace import Workspace
 from core.cli.base import Json, RunName, say, say_if_named_otherwise, say_progress, show
 from core.cli.runs import list_records
 from core.cli.settings import takes
-from core.engine.request import SERVERS_HELP, RunRequest
+from core.engine.request import RunRequest
 from core.engine.spec import ExecutionSettings
 from core.fields.record import make
 from core.llm.health import Health
@@ -28,17 +28,6 @@ from core.methods.base import method_named
 
 app = typer.Typer()
 
-Address = Annotated[str | None, typer.Option("--endpoint", metavar="URL[,URL…]|FILE", help=SERVERS_HELP)]
-Model = Annotated[str | None, typer.Option("--model", help="By default the first that the server lists.")]
-NewAddress = Annotated[
-    str | None, typer.Option("--endpoint", metavar="URL[,URL…]|FILE", help=f"Go on elsewhere; kept for the run. {SERVERS_HELP}")
-]
-NewBudget = Annotated[int | None, typer.Option("--token-budget", help="Tokens that the run may spend in all; kept for the run.")]
-NewConcurrency = Annotated[int | None, typer.Option("--concurrency", help="Calls to wait for at once; kept for the run.")]
-NewBackend = Annotated[str | None, typer.Option("--backend", help="Go on locally or on a Ray cluster; kept for the run.")]
-NewRayAddress = Annotated[
-    str | None, typer.Option("--ray-address", metavar="HOST:PORT|auto", help="Of the Ray cluster; kept for the run.")
-]
 Detach = Annotated[bool, typer.Option("--detach", help="Return at once; a worker process goes on by itself.")]
 
 
@@ -86,44 +75,24 @@ def cancel(context: typer.Context, run: RunName, as_json: Json = False) -> None:
 
 
 @app.command()
-def resume(
-    context: typer.Context,
-    run: RunName,
-    endpoint: NewAddress = None,
-    token_budget: NewBudget = None,
-    concurrency: NewConcurrency = None,
-    backend: NewBackend = None,
-    ray_address: NewRayAddress = None,
-    detach: Detach = False,
-    as_json: Json = False,
-) -> None:
+@takes(ChangedSettings)
+def resume(context: typer.Context, run: RunName, chosen: dict[str, Any], detach: Detach = False, as_json: Json = False) -> None:
     """Continue a run that is paused, crashed or was stopped, elsewhere or with more tokens if told so."""
-    changes = {"servers": endpoint, "token_budget": token_budget, "concurrency": concurrency}
-    settings = _new_settings(context.obj, run, **changes, backend=backend, ray_address=ray_address)
+    settings = _new_settings(context.obj, run, make(ChangedSettings, chosen))
     _show(context.obj, run_control.resume(context.obj, run, settings=settings, begin=_begin(detach)).id, as_json)
 
 
 @app.command()
-def retry(
-    context: typer.Context,
-    run: RunName,
-    endpoint: NewAddress = None,
-    token_budget: NewBudget = None,
-    concurrency: NewConcurrency = None,
-    backend: NewBackend = None,
-    ray_address: NewRayAddress = None,
-    detach: Detach = False,
-    as_json: Json = False,
-) -> None:
+@takes(ChangedSettings)
+def retry(context: typer.Context, run: RunName, chosen: dict[str, Any], detach: Detach = False, as_json: Json = False) -> None:
     """Predict the failed rows again, elsewhere or with more tokens if told so."""
-    changes = {"servers": endpoint, "token_budget": token_budget, "concurrency": concurrency}
-    settings = _new_settings(context.obj, run, **changes, backend=backend, ray_address=ray_address)
+    settings = _new_settings(context.obj, run, make(ChangedSettings, chosen))
     _show(context.obj, run_control.retry(context.obj, run, settings=settings, begin=_begin(detach)).id, as_json)
 
 
-def _new_settings(workspace: Workspace, run: str, **given: Any) -> ExecutionSettings | None:
-    """Returns the run's settings with those that are given, by the names of `change_settings`; None if none is."""
-    changes = {name: value for name, value in given.items() if value is not None}
+def _new_settings(workspace: Workspace, run: str, changed: ChangedSettings) -> ExecutionSettings | None:
+    """Returns the run's settings with those that are given; None if none is."""
+    changes = changed.given()
     return change_settings(run_control.settings_of(workspace, run), **changes) if changes else None
 
 
@@ -150,9 +119,12 @@ def log(
 
 
 @app.command()
-def endpoint(context: typer.Context, endpoint: Address = None, model: Model = None, as_json: Json = False) -> None:
+@takes(RunRequest, only=("endpoint", "model"))
+def endpoint(context: typer.Context, chosen: dict[str, Any], as_json: Json = False) -> None:
     """Check a model server, or several: whether each answers, what it can do, and whether they can be in one run."""
-    found = asyncio.run(model_servers.check_each(context.obj, endpoint or context.obj.settings.endpoint, model))
+    found = asyncio.run(
+        model_servers.check_each(context.obj, chosen["endpoint"] or context.obj.settings.endpoint, chosen["model"])
+    )
     health = model_servers.combine(found)
     if len(found) == 1:
         show(_health_record(health), as_json, "\n".join(_health_lines(health)))

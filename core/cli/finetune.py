@@ -5,17 +5,18 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from core.actions import finetunes, launch
+from core.actions import finetunes
 from core.actions.finetunes import FinetuneRequest
 from core.actions.workspace import Workspace
 from core.cli.base import Json, say, say_progress, show
+from core.cli.settings import takes
 from core.errors import StateError
+from core.fields.record import make
 from core.finetune.job_folder import FinetuneFolder
-from core.finetune.settings import BASE
 from core.finetune.status import FinetuneStatus, status_of
 
 app = typer.Typer()
@@ -25,12 +26,10 @@ _SAY_EVERY_S = 10.0
 
 
 @app.command()
+@takes(FinetuneRequest)
 def finetune(
     context: typer.Context,
-    dataset: Annotated[str | None, typer.Option(help="By default the only one that is not the demo.")] = None,
-    base: Annotated[str | None, typer.Option(help=f"A model below 10B: a folder, or a name such as {BASE}, the default.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The folder of the merged model; by default one in the workspace.")] = None,
-    values: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting, such as rank=16.")] = None,
+    chosen: dict[str, Any],
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the last whole checkpoint.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Make it again, in place of an older fine-tune.")] = False,
     as_json: Json = False,
@@ -40,15 +39,14 @@ def finetune(
     A process of its own trains; Ctrl-C asks it for a checkpoint and ends it, and --resume goes on with the latest fine-tune
     that is not done, or with the one of these options.
     """
-    options = dict(launch.read_key_values(values or ()))
-    request = FinetuneRequest(dataset, base or BASE, options, out)
+    request = make(FinetuneRequest, chosen)
     if resume:
-        named = dataset is not None or base is not None or bool(options)
+        named = request != FinetuneRequest(out=request.out)
         key = finetunes.find_same(context.obj, request).key if named else None
         folder = finetunes.resume(context.obj, key)
     else:
         folder = finetunes.start(context.obj, request, replace=replace)
-    _say_begin(folder, out)
+    _say_begin(folder, request.out)
     _watch(context.obj, folder)
     try:
         result = finetunes.result_of(folder)

@@ -9,62 +9,55 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from core.actions import rubrics
+from core.audit.sample_request import SampleRequest
 from core.cli.base import Json, RunName, show
+from core.cli.settings import takes
 from core.errors import InputError
+from core.fields.record import make
 from core.file_io import read_file, replace_file
 
 if TYPE_CHECKING:
     from core.actions.workspace import Workspace
     from core.audit.rubric import Rubric
-    from core.store.rubrics import Design, Sample
+    from core.store.rubrics import Sample
 
 app = typer.Typer()
 MOST_BYTES = 1 << 28  # of a file of labels
 
 
 @app.command()
+@takes(SampleRequest)
 def label(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="A rubric.")],
     run: RunName,
-    sample: Annotated[int | None, typer.Option(metavar="N", help="Draw N texts to read.")] = None,
-    by: Annotated[
-        str, typer.Option(help="random, stratified (by the judge's answer) or unsure (where the judge is).")
-    ] = "random",
-    seed: Annotated[int, typer.Option(help="The same draws the same again.")] = 0,
+    chosen: dict[str, Any],
     export: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all labels as CSV.")] = None,
     import_: Annotated[Path | None, typer.Option("--import", metavar="FILE", help="Import labels from CSV.")] = None,
     as_json: Json = False,
 ) -> None:
     """Draw texts of a run that people read for a rubric; export and import their answers."""
-    asked = [option for option, value in (("--sample", sample), ("--export", export), ("--import", import_)) if value is not None]
+    wanted = make(SampleRequest, chosen)
+    given = (("--sample", wanted.size), ("--export", export), ("--import", import_))
+    asked = [option for option, value in given if value is not None]
     if len(asked) != 1:
         raise InputError(f"label: got {', '.join(asked) or 'nothing to do'}, expected one of --sample, --export and --import")
     rubric: Rubric = rubrics.find(context.obj, name)
-    if sample is not None:
-        _draw(context.obj, rubric, run, sample, _design(by), seed, as_json)
+    if wanted.size is not None:
+        _draw(context.obj, rubric, run, wanted, as_json)
     elif export is not None:
         _export(context.obj, rubric, run, export, as_json)
     elif import_ is not None:
         _import(context.obj, rubric, run, import_, as_json)
 
 
-def _design(by: str) -> Design:
-    from core.actions.labels import DESIGNS
-
-    found = next((design for design in DESIGNS if design == by), None)
-    if found is None:
-        raise InputError(f"--by: got {by!r}, expected {', '.join(DESIGNS)}")
-    return found
-
-
-def _draw(workspace: Workspace, rubric: Rubric, run: str, size: int, design: Design, seed: int, as_json: bool) -> None:
+def _draw(workspace: Workspace, rubric: Rubric, run: str, wanted: SampleRequest, as_json: bool) -> None:
     from core.actions.labels import draw_sample
 
-    sample = draw_sample(workspace, rubric, run, size, design, seed)
+    sample = draw_sample(workspace, rubric, run, wanted.size or 0, wanted.design, wanted.seed)
     roles = Counter(text.role or rubric.unit for text in sample.texts)
     text = [
-        f"{len(sample.texts):,} texts of {run} for {rubric.name}, {design}, seed {seed}: sample {sample.id}",
+        f"{len(sample.texts):,} texts of {run} for {rubric.name}, {wanted.design}, seed {wanted.seed}: sample {sample.id}",
         *(f"{n:>9,}  {role}" for role, n in roles.items()),
         "Read them on the page Read, tab Label (perturbdesk app).",
     ]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Container
 from functools import wraps
+from keyword import iskeyword
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 
@@ -15,6 +16,7 @@ from core.fields.record import options_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 _TYPES = {"int": int, "float": float, "flag": bool, "file": Path}
+_EMPTY = inspect.Parameter.empty
 
 
 def takes(record: type, only: Container[str] | None = None) -> Callable[[F], F]:
@@ -27,15 +29,14 @@ def takes(record: type, only: Container[str] | None = None) -> Callable[[F], F]:
     def decorate(command: F) -> F:
         @wraps(command)
         def run(*args: Any, **values: Any) -> Any:
-            chosen = {option.name: _value(option, values.pop(option.name)) for option in options}
+            chosen = {option.name: _value(option, values.pop(_parameter_name(option))) for option in options}
             return command(*args, chosen=chosen, **values)
 
         signature = inspect.signature(command, eval_str=True)
-        own = [each for name, each in signature.parameters.items() if name != "chosen"]
-        added = [_parameter(option) for option in options]
-        first = [each for each in own if each.default is inspect.Parameter.empty]
-        later = [each for each in own if each.default is not inspect.Parameter.empty]
-        parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*first, *added, *later)]
+        parameters = list(signature.parameters.values())
+        at = list(signature.parameters).index("chosen")
+        parameters[at : at + 1] = map(_parameter, options)
+        parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
         run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
         return run  # type: ignore[return-value]
@@ -43,18 +44,38 @@ def takes(record: type, only: Container[str] | None = None) -> Callable[[F], F]:
     return decorate
 
 
+def _parameter_name(option: Option) -> str:
+    return f"{option.name}_" if iskeyword(option.name) else option.name
+
+
 def _parameter(option: Option) -> inspect.Parameter:
-    kind: Any = _TYPES.get(option.kind, str)
-    default = option.default
-    if option.kind == "numbers":
-        kind = tuple[(float,) * len(default)]  # type: ignore[misc]
-    if option.negates:
+    kind, default = _type_of(option), option.default
+    if option.is_needed:
+        default = _EMPTY
+    elif option.negates:
         default = False
-    metavar = option.metavar or ("|".join(option.choices) if option.choices else None)
-    about = typer.Option(option.option, metavar=metavar, help=option.help)
+    elif option.is_repeated:
+        default = None
+    elif option.several:
+        default = ",".join(default)
+    least, most = (option.least, option.most) if option.is_usage else (None, None)
+    metavar = option.metavar or ("|".join(option.choices) if option.choices and not option.is_usage else None)
+    about = typer.Option(option.option, metavar=metavar, help=option.command_help or option.help, min=least, max=most)
     annotation: Any = Annotated[kind | None if default is None else kind, about]
-    return inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    return inspect.Parameter(_parameter_name(option), inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _type_of(option: Option) -> Any:
+    if option.kind == "numbers":
+        return tuple[(float,) * len(option.default)]  # type: ignore[misc]
+    if option.is_repeated:
+        return list[str]
+    if option.choices and option.is_usage:
+        return Literal[option.choices]
+    return _TYPES.get(option.kind, str)
 
 
 def _value(option: Option, value: Any) -> Any:
+    if option.is_repeated:
+        value = value or []
     return option.read(not value if option.negates else value)

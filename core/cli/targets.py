@@ -10,17 +10,17 @@ import typer
 
 from core.actions import launch, target_process, target_ranking
 from core.cli.base import Json, say, say_progress, show
+from core.cli.settings import takes
 from core.errors import InputError, NotFound
 from core.fields.option import split_names
+from core.fields.record import make
 from core.target_ranking.candidates import read_candidates
 from core.target_ranking.ceilings import Ceilings, ceilings_of
-from core.target_ranking.evaluate import EvaluationSettings
-from core.target_ranking.masking import read_mask
-from core.target_ranking.metrics import KS, UNITS, Unit
+from core.target_ranking.evaluate import EvaluationRequest
+from core.target_ranking.metrics import KS
 from core.target_ranking.models.base import REQUIREMENTS, ranking_models
 from core.target_ranking.published import NOT_COMPARABLE
-from core.target_ranking.reading import LEAST_CELLS, MOST_CELLS, CellSource
-from core.target_ranking.request import SplitChoice, TrainingRequest, missing_packages
+from core.target_ranking.request import TrainingRequest, make_request, missing_packages
 from core.target_ranking.results import RankingFolder, SavedEvaluation
 from core.target_ranking.splits import Split, read_split
 from core.target_ranking.tables import (
@@ -46,23 +46,14 @@ Candidates = Annotated[
 
 
 @app.command()
+@takes(TrainingRequest)
 def train(
     context: typer.Context,
+    chosen: dict[str, Any],
     file: Annotated[Path | None, typer.Argument(help="Cells as .h5ad.")] = None,
     simulate: Annotated[bool, typer.Option("--simulate", help="A simulated screen, in the place of a file.")] = False,
-    name: Annotated[str, typer.Option(help="What it will be called.")] = "targets",
     models: Annotated[str, typer.Option(help="Names with commas between them; by default all whose packages are there.")] = "",
     split: SplitFile = None,
-    kind: Annotated[str, typer.Option(metavar="hard|compositional", help="A split drawn here.")] = "hard",
-    seed: Annotated[int, typer.Option(help="Of the split, of the models, of the choice of cells.")] = 0,
-    perturbation: Annotated[str | None, typer.Option(help="The column of conditions.")] = None,
-    control: Annotated[str | None, typer.Option(help="The condition of control cells.")] = None,
-    batch: Annotated[str | None, typer.Option(help="The column of batches.")] = None,
-    least_cells: Annotated[int, typer.Option(help="A condition of fewer cells is an error.")] = LEAST_CELLS,
-    most_cells: Annotated[int, typer.Option(help="Of a condition with more, so many random cells are used.")] = MOST_CELLS,
-    screen: Annotated[
-        list[str] | None, typer.Option("--screen", metavar="KEY=VALUE", help="A setting of the simulator, such as n_cells=5000.")
-    ] = None,
     values: Annotated[list[str] | None, typer.Option("--set", metavar="MODEL.KEY=VALUE", help="An option of a model.")] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Train it again, in place of one of that name.")] = False,
     as_json: Json = False,
@@ -71,43 +62,38 @@ def train(
     if (file is None) != simulate:
         raise InputError("targets train: expected either a file of cells or --simulate")
     path = "" if file is None else str(file.expanduser().absolute())
-    simulated = {key: _number(key, value) for key, value in launch.read_key_values(screen or ())}
-    source = CellSource(path, perturbation, control, batch, simulated, seed, least_cells, most_cells)
-    choice = SplitChoice("file", seed, read_split(split)) if split is not None else SplitChoice(kind, seed)
     names = split_names(models) if models else _installed_models()
-    request = TrainingRequest(name, source, choice, _options_of(names, values or ()), seed)
+    chosen["screen"] = {key: _number(key, value) for key, value in chosen["screen"].items()}
+    published = None if split is None else read_split(split)
+    request = make_request(chosen, path, _options_of(names, values or ()), published)
     folder = target_process.train(context.obj, request, say, replace=replace)
     _show_evaluation(folder, folder.evaluations()[-1], as_json)
 
 
 @app.command()
+@takes(EvaluationRequest)
 def evaluate(
     context: typer.Context,
+    chosen: dict[str, Any],
     name: Name = None,
-    mask: Annotated[str, typer.Option(metavar="none|strongest|targets", help="Genes that models may not see.")] = "none",
-    unit: Annotated[
-        str, typer.Option(metavar="condition|cell", help="What is ranked: averaged cells, or each cell.")
-    ] = "condition",
-    candidates: Candidates = None,
     split: SplitFile = None,
     with_ceilings: WithCeilings = False,
-    seed: Annotated[int, typer.Option(help="Of the control cells that are matched to a cell.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Evaluate trained models on one split, mask and unit, and keep the table.
 
     With --split and --ceilings, and where nothing is trained, the ceilings of the split are printed alone.
     """
-    settings = EvaluationSettings(read_mask(mask), _unit(unit), seed)
+    asked = make(EvaluationRequest, chosen)
     if split is not None:
         published = read_split(split)
         if name is None and with_ceilings and not target_ranking.list_all(context.obj):
-            _show_ceilings(_ceilings(published, candidates), as_json)
+            _show_ceilings(_ceilings(published, asked.candidates), as_json)
             return
         _refuse_other_split(target_ranking.find(context.obj, name), published)
     folder = target_ranking.find(context.obj, name)
     saved = target_ranking.evaluate_saved(
-        context.obj, folder.name, settings, candidates, lambda share, what: say_progress(f"{100 * share:3.0f}% {what}")
+        context.obj, folder.name, asked, lambda share, what: say_progress(f"{100 * share:3.0f}% {what}")
     )
     _show_evaluation(folder, saved, as_json)
 
@@ -192,13 +178,6 @@ def _number(key: str, text: object) -> int | float:
         return int(str(text)) if str(text).lstrip("-").isdecimal() else float(str(text))
     except ValueError:
         raise InputError(f"--screen {key}: got {text!r}, expected a number") from None
-
-
-def _unit(text: str) -> Unit:
-    found = next((unit for unit in UNITS if unit == text), None)
-    if found is None:
-        raise InputError(f"unit: got {text!r}, expected {' or '.join(UNITS)}")
-    return found
 
 
 def _refuse_other_split(folder: RankingFolder, split: Split) -> None:

@@ -4,97 +4,53 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Annotated
+from dataclasses import replace as replaced
+from typing import Annotated, Any
 
 import typer
 
 from core.actions import derived_runs, knn_numbers, launch
 from core.actions.component_loader import WorkspaceComponents, default_dataset
+from core.actions.derived_runs import KnnRequest
 from core.actions.workspace import Workspace
 from core.cli.base import Json, say_if_named_otherwise, say_progress, show
+from core.cli.settings import takes
 from core.engine.request import RunRequest
 from core.errors import InputError
-from core.fields.option import split_names
-from core.methods.fusion_settings import BySupport, FusionSettings, read_reference, read_weights
+from core.fields.record import make
+from core.methods.fusion_settings import FusionSettings
 from core.scoring import json_shapes, sentences
 from core.scoring.run_scores import MACRO_HEADLINE
 from core.store import predictions, runs
 from core.store.datasets import Dataset
-from core.transfer.fusion import Reference
-from core.transfer.knn import Weighting
 from core.transfer.knn_settings import KnnSettings
-from core.transfer.labelled_rows import Axis
-from core.transfer.permutation_null import N_PERMUTATIONS
-from core.transfer.protocols import EvaluationProtocol, Kind, SimilaritySettings
+from core.transfer.protocols import Kind
 from core.types import Flag
 
 app = typer.Typer()
 
-Spaces = Annotated[str, typer.Option("--space", metavar="S[,S2]", help="Gene spaces; several are averaged.")]
-Centre = Annotated[bool, typer.Option("--centre", help="Subtract the mean of the labelled genes first.")]
-Power = Annotated[float, typer.Option(help="Weight = similarity ^ power.")]
-DePower = Annotated[float | None, typer.Option(help="A different power for the prior of an effect.")]
-Nearest = Annotated[int | None, typer.Option("--k", help="Use only so many nearest genes.")]
-OnAxis = Annotated[Axis, typer.Option("--axis", help="What has to be similar: gene, pert or both.")]
-Strength = Annotated[
-    float,
-    typer.Option("--support-aware", help="Shrink well supported priors of an effect towards a half, 0 to 1; sets --de-power 1."),
-]
-Folds = Annotated[int, typer.Option(help="How many parts perturbations and genes are each cut into, for folds.")]
-Seed = Annotated[int, typer.Option(help="The random seed of the folds.")]
 DatasetName = Annotated[str | None, typer.Option("--dataset", help="By default the only one that is not the demo.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")]
 PROGRESS_EVERY_S = 3.0
 MOST_LISTED = 20  # neighbours printed for people; --json has all
+_OF_NEIGHBOURS = ("spaces", "folds", "seed", "power", "de_power", "k", "axis", "centre")
 NewName = Annotated[str, typer.Option("--name", help="The new run's name.")]
 
 
-def _similarity_settings(
-    centre: bool, power: float, de_power: float | None, k: int | None, axis: Axis, strength: float
-) -> SimilaritySettings:
-    power_of_de = 1.0 if strength and de_power is None else de_power
-    return SimilaritySettings(Weighting(power, power_of_de, k, axis), centre, strength)
-
-
 @app.command()
-def knn(
-    context: typer.Context,
-    space: Spaces,
-    centre: Centre = False,
-    power: Power = 2.0,
-    de_power: DePower = None,
-    k: Nearest = None,
-    axis: OnAxis = "gene",
-    strength: Strength = 0.0,
-    protocol: Annotated[Kind, typer.Option(help="test, loo or folds.")] = "folds",
-    folds: Folds = 5,
-    seed: Seed = 0,
-    dataset: DatasetName = None,
-    permutations: Annotated[
-        int, typer.Option(min=0, help="Under folds, how often vectors are permuted for the null; 0 for none.")
-    ] = N_PERMUTATIONS,
-    name: Annotated[str | None, typer.Option(help="Also save the priors as a run.")] = None,
-    replace: Replace = False,
-    pairs: Annotated[
-        Path | None, typer.Option(help="Predict the rows of this Parquet file (pert, gene) instead, however many; needs --out.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="The Parquet file to write for --pairs.")] = None,
-    as_json: Json = False,
-) -> None:
+@takes(KnnRequest)
+def knn(context: typer.Context, chosen: dict[str, Any], replace: Replace = False, as_json: Json = False) -> None:
     """Predict from the labels of similar genes: coverage, and the score beside that of the same space with permuted vectors."""
-    target = default_dataset(context.obj, dataset)
-    settings = KnnSettings(
-        tuple(split_names(space)),
-        EvaluationProtocol(protocol, folds, seed),
-        _similarity_settings(centre, power, de_power, k, axis, strength),
-    )
-    if pairs is not None or out is not None:
-        _predict_file(context.obj, target, settings, (pairs, out), name, as_json)
+    if chosen["strength"] and chosen["de_power"] is None:
+        chosen["de_power"] = 1.0
+    asked = make(KnnRequest, chosen)
+    target, settings, name = default_dataset(context.obj, asked.dataset), asked.settings, asked.name
+    if asked.pairs is not None or asked.out is not None:
+        _predict_file(context.obj, target, asked, as_json)
         return
     loader = WorkspaceComponents(context.obj, target)
     predicted = loader.predict_knn(settings, None)
-    numbers = knn_numbers.numbers_of(context.obj, predicted, settings.protocol, permutations, _say_share())
+    numbers = knn_numbers.numbers_of(context.obj, predicted, settings.protocol, asked.permutations, _say_share())
     result = json_shapes.knn(numbers, predicted.seconds)
     lines = [settings.describe(), *sentences.knn_sentences(numbers)]
     if target.headline == "macro":
@@ -108,19 +64,12 @@ def knn(
     show(result, as_json, "\n".join(lines))
 
 
-def _predict_file(
-    workspace: Workspace,
-    target: Dataset,
-    settings: KnnSettings,
-    files: tuple[Path | None, Path | None],
-    name: str | None,
-    as_json: bool,
-) -> None:
-    """Predict the pairs of the first file, and write the second."""
+def _predict_file(workspace: Workspace, target: Dataset, asked: KnnRequest, as_json: bool) -> None:
+    """Predict the pairs of one file, and write the other."""
     from core.actions.streamed_knn import predict_file  # PyArrow's Parquet, which no other of these commands needs
 
-    pairs, out = files
-    if pairs is None or out is None or name is not None:
+    settings, pairs, out = asked.settings, asked.pairs, asked.out
+    if pairs is None or out is None or asked.name is not None:
         raise InputError(
             "knn: got one of --pairs and --out, or a --name; expected --pairs FILE and --out FILE, which make no run"
         )
@@ -155,18 +104,12 @@ def _say_share() -> Callable[[float], None]:
 
 
 @app.command()
+@takes(KnnSettings, only=_OF_NEIGHBOURS)
 def neighbours(
     context: typer.Context,
     pair: Annotated[str, typer.Argument(metavar="PAIR", help="A row's id: perturbation_gene.")],
-    space: Spaces,
-    centre: Centre = False,
-    power: Power = 2.0,
-    de_power: DePower = None,
-    k: Nearest = None,
-    axis: OnAxis = "gene",
+    chosen: dict[str, Any],
     protocol: Annotated[Kind | None, typer.Option(help="By default folds for a labelled row, else test.")] = None,
-    folds: Folds = 5,
-    seed: Seed = 0,
     without: Annotated[list[str] | None, typer.Option(help="Labelled rows to leave out.")] = None,
     dataset: DatasetName = None,
     as_json: Json = False,
@@ -177,11 +120,7 @@ def neighbours(
         context.obj,
         target,
         pair,
-        KnnSettings(
-            tuple(split_names(space)),
-            EvaluationProtocol(protocol or "folds", folds, seed),
-            _similarity_settings(centre, power, de_power, k, axis, 0.0),
-        ),
+        make(KnnSettings, {**chosen, "protocol": protocol or "folds"}),
         protocol_chosen=protocol is not None,
         without=without or (),
     )
@@ -195,40 +134,24 @@ def neighbours(
 
 
 @app.command()
+@takes(FusionSettings)
 def fuse(
     context: typer.Context,
-    base: Annotated[str, typer.Option(help="The run whose rows are fused.")],
-    others: Annotated[str, typer.Option("--with", metavar="B[,C]", help="Runs to fuse with it.")],
-    w_de: Annotated[str, typer.Option(metavar="X[,Y]", help="Their weights for DE; the base takes what is left of 1.")],
-    w_dir: Annotated[str, typer.Option(metavar="X[,Y]", help="Their weights for DIR.")],
     name: NewName,
-    reference: Annotated[Reference, typer.Option(help="What percentiles are taken over: population or train.")] = "population",
-    reference_run: Annotated[
-        list[str] | None, typer.Option("--reference-run", metavar="B=RUN", help="A run on labelled rows for B's percentiles.")
-    ] = None,
-    by_support: Annotated[
-        BySupport, typer.Option(help="Whether a kNN weighs more, or less, where it has more support: no, more or less.")
-    ] = "no",
+    chosen: dict[str, Any],
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
     """Fuse runs by rank percentiles, as a new run."""
+    named = make(FusionSettings, chosen)
     with context.obj.store.read() as db:
-        base_run, *with_runs = (runs.find_predicting(db, run) for run in (base, *split_names(others)))
+        base, *others = (runs.find_predicting(db, str(run)) for run in (named.base, *named.others))
         references = {
-            runs.find_predicting(db, one).id: runs.find_predicting(db, run).id
-            for one, run in map(read_reference, reference_run or ())
+            runs.find_predicting(db, run).id: runs.find_predicting(db, reference).id
+            for run, reference in named.references.items()
         }
-    settings = FusionSettings(
-        base_run.id,
-        tuple(run.id for run in with_runs),
-        read_weights(w_de),
-        read_weights(w_dir),
-        reference,
-        references,
-        by_support,
-    )
-    request = derived_runs.fusion_request(base_run.dataset, settings, name)
+    settings = replaced(named, base=base.id, others=tuple(run.id for run in others), references=references)
+    request = derived_runs.fusion_request(base.dataset, settings, name)
     _start_and_show(context.obj, request, Flag.PARTLY_COVERED, replace, as_json)
 
 

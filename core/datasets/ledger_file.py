@@ -10,7 +10,7 @@ from typing import Any
 
 from core.datasets.tables import Table, quote
 from core.errors import InputError, UnknownFormat
-from core.toml_table import load_toml
+from core.fields.toml_table import load_toml
 
 TEXTS = ("name", "hypothesis", "prediction", "dataset", "metric", "level", "unit", "name_a", "name_b", "measured_on", "note")
 NUMBERS = ("smallest_effect", "score_a", "score_b", "score_se", "z", "estimate", "se", "detectable_low", "detectable")

@@ -19,13 +19,31 @@ from core.methods.base import Method
 from core.types import ASKED, Pair
 
 MAX_IDS_BYTES = 1 << 28
-MOST_CALLS = 4096  # at once
+MOST_CALLS, CONCURRENCY = 4096, 16  # calls at once, and by default
 SERVERS_HELP = (
     "A model server's address ending in /v1; several, joined by commas; or a file of them, one a line, which is read again "
     "while the run goes on."
 )
 RAY_ADDRESS_HELP = "Of the Ray cluster; auto: the one on this machine. By default one is started."
 _SYNTAX = "split=NAME; sample=N,seed=S; ids=FILE"
+
+
+def one_server() -> Any:
+    """Return the setting of a request that asks one model server."""
+    return setting(
+        None,
+        "A model server's address ending in /v1.",
+        kind="server",
+        title="Model server",
+        missing="that of the settings",
+        changes_result=False,
+    )
+
+
+def calls_at_once() -> Any:
+    """Return the setting of how many calls of a model a request waits for."""
+    about = "How many calls to wait for at once."
+    return setting(CONCURRENCY, about, title="Calls at once", least=1, most=MOST_CALLS, changes_result=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +73,10 @@ class RunRequest:
     )
     seed: int = setting(0, "The run's random seed.", title="Seed", least=0, key="run_seed")
     repeat: int = setting(0, "Tells apart runs that are the same in everything else.", title="Repeat", least=0)
-    endpoint: str | None = setting(None, SERVERS_HELP, metavar="URL[,URL…]|FILE", title="Model server", changes_result=False)
-    concurrency: int = setting(
-        16, "How many calls to wait for at once.", title="Calls at once", least=1, most=MOST_CALLS, changes_result=False
+    endpoint: str | None = setting(
+        None, SERVERS_HELP, kind="server", metavar="URL[,URL…]|FILE", title="Model server", changes_result=False
     )
+    concurrency: int = calls_at_once()
     timeout_s: float = setting(
         600.0, "Seconds to wait for one answer.", flag="--timeout", title="Seconds to wait", least=0, changes_result=False
     )

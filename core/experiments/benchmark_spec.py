@@ -6,7 +6,7 @@ It is one TOML file; docs/benchmarks.md describes every key, docs/examples holds
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,21 +14,22 @@ from core.errors import InputError
 from core.experiments import decision
 from core.experiments.decision import DecisionRule, DecisionUnit
 from core.experiments.hypothesis_spec import HypothesisSpec, read_hypothesis
+from core.fields.option import Option
+from core.fields.record import part, setting
+from core.fields.toml_table import TomlTable, parse_toml, read_toml
 from core.texts import check_name
-from core.toml_table import TomlTable, parse_toml, read_toml
 
 Metric = Literal["DE", "DIR", "mean"]
 Replicate = tuple[int, int]  # the seed of a cut and the seed of the models' calls
 METRICS: tuple[Metric, ...] = ("DE", "DIR", "mean")
 METRIC_OF_RULE: Mapping[Metric, decision.Metric] = {"DE": "de", "DIR": "dir", "mean": "mean"}
 PLACEBOS = ("DE", "DIR", "DE within gene", "DIR within gene", "DE within pert", "DIR within pert")
-_TOP = (
-    *("name", "question", "dataset", "primary", "smallest_effect", "seeds"),
-    *("rows", "folds", "arms", "noise", "plan", "hypothesis"),
-)
 _ARM = ("name", "against", "placebo", "several")
-_METHOD = ("method", "options", "model", "endpoint", "token_budget")
-_FUSION = ("base", "with", "knn", "w_de", "w_dir")
+_KEYS = {  # of an arm by what it is made from, beside those of every arm
+    "run": ("run",),
+    "method": ("method", "options", "model", "endpoint", "token_budget"),
+    "base": ("base", "with", "knn", "w_de", "w_dir"),
+}
 _KNN = ("spaces", "power", "de_power", "k", "axis", "centre", "strength")
 
 
@@ -39,17 +40,17 @@ class RowsSpec:
     sample: None takes all. seed: of the sample.
     """
 
-    run: str | None = None
-    sample: int | None = None
-    seed: int = 0
+    run: str | None = setting(None, "The run whose rows are compared; without one labelled training rows.")
+    sample: int | None = setting(None, "So many of these rows, stratified by label; without a number all.", least=2)
+    seed: int = setting(0, "The seed of the sample.", least=0)
 
 
 @dataclass(frozen=True, slots=True)
 class FoldsSpec:
     """Perturbations and genes are each cut into k parts, once for each seed in `cuts`."""
 
-    k: int = 5
-    cuts: tuple[int, ...] = (0,)
+    k: int = setting(5, "Into how many parts perturbations and genes are each cut.", least=2)
+    cuts: tuple[int, ...] = setting((0,), "The seeds of the cuts.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,29 +63,29 @@ class Arm:
     differ from that arm in more than one thing.
     """
 
-    name: str
-    run: str | None = None
-    method: str | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    model: str | None = None
-    endpoint: str | None = None
-    token_budget: int | None = None
-    base: str | None = None
-    others: tuple[str, ...] = ()
-    knn: Mapping[str, Any] | None = None
-    w_de: float = 0.5
-    w_dir: float = 0.5
-    against: str = ""
-    placebo: tuple[str, ...] = ()
-    several: bool = False
+    name: str = setting(MISSING, "What the arm is called.")
+    run: str | None = setting(None, "The existing run that the arm is.")
+    method: str | None = setting(None, "The method that makes the arm's runs.")
+    options: Mapping[str, Any] = setting({}, "Options of the method.")
+    model: str | None = setting(None, "By default the first that the server lists.")
+    endpoint: str | None = setting(None, "A model server's address; by default that of the settings.", changes_result=False)
+    token_budget: int | None = setting(None, "Tokens that each run of the arm may spend.", least=1, changes_result=False)
+    base: str | None = setting(None, "The arm or run that something is fused with.")
+    others: tuple[str, ...] = setting((), "The run that is fused with the base.", name="with")
+    knn: Mapping[str, Any] | None = setting(None, "Settings of a kNN that is made for each cut and fused with the base.")
+    w_de: float = setting(0.5, "The weight of what is fused with the base for DE.", least=0, most=1)
+    w_dir: float = setting(0.5, "Its weight for DIR.", least=0, most=1)
+    against: str = setting("", "The arm that it is compared with; by default the first.")
+    placebo: tuple[str, ...] = setting((), "Metrics that the change cannot touch.", choices=PLACEBOS)
+    several: bool = setting(False, "Whether it may differ from that arm in more than one thing.")
 
 
 @dataclass(frozen=True, slots=True)
 class NoiseSpec:
     """The arm that is repeated with other seeds, which measures what no change at all would show."""
 
-    arm: str
-    seeds: tuple[int, ...] = (1,)
+    arm: str = setting(MISSING, "The arm that is repeated.")
+    seeds: tuple[int, ...] = setting((1,), "The seeds of its further runs.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +96,9 @@ class PlanSpec:
     the rows, perturbations and genes that are drawn; the variance is then the control's.
     """
 
-    like: tuple[str, str] | None = None
-    correlation: float | None = None
-    power: float = 0.8
+    like: tuple[str, str] | None = setting(None, "Two runs that differ like the arms do.")
+    correlation: float | None = setting(None, "Of the scores of an arm and its control.", least=-1, most=0.999)
+    power: float = setting(0.8, "How often the smallest effect is to be seen.", least=0.05, most=0.999)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,18 +108,18 @@ class BenchmarkSpec:
     seeds: of the models' calls; arms that call none are made once. text: the file.
     """
 
-    name: str
-    question: str
-    dataset: str | None
-    primary: Metric
-    smallest_effect: float
-    seeds: tuple[int, ...]
-    rows: RowsSpec
-    folds: FoldsSpec
-    arms: tuple[Arm, ...]
-    noise: NoiseSpec | None
-    hypothesis: HypothesisSpec | None
-    plan: PlanSpec = field(compare=False)
+    name: str = setting(MISSING, "What the benchmark is called.")
+    question: str = setting("", "What is asked.")
+    dataset: str | None = setting(None, "By default the only one that is not the demo.")
+    primary: Metric = setting(MISSING, "The metric that decides.")
+    smallest_effect: float = setting(MISSING, "The smallest change of it worth having.", least=1e-6, most=0.5)
+    seeds: tuple[int, ...] = setting((0,), "The seeds of the models' calls.")
+    rows: RowsSpec = part(RowsSpec())
+    folds: FoldsSpec = part(FoldsSpec())
+    arms: tuple[Arm, ...] = part()
+    noise: NoiseSpec | None = part(None)
+    hypothesis: HypothesisSpec | None = part(None)
+    plan: PlanSpec = part(PlanSpec(), compare=False)
     text: str = field(repr=False, compare=False)
 
     def arm(self, name: str) -> Arm:
@@ -162,115 +163,53 @@ def parse_benchmark(text: str, file: str = "specification") -> BenchmarkSpec:
 
 
 def _read(table: TomlTable, text: str) -> BenchmarkSpec:
-    table.refuse_unknown(_TOP)
-    arms = [_read_arm(each) for each in table.tables("arms")]
+    arms = tuple(map(_read_arm, table.tables("arms")))
     if len(arms) < 2:
         raise table.error("arms", f"are {len(arms)}, expected two or more tables [[arms]]")
     _check_arms(table, arms)
-    noise, about = table.table("noise"), table.table("hypothesis")
-    name = table.text("name")
-    check_name("benchmark", name)
-    return BenchmarkSpec(
-        name=name,
-        question=table.text("question", ""),
-        dataset=table.text("dataset", "") or None,
-        primary=_metric(table),
-        smallest_effect=table.number("smallest_effect", least=1e-6, most=0.5),
-        seeds=table.wholes("seeds", (0,)),
-        rows=_read_rows(table.table("rows")),
-        folds=_read_folds(table.table("folds")),
-        arms=tuple(arms),
-        noise=None if noise is None else _read_noise(noise, [arm.name for arm in arms]),
-        hypothesis=None if about is None else read_hypothesis(about, [arm.name for arm in arms[1:]]),
-        plan=_read_plan(table.table("plan")),
-        text=text,
-    )
+    about = table.table("hypothesis")
+    hypothesis = None if about is None else read_hypothesis(about, [arm.name for arm in arms[1:]])
+    spec = table.record(BenchmarkSpec, arms=arms, hypothesis=hypothesis, text=text)
+    check_name("benchmark", spec.name)
+    _check_parts(table, spec)
+    return spec
 
 
-def _metric(table: TomlTable) -> Metric:
-    found = table.text("primary", choices=METRICS)
-    return next(metric for metric in METRICS if metric == found)
-
-
-def _read_rows(table: TomlTable | None) -> RowsSpec:
-    if table is None:
-        return RowsSpec()
-    table.refuse_unknown(("run", "sample", "seed"))
-    run = table.text("run", "") or None
-    if run is not None and "seed" in table.values and "sample" not in table.values:
-        raise table.error("seed", "has no effect without a sample; expected sample = N beside it")
-    return RowsSpec(run, table.whole("sample", least=2) if "sample" in table.values else None, table.whole("seed", 0))
-
-
-def _read_folds(table: TomlTable | None) -> FoldsSpec:
-    if table is None:
-        return FoldsSpec()
-    table.refuse_unknown(("k", "cuts"))
-    return FoldsSpec(table.whole("k", 5, least=2), table.wholes("cuts", (0,)))
-
-
-def _read_noise(table: TomlTable, arms: Sequence[str]) -> NoiseSpec:
-    table.refuse_unknown(("arm", "seeds"))
-    return NoiseSpec(table.text("arm", choices=arms), table.wholes("seeds", (1,)))
-
-
-def _read_plan(table: TomlTable | None) -> PlanSpec:
-    if table is None:
-        return PlanSpec()
-    table.refuse_unknown(("like", "correlation", "power"))
-    like = table.texts("like") if "like" in table.values else ()
-    if like and len(set(like)) != 2:
-        raise table.error("like", f"names {len(set(like))} runs, expected two that differ like the arms do")
-    correlation = table.number("correlation", least=-1.0, most=0.999) if "correlation" in table.values else None
-    return PlanSpec((like[0], like[1]) if like else None, correlation, table.number("power", 0.8, 0.05, 0.999))
+def _check_parts(table: TomlTable, spec: BenchmarkSpec) -> None:
+    """Raise InputError for a seed without a sample, a noise floor of no arm, and a plan like one run."""
+    rows, noise, plan = (table.table(name) for name in ("rows", "noise", "plan"))
+    if rows is not None and spec.rows.run is not None and "seed" in rows.values and "sample" not in rows.values:
+        raise rows.error("seed", "has no effect without a sample; expected sample = N beside it")
+    names = [arm.name for arm in spec.arms]
+    if noise is not None and spec.noise is not None and spec.noise.arm not in names:
+        raise noise.error("arm", f"is {spec.noise.arm!r}, expected {', '.join(names)}")
+    if plan is not None and spec.plan.like is not None and (n := len(set(spec.plan.like))) != 2:
+        raise plan.error("like", f"names {n} runs, expected two that differ like the arms do")
 
 
 def _read_arm(table: TomlTable) -> Arm:
-    kinds = [key for key in ("run", "method", "base") if key in table.values]
+    kinds = [key for key in _KEYS if key in table.values]
     if len(kinds) != 1:
         raise table.error("name", f"has {' and '.join(kinds) or 'nothing'} to be made from, expected one of run, method, base")
-    common: dict[str, Any] = {
-        "name": table.text("name"),
-        "against": table.text("against", ""),
-        "placebo": table.texts("placebo", (), PLACEBOS),
-        "several": table.flag("several"),
-    }
-    [kind] = kinds
-    if kind == "run":
-        table.refuse_unknown((*_ARM, "run"))
-        return Arm(**common, run=table.text("run"))
-    return Arm(**common, **(_read_method(table) if kind == "method" else _read_fusion(table)))
+    table.refuse_unknown((*_ARM, *_KEYS[kinds[0]]))
+    arm = table.record(Arm)
+    return arm if arm.base is None else replace(arm, knn=_read_fused(table, arm))
 
 
-def _read_method(table: TomlTable) -> dict[str, Any]:
-    table.refuse_unknown((*_ARM, *_METHOD))
-    options = table.table("options")
-    return {
-        "method": table.text("method"),
-        "options": {} if options is None else dict(options.values),
-        "model": table.text("model", "") or None,
-        "endpoint": table.text("endpoint", "") or None,
-        "token_budget": table.whole("token_budget", least=1) if "token_budget" in table.values else None,
-    }
-
-
-def _read_fusion(table: TomlTable) -> dict[str, Any]:
-    table.refuse_unknown((*_ARM, *_FUSION))
-    knn, others = table.table("knn"), table.texts("with", ())
-    if (knn is None) == (not others):
+def _read_fused(table: TomlTable, arm: Arm) -> dict[str, Any] | None:
+    """Return the kNN that a base is fused with, its spaces with commas between them; None where it is a run."""
+    if (arm.knn is None) == (not arm.others):
         raise table.error("base", 'needs something to be fused with, expected a table [arms.knn] or with = "RUN"')
-    if len(others) > 1:
-        raise table.error("with", f"names {len(others)} runs, expected one: an arm differs from another in one thing")
-    if knn is not None:
-        knn.refuse_unknown(_KNN)
-        knn.texts("spaces")
-    return {
-        "base": table.text("base"),
-        "others": others,
-        "knn": None if knn is None else {**knn.values, "spaces": ",".join(knn.texts("spaces"))},
-        "w_de": table.number("w_de"),
-        "w_dir": table.number("w_dir"),
-    }
+    if len(arm.others) > 1:
+        raise table.error("with", f"names {len(arm.others)} runs, expected one: an arm differs from another in one thing")
+    for name in ("w_de", "w_dir"):
+        if name not in table.values:
+            raise table.error(name, "is missing, expected a number from 0 to 1")
+    if (knn := table.table("knn")) is None:
+        return None
+    knn.refuse_unknown(_KNN)
+    spaces = knn.value(Option("spaces", "spaces", MISSING, "Gene spaces.", several=True))
+    return {**knn.values, "spaces": ",".join(spaces)}
 
 
 def _check_arms(table: TomlTable, arms: Sequence[Arm]) -> None:

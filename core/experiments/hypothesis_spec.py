@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import get_args
+from dataclasses import MISSING, dataclass
 
 from core.experiments.decision import DecisionUnit, Level
+from core.fields.record import setting
+from core.fields.toml_table import TomlTable
 from core.texts import check_name
-from core.toml_table import TomlTable
-
-_KEYS = ("name", "claim", "prediction", "arm", "level", "unit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +19,12 @@ class HypothesisSpec:
     `DecisionRule`.
     """
 
-    claim: str
-    prediction: str
-    arm: str
-    level: Level = "fused"
-    unit: DecisionUnit = "two-way"
-    name: str | None = None
+    claim: str = setting(MISSING, "What is claimed.")
+    prediction: str = setting(MISSING, "What would be seen if it is true.")
+    arm: str = setting(MISSING, "The arm that is tested.")
+    level: Level = setting("fused", "What is compared.")
+    unit: DecisionUnit = setting("two-way", "What is resampled.")
+    name: str | None = setting(None, "Its name in the ledger; by default that of the benchmark.")
 
 
 def read_hypothesis(table: TomlTable, tested: Sequence[str]) -> HypothesisSpec:
@@ -34,18 +32,12 @@ def read_hypothesis(table: TomlTable, tested: Sequence[str]) -> HypothesisSpec:
 
     Raises InputError, with file, line and key, for what it should not hold, and without an arm where several are tested.
     """
-    table.refuse_unknown(_KEYS)
-    if "arm" not in table.values and len(tested) > 1:
+    given = {} if "arm" in table.values or len(tested) != 1 else {"arm": tested[0]}
+    if "arm" not in table.values and not given:
         raise table.error("arm", f"is missing, expected one of {', '.join(tested)}")
-    name = table.text("name", "") or None
-    if name is not None:
-        check_name("hypothesis", name)
-    level, unit = table.text("level", "fused", get_args(Level)), table.text("unit", "two-way", get_args(DecisionUnit))
-    return HypothesisSpec(
-        claim=table.text("claim"),
-        prediction=table.text("prediction"),
-        arm=table.text("arm", tested[0], tested),
-        level=next(each for each in get_args(Level) if each == level),
-        unit=next(each for each in get_args(DecisionUnit) if each == unit),
-        name=name,
-    )
+    found = table.record(HypothesisSpec, **given)
+    if found.arm not in tested:
+        raise table.error("arm", f"is {found.arm!r}, expected {', '.join(tested)}")
+    if found.name is not None:
+        check_name("hypothesis", found.name)
+    return found

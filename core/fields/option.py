@@ -6,13 +6,30 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from core.errors import InputError
 
-Kind = Literal["int", "float", "text", "flag", "choice", "spaces", "run", "runs", "prompts", "file", "numbers"]
+Kind = Literal[
+    "int",
+    "float",
+    "text",
+    "flag",
+    "choice",
+    "file",
+    "numbers",
+    "weights",
+    "wholes",
+    "values",
+    "references",
+    "spaces",
+    "run",
+    "runs",
+    "prompts",
+    "server",
+]
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _FLAGS = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
 
@@ -22,14 +39,18 @@ class Option:
     """One option of a method, a model or a request: a name, its default, what it does, and what it may be.
 
     kind: "spaces", "run" and "runs" are texts that name gene spaces or runs, with commas between them; forms offer those that
-    are there. "prompts" is the SHA-256 of a file of prompts that the workspace keeps, "" for none. "numbers" is a tuple of
-    as many numbers as the default has. least, most: of numbers, both included. choices: of kind "choice". A default of None: the
-    value may be missing.
+    are there. "server" is the address of a model server. "prompts" is the SHA-256 of a file of prompts that the workspace keeps,
+    "" for none. "numbers" is a tuple of as many numbers as the default has, "weights" one of any length, "wholes" one of
+    different whole numbers, "values" a mapping, "references" one of runs to runs. least, most: of numbers, both included.
+    choices: of kind "choice". A default of None: the value may be missing; of MISSING: it has to be given.
 
-    title: on a form; the name in words without one. missing: what stands in its place on a form while there is no value. flag:
-    on the command line, by default the name with dashes; one that begins with --no- takes away what is true by default. metavar:
-    what stands for the value in --help. key: in links, by default the name. changes_result: whether it belongs to the identity
-    of what is made. not_on_form, not_on_command: why a form or a command leaves it out.
+    several: whether the value is a tuple of what the kind says; on the command line with commas between them, or, if it is
+    repeated, each by an option of its own. title: on a form; the name in words without one. missing: what stands in its place on
+    a form while there is no value. flag: on the command line, by default the name with dashes; one that begins with --no- takes
+    away what is true by default. metavar: what stands for the value in --help. command_help: what stands there in the place of
+    `help`. required: whether the command has no default. is_usage: whether another value is wrong usage of the command, which
+    then shows range or choices. key: in links, by default the name. changes_result: whether it belongs to the identity of what is
+    made. not_on_form, not_on_command: why a form or a command leaves it out.
     """
 
     name: str
@@ -39,10 +60,15 @@ class Option:
     choices: tuple[str, ...] = ()
     least: float | None = None
     most: float | None = None
+    several: bool = False
+    repeated: bool = False
     title: str = ""
     missing: str = "none"
     flag: str = ""
     metavar: str = ""
+    command_help: str = ""
+    required: bool = False
+    is_usage: bool = False
     key: str = ""
     changes_result: bool = True
     not_on_form: str = ""
@@ -52,20 +78,62 @@ class Option:
         """Return the value that a text, or a value as it is, stands for. Raise InputError with what was expected."""
         if value is None and self.default is None:
             return None
-        if self.kind == "flag":
-            return self._flag(value)
+        match self.kind:
+            case "flag":
+                return self._flag(value)
+            case "int" | "float":
+                return self._number(value)
+            case "numbers" | "weights":
+                return self._numbers(value)
+            case "wholes":
+                return self._wholes(value)
+            case "values" | "references":
+                return self._pairs(value)
+            case "run":
+                return str(value).strip()
+        if self.several:
+            return tuple(map(self._text, split_names(value)))
+        return Path(str(value)) if self.kind == "file" else self._text(str(value))
+
+    def accepts(self, value: object) -> bool:
+        """Whether a value of TOML or JSON may stand here: of the right type, and what `read` reads."""
+        try:
+            self.read(value)
+        except InputError:
+            return False
+        listed = value if isinstance(value, list | tuple) else [value]
+        match self.kind:
+            case "flag":
+                return isinstance(value, bool)
+            case "int" | "wholes":
+                return all(type(each) is int for each in listed) and (self.kind == "int") != isinstance(value, list | tuple)
+            case "float" | "numbers" | "weights":
+                return all(type(each) in (int, float) for each in listed)
+            case "values" | "references":
+                return isinstance(value, Mapping)
+        return (self.several or listed[:1] == [value]) and all(isinstance(each, str) and each.strip() for each in listed)
+
+    @property
+    def expected(self) -> str:
+        """What may stand here, in words."""
         if self.kind in ("int", "float"):
-            return self._number(value)
-        if self.kind == "numbers":
-            return self._numbers(value)
-        text = str(value)
-        if self.kind == "file":
-            return Path(text)
-        if self.kind == "choice" and text not in self.choices:
-            raise InputError(f"{self.name}: got {text!r}, expected {', '.join(self.choices)}")
-        if self.kind == "prompts" and text and not is_sha256(text):
-            raise InputError(f"{self.name}: got {text!r}, expected a file of prompts, or the SHA-256 of one that is kept here")
-        return text
+            number = "a whole number" if self.kind == "int" else "a number"
+            if self.least is None:
+                return number
+            return (
+                f"{number} of at least {self.least:g}" if self.most is None else f"{number} from {self.least:g} to {self.most:g}"
+            )
+        if self.choices:
+            return f"{'a list of ' if self.several else ''}{', '.join(self.choices)}"
+        words = {
+            "flag": "true or false",
+            "wholes": f"a list of different whole numbers of at least {self.least or 0:g}",
+            "numbers": "a list of numbers",
+            "weights": "a list of numbers",
+            "values": "a table",
+            "references": "a table",
+        }
+        return words.get(self.kind, "a list of texts" if self.several else "a text")
 
     @property
     def option(self) -> str:
@@ -73,9 +141,26 @@ class Option:
         return self.flag or f"--{self.name.replace('_', '-')}"
 
     @property
+    def is_needed(self) -> bool:
+        """Whether the command has to be given it."""
+        return self.required or self.default is MISSING
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether the command takes one option for each value."""
+        return self.repeated or self.kind in ("values", "references")
+
+    @property
     def negates(self) -> bool:
         """Whether the command's option takes away what is true by default."""
         return self.kind == "flag" and self.default is True
+
+    def _text(self, text: str) -> str:
+        if self.choices and text not in self.choices:
+            raise InputError(f"{self.name}: got {text!r}, expected {', '.join(self.choices)}")
+        if self.kind == "prompts" and text and not is_sha256(text):
+            raise InputError(f"{self.name}: got {text!r}, expected a file of prompts, or the SHA-256 of one that is kept here")
+        return text
 
     def _flag(self, value: object) -> bool:
         found = _FLAGS.get(str(value).lower())
@@ -96,14 +181,36 @@ class Option:
         return number
 
     def _numbers(self, value: object) -> tuple[float, ...]:
-        parts = value if isinstance(value, list | tuple) else split_names(value)
-        wanted = len(self.default)
-        try:
-            found = tuple(float(str(part)) for part in parts)
+        wanted = len(self.default) if self.kind == "numbers" else None
+        try:  # of weights none is left out
+            found = tuple(map(float, split_names(value) if wanted or isinstance(value, list | tuple) else str(value).split(",")))
         except ValueError:
             found = ()
-        if len(found) != wanted or not all(map(math.isfinite, found)):
-            raise InputError(f"{self.name}: got {value!r}, expected {wanted} numbers with commas between them")
+        if len(found) != (wanted or max(1, len(found))) or not all(map(math.isfinite, found)):
+            raise InputError(
+                f"{self.name}: got {value!r}, expected {f'{wanted} ' if wanted else ''}numbers with commas between them"
+            )
+        return found
+
+    def _wholes(self, value: object) -> tuple[int, ...]:
+        try:
+            found = tuple(map(int, split_names(value)))
+        except ValueError:
+            found = ()
+        if not found or len(set(found)) < len(found) or min(found) < (self.least or 0):
+            raise InputError(f"{self.name}: got {value!r}, expected {self.expected}")
+        return found
+
+    def _pairs(self, value: object) -> dict[str, Any]:
+        """Return the mapping of a mapping, or of texts such as KEY=VALUE."""
+        if isinstance(value, Mapping):
+            return dict(value)
+        found = {}
+        for text in split_names(value):
+            key, equals, content = text.rpartition("=") if self.kind == "references" else text.partition("=")
+            if not equals or not key.strip():
+                raise InputError(f"{self.option} {text}: expected {self.metavar or 'KEY=VALUE'}")
+            found[key.strip()] = content
         return found
 
 
@@ -122,5 +229,7 @@ def is_sha256(text: str) -> bool:
 
 
 def split_names(names: object) -> list[str]:
-    """Return the names in "a, b"."""
+    """Return the names in "a, b", or those of a list."""
+    if isinstance(names, list | tuple):
+        return [str(name) for name in names]
     return [name.strip() for name in str(names).split(",") if name.strip()]

@@ -1,12 +1,12 @@
 """Records whose fields are settings: a dataclass says with `setting` what each of its fields may be, and all else follows.
 
-A field that is itself such a record brings its settings along, under their own names.
+A field that is itself such a record brings its settings along, under their own names, unless it is a `part`: a table of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import Field, field, fields, is_dataclass
+from dataclasses import MISSING, Field, field, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
@@ -16,16 +16,32 @@ from core.errors import InputError
 from core.fields.option import Kind, Option
 
 R = TypeVar("R")
-_ABOUT = "setting"  # in the metadata of a field
+_ABOUT, _PART = "setting", "part"  # in the metadata of a field
 _KINDS: Mapping[type, Kind] = {bool: "flag", int: "int", float: "float", str: "text", Path: "file"}
 
 
 def setting(default: Any, help: str, **about: Any) -> Any:
-    """Return a dataclass's field that is a setting.
+    """Return a dataclass's field that is a setting; MISSING for one without a default.
 
-    about: as in `Option`; its name follows from the field, and so does its kind where the field's type has one.
+    about: as in `Option`; its name follows from the field unless it is among them, and so does its kind where the field's type
+    has one.
     """
-    return field(default=default, metadata={_ABOUT: {"help": help, **about}})
+    fresh = isinstance(default, Mapping)  # each record has a mapping of its own
+    given: dict[str, Any] = {"default_factory": default.copy} if fresh else {"default": default}
+    return field(**given, metadata={_ABOUT: {"help": help, "default": default, **about}})
+
+
+def part(default: Any = MISSING, **about: Any) -> Any:
+    """Return a dataclass's field that is a record, or a tuple of records, and a table of its own, or tables, in TOML.
+
+    about: as of `field`.
+    """
+    return field(default=default, metadata={_PART: True}, **about)
+
+
+def is_part(each: Field[Any]) -> bool:
+    """Whether a field was made by `part`."""
+    return _PART in each.metadata
 
 
 def options_of(record: Any) -> tuple[Option, ...]:
@@ -35,35 +51,50 @@ def options_of(record: Any) -> tuple[Option, ...]:
 
 @cache
 def _options(record: Any) -> tuple[Option, ...]:
-    hints = get_type_hints(record)
     found: list[Option] = []
-    for each in fields(record):
-        if _ABOUT in each.metadata:
-            found.append(_option(each, hints[each.name]))
-        elif is_dataclass(hints[each.name]):
-            found += options_of(hints[each.name])
+    for _, option, inner in list_fields(record):
+        found += [option] if option is not None else options_of(inner) if inner is not None else []
     names = [option.name for option in found]
     if len(set(names)) < len(names):
         raise TypeError(f"{record.__name__}: two settings of one name among {', '.join(sorted(names))}")
     return tuple(found)
 
 
+def list_fields(record: Any) -> tuple[tuple[Field[Any], Option | None, Any], ...]:
+    """Return the fields of a kind of record, each with the setting that it declares, or the record whose settings it brings."""
+    return _fields(record)
+
+
+@cache
+def _fields(record: Any) -> tuple[tuple[Field[Any], Option | None, Any], ...]:
+    hints = get_type_hints(record)
+    found: list[tuple[Field[Any], Option | None, Any]] = []
+    for each in fields(record):
+        hint = hints[each.name]
+        if _ABOUT in each.metadata:
+            found.append((each, _option(each, hint), None))
+        else:
+            found.append((each, None, hint if is_dataclass(hint) and not is_part(each) else None))
+    return tuple(found)
+
+
 def make(record: type[R], chosen: Mapping[str, object], **others: Any) -> R:
     """Return a record from chosen values, as text or as they are, the rest at their defaults.
 
-    others: its fields that are no settings. Raise InputError for an unknown setting, and for a value that cannot be.
+    others: its fields that are no settings. Raise InputError for an unknown setting, a value that cannot be, and a setting
+    without a default that is not chosen.
     """
     known = {option.name for option in options_of(record)}
     unknown = next((name for name in chosen if name not in known), None)
     if unknown is not None:
         raise InputError(f"setting {unknown!r}: not known, expected {', '.join(sorted(known))}")
-    hints, values = get_type_hints(record), dict(others)
-    for each in fields(record):  # type: ignore[arg-type]
-        if _ABOUT in each.metadata:
-            if each.name in chosen:
-                values[each.name] = _option(each, hints[each.name]).read(chosen[each.name])
-        elif each.name not in others and is_dataclass(hints[each.name]):
-            inner: Any = hints[each.name]
+    values = dict(others)
+    for each, option, inner in list_fields(record):
+        if option is not None and option.name in chosen:
+            values[each.name] = option.read(chosen[option.name])
+        elif option is not None and option.default is MISSING:
+            raise InputError(f"{option.name}: got none, expected {option.expected}")
+        elif inner is not None and each.name not in others:
             names = {option.name for option in options_of(inner)}
             values[each.name] = make(inner, {name: value for name, value in chosen.items() if name in names})
     return record(**values)
@@ -72,11 +103,11 @@ def make(record: type[R], chosen: Mapping[str, object], **others: Any) -> R:
 def values_of(record: Any) -> dict[str, Any]:
     """Return the settings of a record by name."""
     found: dict[str, Any] = {}
-    for each in fields(record):
+    for each, option, inner in list_fields(type(record)):
         value = getattr(record, each.name)
-        if _ABOUT in each.metadata:
-            found[each.name] = value
-        elif is_dataclass(value):
+        if option is not None:
+            found[option.name] = value
+        elif inner is not None:
             found |= values_of(value)
     return found
 
@@ -91,14 +122,21 @@ def arguments_of(record: Any) -> list[str]:
     values, found = values_of(record), list[str]()
     for option in options_of(type(record)):
         value = values[option.name]
-        if value is None or option.not_on_command or (option.kind == "flag" and value == option.default):
-            continue
-        found.append(option.option)
-        if option.kind == "numbers":
-            found += [repr(each) for each in value]
-        elif option.kind != "flag":
-            found.append(str(value))
+        if value is not None and not option.not_on_command:
+            found += _arguments(option, value)
     return found
+
+
+def _arguments(option: Option, value: Any) -> list[str]:
+    if option.kind == "flag":
+        return [] if value == option.default else [option.option]
+    if option.kind == "numbers":
+        return [option.option, *map(repr, value)]
+    if option.kind in ("values", "references"):
+        value = [f"{key}={content}" for key, content in value.items()]
+    if option.is_repeated:
+        return [word for each in value for word in (option.option, str(each))]
+    return [option.option, ",".join(map(str, value)) if isinstance(value, tuple) else str(value)]
 
 
 def choices_of(kind: Any) -> tuple[str, ...]:
@@ -108,26 +146,32 @@ def choices_of(kind: Any) -> tuple[str, ...]:
 
 def _option(each: Field[Any], hint: Any) -> Option:
     """Return the setting that a field of a dataclass declares."""
-    kind = _without_none(hint)
-    about = {"choices": choices_of(kind), **each.metadata[_ABOUT]}
-    named = about.pop("kind", None)
-    return Option(each.name, named or _kind_of(each.name, kind, about["choices"]), each.default, **about)
+    hint = without_none(hint)
+    kind = get_args(hint)[0] if get_origin(hint) is tuple else hint
+    about = {"name": each.name, "choices": choices_of(kind), **each.metadata[_ABOUT]}
+    if "kind" not in about:
+        about["kind"] = _kind_of(each.name, hint, kind, about["choices"])
+    about["several"] = get_origin(hint) is tuple and about["kind"] not in ("numbers", "wholes", "weights")
+    return Option(**about)
 
 
-def _kind_of(name: str, kind: Any, choices: Sequence[str]) -> Kind:
+def _kind_of(name: str, hint: Any, kind: Any, choices: Sequence[str]) -> Kind:
+    if get_origin(hint) is tuple and kind in (str, int, float):
+        return "text" if kind is str else "wholes" if kind is int else "numbers"
     if choices:
         return "choice"
-    if get_origin(kind) is tuple:
-        return "numbers"
+    if get_origin(hint) is Mapping:
+        return "values"
     if kind not in _KINDS:
         raise TypeError(
-            f"{name}: a setting cannot be {kind}; expected one of {', '.join(map(str, _KINDS))}, a Literal or numbers"
+            f"{name}: a setting cannot be {kind}; expected one of {', '.join(map(str, _KINDS))}, a Literal, a tuple or a mapping"
         )
     return _KINDS[kind]
 
 
-def _without_none(hint: Any) -> Any:
+def without_none(hint: Any) -> Any:
+    """Return the type in "that or None"; any other as it is."""
     if get_origin(hint) not in (Union, UnionType):
         return hint
-    left = [part for part in get_args(hint) if part is not NoneType]
+    left = [each for each in get_args(hint) if each is not NoneType]
     return left[0] if len(left) == 1 else hint

@@ -17,6 +17,7 @@ from core.evidence.packs import PackName, Packs
 from core.fields.option import Option as Option
 from core.fields.option import is_sha256 as is_sha256
 from core.fields.option import read_options as read_options
+from core.fields.option import split_names
 from core.types import Call, Evidence, Pair, RowResult, TraceEvent
 
 if TYPE_CHECKING:
@@ -251,7 +252,7 @@ def refuse_missing_sources(options: Sequence[Option], values: Mapping[str, Any])
     """Raises InputError for the first option that has to name gene spaces or runs and names none."""
     expected = {"spaces": "one or more gene spaces", "run": "a run", "runs": "one or more runs"}
     for option in options:
-        if option.kind in expected and not str(values[option.name]).strip():
+        if option.kind in expected and not split_names(values[option.name]):
             raise InputError(f"{option.name}: got none; expected {expected[option.kind]}")
 
 

@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 
 from core.errors import InputError
+from core.fields.record import options_of
 from core.methods.base import BatchMethod, Context, DerivedMethod, Option
 from core.methods.cut_scores import evaluate_fusion
 from core.methods.fusion_components import ComponentLoader, load_components, refuse_other_dataset
-from core.methods.fusion_settings import BY_SUPPORTS, fusion_options, read_fusion_settings
+from core.methods.fusion_settings import FusionSettings, fusion_options, read_fusion_settings
 from core.stats.arrays import Floats
 from core.transfer.fusion import Component, Reference, Weights, fuse, percentiles_of, weights_in_rows
 from core.types import FALLBACKS, STAND_INS, Flag, Pair, Prediction, RowResult, TraceEvent
@@ -108,15 +109,7 @@ class Fusion(DerivedMethod):
     version = 2
     about = "Rank-percentile fusion of runs on the same rows; it calls no model."
     inherits_track = True
-    options: tuple[Option, ...] = (
-        Option("base", "run", "", "The run whose rows are fused, by name or id."),
-        Option("with", "runs", "", "Runs to fuse with it, with commas between them."),
-        Option("w_de", "text", "0.5", "Their weights for DE, with commas between them; the base takes what is left of 1."),
-        Option("w_dir", "text", "0.5", "Their weights for DIR."),
-        Option("reference", "choice", "population", "What percentiles are taken over.", ("population", "train")),
-        Option("reference_runs", "text", "", "RUN=LABELLED RUN, with commas: what a run's percentiles are taken against."),
-        Option("by_support", "choice", "no", "Whether a kNN weighs more, or less, where it has more support.", BY_SUPPORTS),
-    )
+    options: tuple[Option, ...] = options_of(FusionSettings)
 
     def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:
         """Returns runs by id, and weights as they read back.

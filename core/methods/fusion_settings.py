@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from core.errors import InputError
-from core.fields.option import split_names
+from core.fields.record import make, options_of, setting
 from core.transfer.fusion import Reference, Weights, weights_of
 from core.transfer.knn_settings import KnnSettings
 
 BySupport = Literal["no", "more", "less"]
-BY_SUPPORTS: tuple[BySupport, ...] = get_args(BySupport)
 Part = str | KnnSettings  # of a fusion: a run by name or id, or a kNN that is no run
 
 
@@ -25,13 +24,24 @@ class FusionSettings:
     its weight at the other. Raises InputError unless there are as many weights as others.
     """
 
-    base: str
-    others: tuple[Part, ...]
-    w_de: tuple[float, ...]
-    w_dir: tuple[float, ...]
-    reference: Reference = "population"
-    references: Mapping[str, str] = field(default_factory=dict)
-    by_support: BySupport = "no"
+    base: str = setting("", "The run whose rows are fused.", kind="run", required=True)
+    others: tuple[Part, ...] = setting((), "Runs to fuse with it.", name="with", kind="runs", metavar="B[,C]", required=True)
+    w_de: tuple[float, ...] = setting(
+        (0.5,), "Their weights for DE; the base takes what is left of 1.", kind="weights", metavar="X[,Y]", required=True
+    )
+    w_dir: tuple[float, ...] = setting((0.5,), "Their weights for DIR.", kind="weights", metavar="X[,Y]", required=True)
+    reference: Reference = setting("population", "What percentiles are taken over: population or train.", is_usage=True)
+    references: Mapping[str, str] = setting(
+        {},
+        "A run on labelled rows for B's percentiles.",
+        name="reference_runs",
+        kind="references",
+        flag="--reference-run",
+        metavar="B=RUN",
+    )
+    by_support: BySupport = setting(
+        "no", "Whether a kNN weighs more, or less, where it has more support: no, more or less.", is_usage=True
+    )
 
     def __post_init__(self) -> None:
         for name, weights in (("w_de", self.w_de), ("w_dir", self.w_dir)):
@@ -62,27 +72,5 @@ def fusion_options(settings: FusionSettings) -> dict[str, Any]:
 
 def read_fusion_settings(options: Mapping[str, Any]) -> FusionSettings:
     """Returns the settings that options describe, runs as they are named there. Raises InputError if a weight is not a number."""
-    references = dict(map(read_reference, split_names(options.get("reference_runs", ""))))
-    w_de, w_dir = (read_weights(str(options[name])) for name in ("w_de", "w_dir"))
-    others = tuple(split_names(options["with"]))
-    scaled = options.get("by_support", "no")
-    by_support = next((known for known in BY_SUPPORTS if known == scaled), None)
-    if by_support is None:
-        raise InputError(f"by_support: got {scaled!r}, expected {', '.join(BY_SUPPORTS)}")
-    return FusionSettings(str(options["base"]).strip(), others, w_de, w_dir, options["reference"], references, by_support)
-
-
-def read_reference(text: str) -> tuple[str, str]:
-    """Returns (component, its run on labelled rows) from "COMPONENT=RUN". Raises InputError for anything else."""
-    component, _, run = text.rpartition("=")
-    if not component or not run:
-        raise InputError(f"reference run {text}: expected COMPONENT=RUN")
-    return component.strip(), run.strip()
-
-
-def read_weights(text: str) -> tuple[float, ...]:
-    """Returns the weights in "0.5,0.2". Raises InputError if one is not a number."""
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(f"weights: got {text!r}, expected numbers with commas between them") from None
+    known = {option.name for option in options_of(FusionSettings)}
+    return make(FusionSettings, {name: value for name, value in options.items() if name in known})

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import InputError
+from core.fields.record import options_of
 from core.methods.base import BatchMethod, Context, DerivedMethod, Option
 from core.methods.cut_scores import evaluate_knn
 from core.methods.fusion_components import ComponentLoader
@@ -21,7 +22,6 @@ from core.transfer.protocols import KnnPrediction, QueryGroup
 from core.transfer.row_index import RowIndex
 from core.types import Flag, Pair, Prediction, RowResult, TraceEvent
 
-KINDS = ("folds", "loo", "test")
 MOST_NEIGHBOURS = 8  # listed in a trace
 LEAST_PLAIN = 1e-4  # a smaller weight is written with its power of ten
 
@@ -174,18 +174,7 @@ class Knn(DerivedMethod):
     name = "knn"
     version = 2  # 1: 0.5 stood in for a prior that is unknown
     about = "The labels of similar genes in one or several gene spaces; it calls no model."
-    options: tuple[Option, ...] = (
-        Option("spaces", "spaces", "", "Gene spaces by name, with commas between them; several are averaged."),
-        Option("protocol", "choice", "folds", "How labels are kept away: folds or loo for labelled rows, else test.", KINDS),
-        Option("folds", "int", 5, "Parts that perturbations and genes are each cut into.", least=2),
-        Option("seed", "int", 0, "The random seed of the folds.", least=0),
-        Option("power", "float", 2.0, "Weight = similarity ^ power.", least=0.01),
-        Option("de_power", "float", 0.0, "Another power for the prior of an effect; 0 for the same.", least=0.0),
-        Option("k", "int", 0, "Use only so many nearest genes; 0 for all.", least=0),
-        Option("axis", "choice", "gene", "What has to be similar.", ("gene", "pert", "both")),
-        Option("centre", "flag", False, "Subtract the mean of the labelled genes first."),
-        Option("strength", "float", 0.0, "How far well supported priors of an effect are drawn to a half.", least=0.0, most=1.0),
-    )
+    options: tuple[Option, ...] = options_of(KnnSettings)
 
     def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:  # noqa: ARG002
         """Returns the settings as plain values. Raises InputError for settings that make no sense."""

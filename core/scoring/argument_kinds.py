@@ -24,10 +24,10 @@ from core.audit.argument_kinds import (
     ArgumentKinds,
     Arguments,
     Encoder,
-    KindSettings,
     find_argument_kinds,
 )
 from core.audit.argument_words import MASKED
+from core.audit.kind_settings import KindSettings
 from core.errors import InputError
 from core.scoring.json_shapes import interval
 from core.stats.clustered_mean import means_within

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import pyarrow as pa
 
 from core.audit.rubric import Rubric, Unit
+from core.audit.sample_request import Design
 from core.errors import StateError
 from core.store.connection import Cursor
 from core.store.event_batches import OF_PAIRS, split_events
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 WHOLE_ROW = -1  # the seq of a text that is a whole row
 KINDS: Mapping[Unit, tuple[str, ...]] = {"brief": ("brief",), "verdict": ("verdict",), "row": TEXT_KINDS}  # of events, by unit
-Design = Literal["random", "stratified", "unsure"]
 GivenBy = Literal["person", "model"]
 _ROLES_IN_ORDER = "coalesce(list_position(['EFFECT', 'NULL', 'UP', 'DOWN', 'JUDGE'], role), 9), role"
 

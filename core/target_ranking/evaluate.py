@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -12,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.errors import InputError
+from core.fields.record import setting
 from core.target_ranking.candidates import pool_matrix, random_level
 from core.target_ranking.ceilings import Ceilings, ceilings_of
 from core.target_ranking.conditions import targets_in
@@ -37,10 +39,23 @@ GENE_COLUMNS: Final = ("model", "condition", "rank", "gene", "is_target")
 class EvaluationSettings:
     """What is scored. unit: "condition" (the expression of its cells is averaged first) or "cell". seed: of matched controls."""
 
-    mask: Mask = "none"
-    unit: Unit = "condition"
-    seed: int = 0
+    mask: Mask = setting("none", "Genes that models may not see.", title="Mask")
+    unit: Unit = setting("condition", "What is ranked: averaged cells, or each cell.", title="Unit")
+    seed: int = setting(0, "Of the control cells that are matched to a cell.", title="Seed", key="evaluation_seed", least=0)
     ks: tuple[int, ...] = KS
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationRequest:
+    """What is scored, and a file of the pools that rankings are narrowed to; None to rank all genes."""
+
+    settings: EvaluationSettings = field(default_factory=EvaluationSettings)
+    candidates: Path | None = setting(
+        None,
+        "Rank within pools: JSON of condition to genes, or one gene a line.",
+        metavar="FILE",
+        not_on_form="a page reads no file of this machine but the cells",
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

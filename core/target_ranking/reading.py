@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -15,6 +15,7 @@ from core.cells.anndata_file import CellFile, Columns, choose_columns, open_cell
 from core.cells.columns import texts
 from core.cells.simulator import ScreenSettings, simulate_screen
 from core.errors import InputError
+from core.fields.record import setting
 from core.target_ranking.conditions import CONTROL, parse_conditions
 from core.target_ranking.expression import ExpressionSet, normalise, require_targets
 
@@ -22,6 +23,7 @@ LEAST_CELLS: Final = 10  # of a condition
 MOST_CELLS: Final = 200  # of a condition that are kept, and so many control cells for each of CONTROL_CONDITIONS
 CONTROL_CONDITIONS: Final = 10
 ONE_BATCH: Final = "all"
+FOUND: Final = "found by name"  # what a form shows for a column that nobody chose
 SIMULATED: Final = ScreenSettings(
     n_cells=3_000, n_genes=300, n_perturbations=40, n_doubles=20, share_failed_guides=0.1, share_control=0.15
 )
@@ -36,13 +38,27 @@ class CellSource:
     """
 
     file: str = ""
-    perturbation: str | None = None
-    control: str | None = None
-    batch: str | None = None
-    simulated: Mapping[str, Any] = field(default_factory=dict)
+    perturbation: str | None = setting(None, "The column of conditions.", missing=FOUND, key="targets_perturbation")
+    control: str | None = setting(None, "The condition of control cells.", missing=FOUND, key="targets_control")
+    batch: str | None = setting(None, "The column of batches.", missing=FOUND, key="targets_batch")
+    simulated: Mapping[str, Any] = setting(
+        {},
+        "A setting of the simulator, such as n_cells=5000.",
+        name="screen",
+        metavar="KEY=VALUE",
+        not_on_form="a screen that a page simulates is the usual one",
+    )
     seed: int = 0
-    least_cells: int = LEAST_CELLS
-    most_cells: int = MOST_CELLS
+    least_cells: int = setting(
+        LEAST_CELLS, "A condition of fewer cells is an error.", title="Fewest cells of a condition", key="least_cells", least=1
+    )
+    most_cells: int = setting(
+        MOST_CELLS,
+        "Of a condition with more, so many random cells are used.",
+        title="Most cells of a condition",
+        key="most_cells",
+        least=1,
+    )
 
     @property
     def name(self) -> str:

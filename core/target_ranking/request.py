@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any, Self
 
 from core.errors import InputError, MissingPackage
+from core.fields.record import make, setting
 from core.target_ranking.models.base import REQUIREMENTS, FitSettings, RankingModel, options_of, ranking_model_named
 from core.target_ranking.reading import CellSource
 from core.target_ranking.splits import Split
@@ -20,7 +21,9 @@ class SplitChoice:
     """How conditions are split. kind: "compositional" or "hard", drawn with `seed`; "file" where `split` holds a published
     one."""
 
-    kind: str = "hard"
+    kind: str = setting(
+        "hard", "A split drawn here.", kind="choice", choices=("hard", "compositional"), title="Split", key="split"
+    )
     seed: int = 0
     split: Split | None = None
 
@@ -29,11 +32,11 @@ class SplitChoice:
 class TrainingRequest:
     """What is trained. models: the options that were given to each model, by name. seed: of the models."""
 
-    name: str
-    source: CellSource
-    split: SplitChoice
+    name: str = setting("targets", "What it will be called.", title="Name", missing="my screen", key="targets_name")
+    source: CellSource = field(default_factory=CellSource)
+    split: SplitChoice = field(default_factory=SplitChoice)
     models: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    seed: int = 0
+    seed: int = setting(0, "Of the split, of the models, of the choice of cells.", title="Seed", key="targets_seed", least=0)
 
     def as_json(self) -> dict[str, Any]:
         """Returns plain data from which `from_json` makes an equal record."""
@@ -54,6 +57,15 @@ class TrainingRequest:
         published = Split.from_json(split["split"]) if "split" in split else None
         choice = SplitChoice(split["kind"], split["seed"], published)
         return cls(values["name"], CellSource.from_json(values["source"]), choice, values["models"], values["seed"])
+
+
+def make_request(
+    chosen: Mapping[str, object], file: str, models: Mapping[str, Mapping[str, object]], split: Split | None = None
+) -> TrainingRequest:
+    """Returns the request of chosen settings. file: of cells, "" for the simulator. split: a published one."""
+    made = make(TrainingRequest, chosen, models=models)
+    choice = replace(made.split, seed=made.seed) if split is None else SplitChoice("file", made.seed, split)
+    return replace(made, source=replace(made.source, file=file, seed=made.seed), split=choice)
 
 
 def missing_packages(model: RankingModel) -> tuple[str, ...]:

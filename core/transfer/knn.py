@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.errors import InputError
+from core.fields.record import setting
 from core.stats import validate
 from core.stats.arrays import Bools, Floats
 from core.transfer.label_sums import axis_sums
@@ -28,10 +29,10 @@ class Weighting:
     axis: which similarity counts; "both" multiplies the two, each limited to its own k nearest.
     """
 
-    power: float = 2.0
-    de_power: float | None = None
-    k: int | None = None
-    axis: Axis = "gene"
+    power: float = setting(2.0, "Weight = similarity ^ power.", least=0)
+    de_power: float | None = setting(None, "A different power for the prior of an effect.", missing="the same", least=0)
+    k: int | None = setting(None, "Use only so many nearest genes.", missing="all", least=0)
+    axis: Axis = setting("gene", "What has to be similar: gene, pert or both.", is_usage=True)
 
     def __post_init__(self) -> None:
         for power in self.powers:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from core.errors import InputError
+from core.fields.record import make, options_of, setting, values_of
 from core.stats.arrays import Codes
-from core.transfer.knn import Weighting
-from core.transfer.labelled_rows import Axis
-from core.transfer.protocols import EvaluationProtocol, Kind, SimilaritySettings
+from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
 from core.transfer.row_index import RowIndex
 
 
@@ -20,31 +19,21 @@ from core.transfer.row_index import RowIndex
 class KnnSettings:
     """The spaces (by name), the protocol, and how similarities become priors."""
 
-    spaces: tuple[str, ...]
+    spaces: tuple[str, ...] = setting(
+        (), "Gene spaces; several are averaged.", kind="spaces", flag="--space", metavar="S[,S2]", required=True
+    )
     protocol: EvaluationProtocol = field(default_factory=EvaluationProtocol)
     similarity: SimilaritySettings = field(default_factory=SimilaritySettings)
 
     def __post_init__(self) -> None:
         if not self.spaces or len(set(self.spaces)) < len(self.spaces):
             raise InputError(f"spaces: got {', '.join(self.spaces) or 'none'}; expected one or more, each once")
-        _check_choice("protocol", self.protocol.kind, get_args(Kind))
-        _check_choice("axis", self.similarity.weighting.axis, get_args(Axis))
 
     def as_spec(self) -> dict[str, Any]:
         """Plain values, from which `read_knn_settings` builds the settings again."""
-        weighting, protocol = self.similarity.weighting, self.protocol
-        folds = {"folds": protocol.k, "seed": protocol.seed} if protocol.kind == "folds" else {}
-        return {
-            "spaces": list(self.spaces),
-            "protocol": protocol.kind,
-            **folds,
-            "power": weighting.power,
-            "de_power": weighting.de_power,
-            "k": weighting.k,
-            "axis": weighting.axis,
-            "centre": self.similarity.centre,
-            "strength": self.similarity.strength,
-        }
+        left_out = () if self.protocol.kind == "folds" else ("folds", "seed")
+        values = {name: value for name, value in values_of(self).items() if name not in left_out}
+        return values | {"spaces": list(self.spaces)}
 
     def describe(self) -> str:
         """The settings in one line of words."""
@@ -83,13 +72,5 @@ def read_knn_settings(spec: Mapping[str, Any]) -> KnnSettings:
     spaces may be a text with commas; 0 for k or de_power means none. Raises InputError for impossible settings.
     """
     given = spec.get("options", spec)
-    spaces = given["spaces"].split(",") if isinstance(given["spaces"], str) else given["spaces"]
-    protocol = EvaluationProtocol(given["protocol"], given.get("folds", 5), given.get("seed", 0))
-    weighting = Weighting(given["power"], given["de_power"] or None, given["k"] or None, given["axis"])
-    names = tuple(name.strip() for name in spaces if name.strip())
-    return KnnSettings(names, protocol, SimilaritySettings(weighting, given["centre"], given["strength"]))
-
-
-def _check_choice(name: str, value: str, expected: tuple[str, ...]) -> None:
-    if value not in expected:
-        raise InputError(f"{name}: got {value!r}; expected {', '.join(expected)}")
+    known = {option.name: given[option.name] for option in options_of(KnnSettings) if option.name in given}
+    return make(KnnSettings, {**known, "de_power": known.get("de_power") or None, "k": known.get("k") or None})

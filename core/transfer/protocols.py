@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 
 from core.errors import InputError
+from core.fields.record import setting
 from core.stats import validate
 from core.stats.arrays import Bools, Codes, Floats
 from core.transfer.knn import DEFAULT, Priors, Similarities, Weighting, knn_priors
@@ -30,9 +31,9 @@ Kind = Literal["test", "loo", "folds"]
 class EvaluationProtocol:
     """A protocol; k and seed determine how folds are cut."""
 
-    kind: Kind = "folds"
-    k: int = 5
-    seed: int = 0
+    kind: Kind = setting("folds", "test, loo or folds.", name="protocol", is_usage=True)
+    k: int = setting(5, "How many parts perturbations and genes are each cut into, for folds.", name="folds")
+    seed: int = setting(0, "The random seed of the folds.", least=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,13 @@ class SimilaritySettings:
     """
 
     weighting: Weighting = DEFAULT
-    centre: bool = False
-    strength: float = 0.0
+    centre: bool = setting(False, "Subtract the mean of the labelled genes first.")
+    strength: float = setting(
+        0.0,
+        "How far well supported priors of an effect are drawn to a half.",
+        flag="--support-aware",
+        command_help="Shrink well supported priors of an effect towards a half, 0 to 1; sets --de-power 1.",
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,7 +22,7 @@ from core.engine.request import RunRequest
 from core.engine.run_state import Counts, Heartbeat, write_heartbeat
 from core.engine.spec import ExecutionSettings, RunSpec
 from core.errors import InputError, NotFound, StateError
-from core.methods.fusion_settings import FusionSettings, read_weights
+from core.methods.fusion_settings import FusionSettings
 from core.store import datasets, predictions, runs, traces
 from core.store.datasets import Dataset
 from core.store.runs import Run
@@ -841,10 +841,3 @@ def test_a_run_of_a_worker_is_replaced_when_no_worker_is_on_it(workspace: Worksp
     with workspace.store.read() as db:
         assert [run.id for run in runs.list_all(db) if run.name == "taken"] == [saved.id]
         assert db.execute("SELECT count(*) FROM prediction WHERE run = ?", [engine.id]).fetchall() == [(0,)]
-
-
-@pytest.mark.parametrize("text", ["", "half", "0.5,", "0.5;0.1"])
-def test_weights_that_are_no_numbers(text: str) -> None:
-    assert read_weights("0.5, 1") == (0.5, 1.0)
-    with pytest.raises(InputError, match=r"weights: got .*, expected numbers with commas between them"):
-        read_weights(text)

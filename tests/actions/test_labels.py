@@ -12,9 +12,10 @@ import pytest
 from core.actions import label_files, labels
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
+from core.audit.sample_request import Design
 from core.errors import InputError, NotFound
 from core.store import changes, rubrics, runs
-from core.store.rubrics import Design, Sample, SampledText, TextLabel
+from core.store.rubrics import Sample, SampledText, TextLabel
 
 RUBRIC = Rubric("names-a-pathway", "Does the text name a pathway?", answers=("yes", "no", "unclear"))
 TEXT = ("Pa_Ga", 0, "EFFECT")  # of the run "debate" in tests/cases.py

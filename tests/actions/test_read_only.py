@@ -78,7 +78,7 @@ from core.actions import (
     uploads_apart,
 )
 from core.actions.ask_again import AgainPlan
-from core.actions.attribution import AttributionPlan, SavedAttribution
+from core.actions.attribution import AttributionPlan, AttributionRequest, SavedAttribution
 from core.actions.benchmark_baselines import BaselineRequest
 from core.actions.cell_evaluation import EvaluationOptions
 from core.actions.cell_predictions import PredictionOptions
@@ -106,7 +106,7 @@ from core.store.hypotheses import Entry
 from core.store.rubrics import TextLabel
 from core.store.runs import Run
 from core.store.spaces import PackRecord, SpaceRecord
-from core.target_ranking.evaluate import EvaluationSettings
+from core.target_ranking.evaluate import EvaluationRequest
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import RowIndex
@@ -118,7 +118,8 @@ from tests.ui.change_watch import API_KEY, ModelServer, counting
 
 BENCHMARK = (REPOSITORY / "docs" / "examples" / "llm_against_llm_knn.toml").read_text("utf-8")
 RUBRIC, LABEL = Rubric("q", "Is it?"), TextLabel("Pa_Ga", 0, "EFFECT", "yes", "Ada")
-ATTRIBUTION = AttributionPlan(AttributionSpec("r", "r", "bmdm", ("a",), ("gene_class",), 1), (), Expectation(0))
+_ATTRIBUTED = AttributionSpec("r", "r", "bmdm", ("a",), ("gene_class",), 1)
+ATTRIBUTION = AttributionPlan(AttributionRequest("r"), _ATTRIBUTED, (), Expectation(0))
 AGAIN = AgainPlan(SimpleNamespace(name="r"), "a", (), (), Expectation(0))  # type: ignore[arg-type]
 READING = ReadingPlan(RUBRIC, RunRequest("judge_rubric", name="n"), None)  # type: ignore[arg-type]
 PACK = PackRecord("p", "descriptions", "0", 0, "here", "p.json")
@@ -274,7 +275,7 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "target_process.work_on": lambda s: target_process.work_on(s.plain, "t", print),
     "target_ranking.create": lambda s: target_ranking.create(s.plain, targets.request()),
     "target_ranking.delete": lambda s: target_ranking.delete(s.plain, "t"),
-    "target_ranking.evaluate_saved": lambda s: target_ranking.evaluate_saved(s.plain, "t", EvaluationSettings()),
+    "target_ranking.evaluate_saved": lambda s: target_ranking.evaluate_saved(s.plain, "t", EvaluationRequest()),
     "undo.undo": lambda s: undo.undo(s.plain, "train.csv"),
     "cell_lines.write_file": lambda s: cell_lines.write_file(None, s.plain, None, "p.csv", None, ImportOptions()),
     "cells.remove_tables": lambda s: cells.remove_tables(s.plain, "d"),

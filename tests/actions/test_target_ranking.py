@@ -16,7 +16,7 @@ from core.config import Settings
 from core.errors import InputError, NotFound, StateError
 from core.jobs.state import beat, record_ending
 from core.store import changes
-from core.target_ranking.evaluate import EvaluationSettings, by_model
+from core.target_ranking.evaluate import EvaluationRequest, EvaluationSettings, by_model
 from core.target_ranking.reading import CellSource
 from core.target_ranking.results import RankingFolder
 from tests.target_ranking import cases
@@ -68,7 +68,7 @@ def test_models_are_evaluated_again_with_another_mask_unit_and_pool(workspace: W
     folder = train(workspace)
     pool = tmp_path / "pool.txt"
     pool.write_text("\n".join(folder.load_models()["fallen"].genes[:40]), "utf-8")
-    found = target_ranking.evaluate_saved(workspace, "small", EvaluationSettings("strongest", "cell"), pool)
+    found = target_ranking.evaluate_saved(workspace, "small", EvaluationRequest(EvaluationSettings("strongest", "cell"), pool))
     assert (found.facts["mask"], found.facts["unit"], found.facts["pool"]) == ("strongest", "cell", "pool.txt")
     # within 40 genes a random ranking has half of those that are inside among the first 20
     inside = by_model(found.table, "recall", 40)["random"].iloc[0]
@@ -76,7 +76,7 @@ def test_models_are_evaluated_again_with_another_mask_unit_and_pool(workspace: W
     assert len(folder.evaluations()) == 2
     for settings in (EvaluationSettings("all"), EvaluationSettings(unit="gene")):  # type: ignore[arg-type]
         with pytest.raises(InputError, match="expected"):
-            target_ranking.evaluate_saved(workspace, "small", settings)
+            target_ranking.evaluate_saved(workspace, "small", EvaluationRequest(settings))
 
 
 def test_states(workspace: Workspace) -> None:
@@ -87,7 +87,7 @@ def test_states(workspace: Workspace) -> None:
     beat(target_ranking.job_of(folder), {"share": 0.4, "what": "fallen: fitting"})
     status = target_ranking.status_of(folder)
     assert (status.state, status.share, status.what, status.is_live) == ("training", 0.4, "fallen: fitting", True)
-    for refused in (target_ranking.delete, lambda w, n: target_ranking.evaluate_saved(w, n, EvaluationSettings())):
+    for refused in (target_ranking.delete, lambda w, n: target_ranking.evaluate_saved(w, n, EvaluationRequest())):
         with pytest.raises(StateError):
             refused(workspace, "small")
     record_ending(target_ranking.job_of(folder), "failed", "no memory")
@@ -120,7 +120,7 @@ def test_a_backup_holds_what_is_trained(workspace: Workspace, tmp_path: Path) ->
     assert target_ranking.status_of(folder).state == "done"
     before = target_ranking.find(workspace, "small")
     assert folder.evaluations()[0].table.equals(before.evaluations()[0].table)
-    assert target_ranking.evaluate_saved(other, "small", EvaluationSettings()).table.equals(before.evaluations()[0].table)
+    assert target_ranking.evaluate_saved(other, "small", EvaluationRequest()).table.equals(before.evaluations()[0].table)
 
 
 def test_one_is_deleted_and_what_was_done_is_in_the_audit_log(workspace: Workspace) -> None:

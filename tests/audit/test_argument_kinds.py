@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from core.audit.argument_kinds import NOISE, TYPICAL, WORDLESS, Arguments, KindSettings, find_argument_kinds
+from core.audit.argument_kinds import NOISE, TYPICAL, WORDLESS, Arguments, find_argument_kinds
+from core.audit.kind_settings import KindSettings
 from core.errors import InputError
 from tests.audit.argument_texts import KINDS, write_texts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.actions.workspace import Workspace
-from core.audit.argument_kinds import KindSettings
+from core.audit.kind_settings import KindSettings
 from core.scoring.argument_kinds import find_kinds, load_texts
 
 RUN = "track_a_logprobs_train2499"

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from core.actions.workspace import Workspace
-from core.audit.argument_kinds import KindSettings
+from core.audit.kind_settings import KindSettings
 from core.report.figures import argument_kinds
 from core.report.material_loader import load_material
 from core.report.selection import select

@@ -10,7 +10,8 @@ import pytest
 
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace
-from core.audit.argument_kinds import Agreement, KindSettings
+from core.audit.argument_kinds import Agreement
+from core.audit.kind_settings import KindSettings
 from core.errors import InputError
 from core.scoring.argument_kinds import RunTexts, as_json, describe_kinds, describe_stability, find_kinds, load_texts
 from core.store import runs

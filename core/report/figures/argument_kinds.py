@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from core.audit.argument_kinds import KindSettings
+from core.audit.kind_settings import KindSettings
 from core.plots import argument_kinds
 from core.report.captioned import CaptionedFigure
 from core.report.figure_kind import FigureKind

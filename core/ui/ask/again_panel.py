@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.actions import ask_again
-from core.actions.ask_again import REPEATS, AgainRequest
+from core.actions.ask_again import AgainRequest
 from core.actions.workspace import Workspace
 from core.engine.run_state import LIVE_STATES
 from core.evidence import describe
@@ -14,13 +14,15 @@ from core.evidence.changed_cards import card_name, describe_changes, text_of
 from core.experiments.asked_again import AskedAgain, changes_of, pair_askings
 from core.experiments.asked_again_words import LIMITS, change_sentence, noise_sentence, power_sentence, who_sentence
 from core.experiments.attribution_words import cost_sentence
-from core.methods.debate_again import MOST_REPEATS, DebateAgain
+from core.fields.record import make
+from core.methods.debate_again import DebateAgain
 from core.plots import asked_again as figure
 from core.store.runs import Run
 from core.types import Evidence, Pair
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
-from core.ui.shared.linked import bind, choose_one, choose_several
+from core.ui.shared.linked import choose_one, choose_several
+from core.ui.shared.option_controls import show_more, show_settings
 from core.ui.shared.shell import draw_until_ready, explain_errors
 from core.ui.shared.widgets import as_text, show_figure
 
@@ -31,6 +33,7 @@ _ABOUT = (
 _WHO = {"judge": "the judge alone", "debate": "the whole debate"}
 _WHO_HELP = "The judge alone reads the advocates' briefs as they are stored; the whole debate has new ones."
 _NONE = "none"
+_OWNER = "again_"  # the begin of keys and query parameters
 
 
 def can_ask_again(run: Run) -> bool:
@@ -149,9 +152,9 @@ def _show_choices(run: Run, pair: Pair, items: list[Evidence]) -> AgainRequest:
     names = [card_name(item.tool, item.key) for item in items]
     titles = {name: as_text(_card_title(item)) for name, item in zip(names, items, strict=True)}
     with_text = {name: title for (name, title), item in zip(titles.items(), items, strict=True) if text_of(item, pair)}
-    without = choose_several(st.pills, "again_without", "Cards to switch off", with_text, selection_mode="multi", wrap=True)
+    without = choose_several(st.pills, f"{_OWNER}without", "Cards to switch off", with_text, selection_mode="multi", wrap=True)
     others = {_NONE: _NONE, **{name: title for name, title in titles.items() if name not in without}}
-    card = choose_one(st.selectbox, "again_card", "Card to edit", others, _NONE)
+    card = choose_one(st.selectbox, f"{_OWNER}card", "Card to edit", others, _NONE)
     texts = {}
     if card is not None and card != _NONE:
         before = text_of(items[names.index(card)], pair)
@@ -159,10 +162,14 @@ def _show_choices(run: Run, pair: Pair, items: list[Evidence]) -> AgainRequest:
         texts = {card: text}
     one, two, three = st.columns([0.45, 0.2, 0.35], vertical_alignment="bottom")
     with one:
-        who = choose_one(st.selectbox, "again_ask", "Who is asked", _WHO, "judge", help=_WHO_HELP)
-    repeats = two.number_input("How often", 1, MOST_REPEATS, REPEATS, **bind("again_repeats"))
-    endpoint = three.text_input("Model server", placeholder="that of the settings", key="endpoint-again") or None
-    return AgainRequest(run.id, pair.pair_id, tuple(without), texts, who != "debate", int(repeats), endpoint)
+        who = choose_one(st.selectbox, f"{_OWNER}ask", "Who is asked", _WHO, "judge", help=_WHO_HELP)
+    with two:
+        chosen = show_settings(AgainRequest, _OWNER, ["repeats"])
+    with three:
+        chosen |= show_settings(AgainRequest, _OWNER, ["endpoint"])
+    chosen |= show_more(AgainRequest, _OWNER, ("without", "text", "judge_only", *chosen))
+    chosen |= {"without": without, "text": texts, "judge_only": who != "debate"}
+    return make(AgainRequest, chosen, run=run.id, row=pair.pair_id)
 
 
 def _card_title(item: Evidence) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 from core.actions import cell_jobs
@@ -56,10 +54,7 @@ def show(context: PageContext) -> None:
 
 def _show_settings() -> LabelSettings:
     with st.expander("Columns, thresholds and sampling; the defaults are the challenge's"):
-        chosen: dict[str, Any] = {}
-        for place, name in zip(st.columns(len(_COLUMNS)), _COLUMNS, strict=True):
-            with place:
-                chosen |= show_settings(LabelSettings, _OWNER, [name])
+        chosen = show_settings(LabelSettings, _OWNER, _COLUMNS, columns=len(_COLUMNS))
         rest = [[option.name for option in options_of(part)] for part in (Thresholds, GroupSettings, SamplingSettings)]
         for place, names in zip(st.columns(3, gap="medium"), (rest[0], [*rest[1], *_OF_FILES], rest[2]), strict=True):
             with place:

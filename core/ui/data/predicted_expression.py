@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import streamlit as st
 
 from core.actions import cell_predictions, page_imports
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.imports import Imported
-from core.cells.predicted_expression import SCALES, CellOptions
 from core.cells.predicted_table import FORMATS as TABLES
 from core.config import import_folders
+from core.fields.record import make
 from core.ui.shared import loaders
 from core.ui.shared.linked import bind, choose_one
+from core.ui.shared.option_controls import show_settings
 from core.ui.shared.shell import PageContext, explain_errors
 
-_TOLD = "told from the values"
+_OWNER = "predicted_"  # the begin of keys and query parameters
 _ROLES = {  # of the columns of a table → what they are called here
     "pert": "Column of the perturbation",
     "gene": "Column of the target gene",
@@ -45,8 +47,9 @@ def show_form(context: PageContext, show_results: ShowResults) -> None:
         with which:
             here = context.dataset.id if context.dataset is not None else next(iter(names))
             dataset = choose_one(st.selectbox, "predicted_dataset", "Dataset whose pairs are predicted", names, here)
-        name = called.text_input("Name of the run", placeholder="the file's", **bind("predicted_name"))
-        options = _ask_options(dataset, name)
+        with called:
+            chosen = show_settings(PredictionOptions, _OWNER, ["name"])
+        options = _ask_options({**chosen, "dataset": dataset})
         upload, path = st.columns(2, gap="medium")
         with upload:
             _show_upload(context, options, show_results)
@@ -54,27 +57,20 @@ def show_form(context: PageContext, show_results: ShowResults) -> None:
             _show_path(context, options, show_results)
 
 
-def _ask_options(dataset: str | None, name: str) -> PredictionOptions:
+def _ask_options(chosen: dict[str, Any]) -> PredictionOptions:
     """Ask how the file is to be read; what is left empty is found by names and values."""
     with st.popover("How the file is read", width="content"):
         st.caption("Left empty, columns are found by their names. What was found stands in the run's record.")
         cells_side, table_side = st.columns(2, gap="medium")
         with cells_side:
             st.markdown("**Cells or profiles**")
-            perturbation = st.text_input("Column of the perturbation in obs", **bind("predicted_perturbation"))
-            control = st.text_input("Its value for controls", placeholder="non-targeting, ctrl, …", **bind("predicted_control"))
-            values = choose_one(
-                st.selectbox, "predicted_values", "What X holds", {each: each for each in (_TOLD, *SCALES)}, _TOLD
-            )
+            chosen |= show_settings(PredictionOptions, _OWNER, ["perturbation", "control", "values"])
             st.markdown("**Both**")
-            ranks = st.toggle("Ranks instead of probabilities", **bind("predicted_ranks"))
+            chosen |= show_settings(PredictionOptions, _OWNER, ["rank_only", "strict"])
         with table_side:
             st.markdown("**Table**")
-            given = {role: st.text_input(title, **bind(f"predicted_{role}")) for role, title in _ROLES.items()}
-    scale = next((each for each in SCALES if each == values), None)
-    cells = CellOptions(None, perturbation or None, control or None, scale)
-    columns = {role: column for role, column in given.items() if column}
-    return PredictionOptions(dataset, name or None, cells, columns, rank_only=ranks)
+            given = {role: st.text_input(title, **bind(f"{_OWNER}{role}")) for role, title in _ROLES.items()}
+    return make(PredictionOptions, {**chosen, "columns": {role: column for role, column in given.items() if column}})
 
 
 def _show_upload(context: PageContext, options: PredictionOptions, show_results: ShowResults) -> None:

@@ -6,7 +6,6 @@ import pandas as pd
 import streamlit as st
 
 from core.actions.attribution import (
-    REPEATS,
     AttributionRequest,
     SavedAttribution,
     job_of,
@@ -16,8 +15,9 @@ from core.actions.attribution import (
 )
 from core.errors import StateError
 from core.experiments.attribution import Attribution
-from core.experiments.attribution_arms import MOST_REPEATS, AttributionSpec, tools_given
+from core.experiments.attribution_arms import AttributionSpec, tools_given
 from core.experiments.attribution_words import cost_sentence, method_sentence, verdict_sentence
+from core.fields.record import make
 from core.jobs.folder import JobFolder
 from core.plots import attribution as figure
 from core.scoring.sentences import interval_text
@@ -27,6 +27,7 @@ from core.ui.ask.judge_panel import show_seeds
 from core.ui.shared import job_panel, links, loaders, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one, choose_several
+from core.ui.shared.option_controls import show_more, show_settings
 from core.ui.shared.shell import PageContext, draw_until_ready, explain_errors
 from core.ui.shared.widgets import as_text, show_empty, show_figure
 
@@ -35,6 +36,7 @@ _ABOUT = (
     "stands beside what asking again changes with nothing left out, so that noise is not read as cause."
 )
 _SAMPLE = 100
+_OWNER = "evidence_"  # the begin of keys and query parameters
 
 
 def show(context: PageContext) -> None:
@@ -141,19 +143,22 @@ def _show_start(context: PageContext) -> None:
 
 def _show_choices(run: Run, given: tuple[str, ...]) -> AttributionRequest:
     one, two = st.columns(2)
-    sample = one.number_input("Rows", 1, run.done, min(_SAMPLE, run.done), **bind("evidence_rows", min(_SAMPLE, run.done)))
-    repeats = two.number_input("Repeats of every arm", 1, MOST_REPEATS, REPEATS, **bind("evidence_repeats"))
+    most = min(_SAMPLE, run.done)
+    sample = one.number_input("Rows", 1, run.done, most, **bind(f"{_OWNER}rows", most))
+    with two:
+        chosen = show_settings(AttributionRequest, _OWNER, ["repeats"])
     names = {name: name.replace("_", " ") for name in given}
     tools = choose_several(
-        st.multiselect, "evidence_tools", "Tools to leave out", names, placeholder="all that answered about these rows"
+        st.multiselect, f"{_OWNER}tools", "Tools to leave out", names, placeholder="all that answered about these rows"
     )
-    endpoint = st.text_input("Model server", placeholder="that of the settings", key="endpoint-evidence") or None
-    return AttributionRequest(run.id, f"sample={sample}", tuple(tools), int(repeats), endpoint)
+    chosen |= show_settings(AttributionRequest, _OWNER, ["endpoint"])
+    chosen |= show_more(AttributionRequest, _OWNER, ("rows", "tools", *chosen))
+    return make(AttributionRequest, {**chosen, "rows": f"sample={sample}", "tools": tools}, run=run.id)
 
 
 def _start(context: PageContext, request: AttributionRequest) -> None:
     plan = plan_attribution(context.workspace, request)
-    start_apart(context.workspace, plan, request.endpoint)
+    start_apart(context.workspace, plan)
     confirm(f"{plan.left:,} runs were started in a process of their own; they are listed on Launch.")
     st.session_state.pop("id-attribution", None)  # so that the choice is read from the address again
     links.set_parameter("attribution", plan.spec.key)

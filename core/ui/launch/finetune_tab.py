@@ -9,6 +9,7 @@ import streamlit as st
 from core.actions import finetunes
 from core.actions.finetunes import FinetuneRequest
 from core.actions.workspace import Workspace
+from core.fields.record import make
 from core.finetune.job_folder import FinetuneFolder
 from core.finetune.settings import BASE, OPTIONS
 from core.finetune.spec import FinetuneSpec, short_name
@@ -17,8 +18,8 @@ from core.plots import training_loss
 from core.store.datasets import Dataset
 from core.ui.shared import shell
 from core.ui.shared.confirmation import confirm
-from core.ui.shared.linked import bind, choose_one
-from core.ui.shared.option_controls import show_option
+from core.ui.shared.linked import choose_one
+from core.ui.shared.option_controls import show_option, show_settings
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, describe_duration, show_empty, show_figure
 
@@ -113,11 +114,11 @@ def _show_controls(workspace: Workspace, folder: FinetuneFolder, spec: FinetuneS
 
 
 def _show_form(workspace: Workspace, dataset: Dataset) -> None:
-    base = st.text_input("Model", BASE, help="A name that can be fetched, or a folder.", **bind("finetune_base"))
+    chosen = show_settings(FinetuneRequest, "finetune_", defaults={"base": BASE})
     with st.expander(f"{len(OPTIONS)} settings; the defaults are set"):
         options = {option.name: show_option(dataset, "finetune", option) for option in OPTIONS}
     if st.button("Start fine-tune", type="primary", icon=":material/play_arrow:", key="start-finetune"):
         with explain_errors(), st.spinner("Starting …"):
-            finetunes.start(workspace, FinetuneRequest(dataset.id, base, options))
-            confirm(f"Fine-tuning {short_name(base)} on {dataset.name} in a process of its own.")
+            finetunes.start(workspace, make(FinetuneRequest, {**chosen, "dataset": dataset.id, "options": options}))
+            confirm(f"Fine-tuning {short_name(str(chosen['base']))} on {dataset.name} in a process of its own.")
             st.rerun()

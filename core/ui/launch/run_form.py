@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import streamlit as st
 
@@ -127,14 +126,9 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
         if health.problem and len(found) == 1:
             st.caption(f":orange[{as_text(health.problem)}]")
     model = st.selectbox("Model", health.models, disabled=not health.models, placeholder="none answers", **bind("model"))
-    chosen: dict[str, Any] = {}
-    for place, name in zip(st.columns(3), ("concurrency", "token_budget", "seed"), strict=True):
-        with place:
-            chosen |= show_settings(RunRequest, "", [name])
+    chosen = show_settings(RunRequest, "", ["concurrency", "token_budget", "seed"], columns=3)
     with st.expander("More: time, length, repeats and cached answers"):
-        for place, name in zip(st.columns(3, vertical_alignment="bottom"), ("timeout_s", "max_answer_mb", "repeat"), strict=True):
-            with place:
-                chosen |= show_settings(RunRequest, "", [name])
+        chosen |= show_settings(RunRequest, "", ["timeout_s", "max_answer_mb", "repeat"], columns=3)
         chosen |= show_settings(RunRequest, "", ["cached"])
     return replace(wanted, endpoint=address, model=model, **chosen, **choose_backend()), health
 

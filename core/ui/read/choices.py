@@ -9,7 +9,8 @@ import streamlit as st
 from core.actions import readings, rubrics
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
-from core.store.rubrics import KINDS, Design
+from core.audit.sample_request import Design
+from core.store.rubrics import KINDS
 from core.store.runs import Run
 from core.ui.read.numbers import RULE
 from core.ui.shared import loaders

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from core.audit.argument_kinds import LEAST_K, METHODS, MOST_K, KindSettings
+from core.audit.argument_kinds import LEAST_K, METHODS, MOST_K
+from core.audit.kind_settings import KindSettings
+from core.fields.record import make
 from core.report.figures import argument_kinds as figures
 from core.scoring.argument_kinds import (
     TEXT_NAMES,
@@ -23,8 +25,9 @@ from core.store.runs import Run
 from core.texts import estimate_text
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.background import Result, background
-from core.ui.shared.linked import bind, choose_one
+from core.ui.shared.linked import choose_one
 from core.ui.shared.method_words import method_text
+from core.ui.shared.option_controls import show_settings
 from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.shell import draw_until_ready
 from core.ui.shared.widgets import as_text, pair_text, show_captioned, show_empty
@@ -61,8 +64,9 @@ def _choose(counts: dict[str, dict[str, int]]) -> _Wanted:
             f"By itself: the most, from {LEAST_K} to {MOST_K}, that are found again under other seeds and on samples of the rows."
         )
         k = int(choose_one(number.selectbox, "kinds", "Number of kinds", choices, str(_BY_RULE), help=help_) or _BY_RULE)
-    seeded = int(seed.number_input("Seed", 0, 2**31 - 1, 0, 1, **bind("kinds_seed")))
-    return kind, by, KindSettings(how, k or None, seeded)  # type: ignore[arg-type]  # one of those offered
+    with seed:
+        chosen = show_settings(KindSettings, "", ["seed"])
+    return kind, by, make(KindSettings, {**chosen, "method": how, "k": k or None})
 
 
 def _ask(run: Run, wanted: _Wanted) -> Result:

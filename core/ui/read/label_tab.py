@@ -8,12 +8,14 @@ import streamlit as st
 
 from core.actions import labels
 from core.audit.rubric import Rubric
-from core.store.rubrics import Design, Sample
+from core.audit.sample_request import Design, SampleRequest
+from core.store.rubrics import Sample
 from core.store.runs import Run
 from core.ui.read import choices, reader
 from core.ui.shared import loaders, shell
 from core.ui.shared.confirmation import confirm
-from core.ui.shared.linked import bind, choose_one
+from core.ui.shared.linked import choose_one
+from core.ui.shared.option_controls import show_settings
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import show_empty
 
@@ -81,14 +83,14 @@ def _title(place: int, sample: Sample) -> str:
 
 def _show_form(context: PageContext, run: Run, rubric: Rubric, n_samples: int) -> None:
     """Show how texts are drawn. A sample's seed is the number of samples before it, so another one has other texts."""
-    size = st.number_input("Texts", 1, 100_000, DEFAULT_SIZE, **bind("sample_size"))
+    chosen = show_settings(SampleRequest, "sample_", ["sample"], defaults={"sample": DEFAULT_SIZE})
     designs = {str(design): DESIGN_WORDS[design] for design in choices.designs_for(run, rubric)}
-    chosen = choose_one(st.radio, "sample_by", "How they are drawn", designs, "random")
-    design = next(each for each in labels.DESIGNS if each == chosen)
+    by = choose_one(st.radio, "sample_by", "How they are drawn", designs, "random")
+    design = next(each for each in labels.DESIGNS if each == by)
     if len(designs) < len(DESIGN_WORDS):
         st.caption("By the judge's answers: once a rule or a model has read this run; where it is unsure: once a model has.")
     if st.button("Draw texts", type="primary", key="draw-sample"):
         with explain_errors(), st.spinner("Drawing …"):
-            sample = labels.draw_sample(context.workspace, rubric, run.id, int(size), design, n_samples)
+            sample = labels.draw_sample(context.workspace, rubric, run.id, chosen["sample"], design, n_samples)
             confirm(f"{len(sample.texts):,} texts drawn, {DESIGN_WORDS[design]}.")
             st.rerun()

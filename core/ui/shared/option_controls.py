@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
@@ -16,6 +19,7 @@ from core.ui.shared.linked import bind, choose_one, choose_several
 from core.ui.shared.method_words import option_text
 from core.ui.shared.sign_in import may_upload
 
+_LONG = 60  # characters of a text that gets several lines
 SOURCES = ("spaces", "run", "runs")  # kinds of options that name what is in the workspace
 
 
@@ -25,19 +29,55 @@ def show_option(dataset: Dataset, owner: str, option: Option) -> Any:
     return _show_sources(dataset, key, title, option) if option.kind in SOURCES else _show_control(option, key, title)
 
 
-def show_settings(record: type, owner: str, names: Sequence[str] | None = None) -> dict[str, Any]:
+def show_settings(
+    record: type,
+    owner: str,
+    names: Sequence[str] | None = None,
+    *,
+    columns: int = 1,
+    words: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    defaults: Mapping[str, Any] = MappingProxyType({}),
+) -> dict[str, Any]:
     """Show a control for each setting of a record, or for those named, in order; return the values by name.
 
-    owner: the begin of their keys and query parameters. What a form leaves out (`Option.not_on_form`) has no control.
+    owner: the begin of their keys and query parameters. What a form leaves out (`Option.not_on_form`) has no control. columns: in
+    how many they stand. words: of a setting's choices. defaults: where a form proposes another value.
     """
     known = {option.name: option for option in options_of(record) if not option.not_on_form}
-    chosen = known.values() if names is None else [known[name] for name in names]
-    return {
-        each.name: _show_control(each, f"{owner}{each.key or each.name}", each.title or option_text(each.name)) for each in chosen
-    }
+    chosen = [*known.values()] if names is None else [known[name] for name in names]
+    places: list[Any] = [nullcontext()] * len(chosen)
+    if columns > 1:
+        rows = -(-len(chosen) // columns)
+        places = [place for _ in range(rows) for place in st.columns(columns, vertical_alignment="bottom")]
+    found = {}
+    for place, option in zip(places, chosen, strict=False):
+        shown = replace(option, default=defaults[option.name]) if option.name in defaults else option
+        with place:
+            found[option.name] = _show_control(shown, key_of(option, owner), title_of(option), words.get(option.name, {}))
+    return found
 
 
-def _show_control(option: Option, key: str, title: str) -> Any:
+def show_more(record: type, owner: str, shown: Collection[str], *, columns: int = 3) -> dict[str, Any]:
+    """Show the settings of a record that are not shown yet, folded; return their values by name."""
+    rest = [option for option in options_of(record) if not option.not_on_form and option.name not in shown]
+    if not rest:
+        return {}
+    with st.expander(f"More: {', '.join(title_of(option)[0].lower() + title_of(option)[1:] for option in rest)}"):
+        return show_settings(record, owner, [option.name for option in rest], columns=columns)
+
+
+def key_of(option: Option, owner: str) -> str:
+    """Return the key of a setting's control, and its query parameter; no link carries that of a server."""
+    name = option.key or option.name
+    return f"{name}-{owner}".rstrip("_-") if option.kind == "server" else f"{owner}{name}"
+
+
+def title_of(option: Option) -> str:
+    """Return what a setting is called on a form."""
+    return option.title or option_text(option.name)
+
+
+def _show_control(option: Option, key: str, title: str, words: Mapping[str, str] = MappingProxyType({})) -> Any:
     if option.kind == "prompts":
         if not may_upload():
             st.caption(f"{title}: readers upload no file.")
@@ -46,20 +86,26 @@ def _show_control(option: Option, key: str, title: str) -> Any:
         return option.default if file is None else prompt_files.of_upload(file.name, file.getvalue())
     if option.kind == "flag":
         return st.toggle(title, option.default, help=option.help, **bind(key))
+    if option.kind == "server":
+        return st.text_input(title, help=option.help, placeholder=option.missing, key=key).strip() or option.default
     if option.kind == "choice":
         choices = list(option.choices)
         return st.selectbox(
             title,
             choices,
-            index=choices.index(option.default),
-            format_func=lambda choice: choice or "the server's default",
+            index=None if option.default is None else choices.index(option.default),
+            format_func=lambda choice: words.get(choice, choice) or "the server's default",
+            placeholder=option.missing,
             help=option.help,
             **bind(key),
         )
-    if option.kind == "numbers":
+    if option.kind in ("numbers", "weights"):
         return st.text_input(title, ", ".join(f"{each:g}" for each in option.default), help=option.help, **bind(key))
-    if option.kind == "text" and option.default is None:
-        return st.text_input(title, help=option.help, placeholder=option.missing, **bind(key)).strip() or None
+    if option.kind in ("values", "references") or option.several:
+        return st.text_input(title, help=option.help, placeholder=option.metavar, **bind(key))
+    if option.kind == "text" and len(option.default or "") < _LONG:
+        text = st.text_input(title, option.default or "", help=option.help, placeholder=option.missing, **bind(key)).strip()
+        return text or (option.default and "")
     if option.kind == "text":
         return st.text_area(title, option.default, help=option.help, height=68, **bind(key))
     number = int if option.kind == "int" else float

@@ -9,19 +9,20 @@ import streamlit as st
 
 from core.actions import target_ranking
 from core.actions.workspace import Workspace
+from core.fields.record import make
 from core.plots import ranking_by_k
 from core.target_ranking.ceilings import ceilings_of
 from core.target_ranking.conditions import targets_in
-from core.target_ranking.evaluate import STRATA, EvaluationSettings, by_model
+from core.target_ranking.evaluate import STRATA, EvaluationRequest, by_model
 from core.target_ranking.masking import MASKS
-from core.target_ranking.metrics import MRR, UNITS
+from core.target_ranking.metrics import MRR
 from core.target_ranking.splits import Split
 from core.target_ranking.tables import METRICS, WHAT_A_TIE_IS, evaluation_text, margin_table, metric_text, wide_table
 from core.texts import estimate_text, number_text
 from core.ui.shared import tables
 from core.ui.shared.confirmation import confirm
-from core.ui.shared.linked import bind
 from core.ui.shared.number_box import Number, show_numbers
+from core.ui.shared.option_controls import show_more, show_settings
 from core.ui.shared.shell import explain_errors
 from core.ui.shared.widgets import as_text, show_figure
 from core.ui.targets import training_tab
@@ -125,13 +126,14 @@ def _show_margins(shown: ShownRanking) -> None:
 
 def _show_form(workspace: Workspace, shown: ShownRanking) -> None:
     """Show what an evaluation can be asked for."""
-    left, right = st.columns(2)
-    unit = left.selectbox("Unit", list(UNITS), format_func=lambda unit: UNIT_WORDS[unit], **bind("unit"))
-    mask = right.selectbox("Mask", list(MASKS), format_func=lambda mask: MASK_WORDS[mask], **bind("mask"))
+    words = {"unit": UNIT_WORDS, "mask": MASK_WORDS}
+    chosen = show_settings(EvaluationRequest, "", ["unit", "mask"], columns=2, words=words)
+    chosen |= show_more(EvaluationRequest, "", chosen)
+    mask = chosen["mask"]
     st.caption(as_text(f"{MASKS[mask][0].upper()}{MASKS[mask][1:]}. The cells are read again from where they came."))
     if st.button("Evaluate", key="evaluate-targets"):
         with explain_errors(), st.spinner("Ranking the genes …"):
-            saved = target_ranking.evaluate_saved(workspace, shown.folder.name, EvaluationSettings(mask, unit))
+            saved = target_ranking.evaluate_saved(workspace, shown.folder.name, make(EvaluationRequest, chosen))
             confirm(f"{shown.folder.name}: evaluated on {UNIT_WORDS[saved.facts['unit']]}, {MASK_WORDS[saved.facts['mask']]}.")
             st.query_params["evaluation"] = saved.key
             st.rerun()

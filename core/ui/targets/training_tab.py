@@ -12,11 +12,12 @@ from core.plots import ranking_training
 from core.target_ranking.models.base import ranking_models
 from core.target_ranking.models.saved_model import read_manifest
 from core.target_ranking.reading import SIMULATED, CellSource
-from core.target_ranking.request import SplitChoice, TrainingRequest, missing_packages
+from core.target_ranking.request import SplitChoice, TrainingRequest, make_request, missing_packages
 from core.target_ranking.results import RankingFolder
 from core.ui.shared import shell, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind
+from core.ui.shared.option_controls import show_more, show_settings
 from core.ui.shared.shell import explain_errors
 from core.ui.shared.widgets import as_text, show_empty, show_figure
 from core.ui.targets.choices import ShownRanking
@@ -177,13 +178,17 @@ def _show_origin(folder: RankingFolder) -> None:
 
 def _show_form(workspace: Workspace) -> None:
     """Show what a training can be asked for; files are given by path, since they may be larger than a browser sends."""
-    name = st.text_input("Name", placeholder="my screen", **bind("targets_name"))
+    chosen = show_settings(TrainingRequest, "", ["name"], defaults={"name": ""})
     path = st.text_input("Cells (.h5ad, a path on this machine; empty for a simulated screen)", key="address-cells")
     left, middle, right = st.columns(3)
-    kind = left.selectbox("Split", list(KINDS), format_func=lambda kind: KINDS[kind], **bind("split"))
-    seed = middle.number_input("Seed", 0, None, 0, **bind("targets_seed"))
+    with left:
+        chosen |= show_settings(TrainingRequest, "", ["kind"], words={"kind": KINDS})
+    with middle:
+        chosen |= show_settings(TrainingRequest, "", ["seed"])
     known = [name for name, model in ranking_models().items() if not missing_packages(model)]
     models = right.multiselect("Models", known, [each for each in known if each in QUICK] or known, **bind("models"))
-    if st.button("Start training", type="primary", icon=":material/play_arrow:", key="start-targets", disabled=not name):
-        source = CellSource(path.strip(), seed=int(seed))
-        _start(workspace, TrainingRequest(name, source, SplitChoice(kind, int(seed)), {model: {} for model in models}, int(seed)))
+    chosen |= show_more(TrainingRequest, "", chosen)
+    if st.button(
+        "Start training", type="primary", icon=":material/play_arrow:", key="start-targets", disabled=not chosen["name"]
+    ):
+        _start(workspace, make_request(chosen, path.strip(), {model: {} for model in models}))

@@ -21,6 +21,7 @@ from core.ui.ask import again_panel, further, judge_panel
 from tests import worlds
 from tests.moving_evidence import MOVES, TOOLS, answer_moved_by
 from tests.ui.conftest import Visit
+from tests.ui.setting_walk import check_form
 from tests.ui.test_apptest import text_of
 
 ROWS = 24
@@ -102,6 +103,7 @@ def test_what_was_found_is_said_beside_the_noise(visit: Visit, world: World, mon
     app = visit(world.workspace, "debates", run=world.run.id, row=world.row, again="true")
     assert not app.exception
     said = text_of(app)
+    check_form(AgainRequest, app, "again_")
     assert said.count("outside of what asking again brings") == 2
     assert "would show 4 times in 5" in said
     assert f"without {MOVES}:" in app.selectbox(key="id-again_run").options[0]

@@ -17,6 +17,7 @@ from core.store.runs import Run
 from core.ui.experiments import evidence_tab
 from tests import worlds
 from tests.ui.conftest import Visit
+from tests.ui.setting_walk import check_form
 
 ROWS = 4
 
@@ -40,7 +41,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield World(workspace, launch.start(workspace, asked), url)
 
 
-def save(workspace: Workspace, plan: AttributionPlan, _endpoint: str | None) -> None:
+def save(workspace: Workspace, plan: AttributionPlan) -> None:
     attribution.save_attribution(workspace, plan)
 
 
@@ -55,6 +56,7 @@ def test_the_attribution_that_was_just_started_is_shown(visit: Visit, world: Wor
     link = {"run": world.run.id, "tab": "Evidence", "attribution": older.spec.key, "evidence_repeats": "2"}
     app = visit(world.workspace, "experiments", **link)
     assert app.selectbox(key="id-attribution").value == older.spec.key
+    check_form(AttributionRequest, app, "evidence_")
     app.button(key="start-evidence").click().run()
     assert not app.exception
     started = [each for each in evidence_tab.loaders.saved_attributions() if each.spec.repeats == 2]
@@ -71,7 +73,7 @@ def test_resume_asks_the_server_that_it_was_started_with(visit: Visit, world: Wo
     with pytest.raises(KeyboardInterrupt):
         attribution.run_attribution(world.workspace, plan, progress=leave)
     servers: list[str | None] = []
-    monkeypatch.setattr(evidence_tab, "start_apart", lambda _workspace, _plan, endpoint: servers.append(endpoint))
+    monkeypatch.setattr(evidence_tab, "start_apart", lambda _workspace, plan: servers.append(plan.request.endpoint))
     app = visit(world.workspace, "experiments", run=world.run.id, tab="Evidence", attribution=plan.spec.key)
     app.button(key=f"resume-{plan.spec.key}").click().run()
     assert not app.exception

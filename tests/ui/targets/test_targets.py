@@ -10,11 +10,12 @@ import pytest
 from core.actions import target_process, target_ranking
 from core.actions.workspace import Workspace
 from core.jobs.state import record_ending
-from core.target_ranking.evaluate import EvaluationSettings
+from core.target_ranking.evaluate import EvaluationRequest, EvaluationSettings
 from core.ui.targets.conditions_tab import first_genes, rank_text, target_ranks
 from core.ui.targets.training_tab import choices_table, epochs_table
 from tests.target_ranking import cases
 from tests.ui.conftest import Visit
+from tests.ui.setting_walk import check_form
 from tests.ui.test_apptest import numbers, press, text_of
 
 
@@ -23,7 +24,7 @@ def trained(workspace: Workspace) -> Iterator[Workspace]:
     """A workspace with a target ranking, evaluated twice: on averaged conditions, and last on cells with masked targets."""
     with cases.registered():
         target_process.train(workspace, cases.request(), lambda _line: None)
-        target_ranking.evaluate_saved(workspace, "small", EvaluationSettings("targets", "cell"))
+        target_ranking.evaluate_saved(workspace, "small", EvaluationRequest(EvaluationSettings("targets", "cell")))
         yield workspace
 
 
@@ -91,6 +92,7 @@ def test_a_failed_training_says_why_and_can_be_resumed(visit: Visit, workspace: 
 
 def test_another_mask_is_evaluated_and_shown(visit: Visit, trained: Workspace) -> None:
     app = visit(trained, "targets")
+    check_form(EvaluationRequest, app, "")
     [mask] = [box for box in app.selectbox if box.label == "Mask"]
     mask.select("strongest")
     app = press(app, "Evaluate")

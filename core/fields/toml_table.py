@@ -1,17 +1,20 @@
-"""Reads values out of a TOML file with errors that name the file, the line and the key."""
+"""Read settings out of a TOML file, with errors that name the file, the line and the key."""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from core.errors import InputError
+from core.fields.option import Option
+from core.fields.record import is_part, list_fields, options_of, without_none
 from core.file_io import read_file
 
+R = TypeVar("R")
 MOST_BYTES = 1 << 20
 MOST_LEVELS = 100
 _HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]")
@@ -43,54 +46,48 @@ class TomlTable:
             if key not in names:
                 raise self.error(key, f"is not known, expected {', '.join(names)}")
 
-    def text(self, key: str, default: str | None = None, choices: Sequence[str] = ()) -> str:
-        """A text; one of `choices` if there are any. Without a default the key has to be there."""
-        value = self._value(key, default, "a text")
-        if not isinstance(value, str) or (key in self.values and not value.strip()):
-            raise self.error(key, f"is {value!r}, expected a text")
-        if choices and value not in choices:
-            raise self.error(key, f"is {value!r}, expected {', '.join(choices)}")
-        return value
+    def value(self, option: Option) -> Any:
+        """Return the value of a setting, or its default. Raise InputError for one that it may not have, and if it is missing."""
+        key = option.name
+        if key not in self.values:
+            if option.default is MISSING:
+                raise self.error(key, f"is missing, expected {option.expected}")
+            return option.default
+        given = self.values[key]
+        value = [given] if option.several and isinstance(given, str) else given  # one text may stand for a list of one
+        if not option.accepts(value):
+            texts = value if option.several and option.choices and isinstance(value, list) else []
+            unknown = next((each for each in texts if isinstance(each, str) and each not in option.choices), None)
+            got = f"is {given!r}" if unknown is None else f"has {unknown!r}"
+            raise self.error(key, f"{got}, expected {option.expected if unknown is None else ', '.join(option.choices)}")
+        return option.read(value)
 
-    def number(self, key: str, default: float | None = None, least: float = 0.0, most: float = 1.0) -> float:
-        """A number from `least` to `most`."""
-        value = self._value(key, default, f"a number from {least:g} to {most:g}")
-        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-            raise self.error(key, f"is {value!r}, expected a number from {least:g} to {most:g}")
-        return float(value)
+    def record(self, record: type[R], **others: Any) -> R:
+        """Return a record of settings, each read from the key of its name; a part of it from the table, or tables, of its name.
 
-    def whole(self, key: str, default: int | None = None, least: int = 0) -> int:
-        """A whole number of at least `least`."""
-        value = self._value(key, default, f"a whole number of at least {least}")
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise self.error(key, f"is {value!r}, expected a whole number of at least {least}")
-        return value
+        others: its fields that are not read. Raise InputError for a key that is no setting.
+        """
+        listed = list_fields(record)
+        parts = [each.name for each, _, _ in listed if is_part(each)]
+        self.refuse_unknown((*(option.name for option in options_of(record)), *parts))
+        return self._record(record, others)
 
-    def flag(self, key: str, default: bool = False) -> bool:
-        """true or false."""
-        value = self.values.get(key, default)
-        if not isinstance(value, bool):
-            raise self.error(key, f"is {value!r}, expected true or false")
-        return value
-
-    def wholes(self, key: str, default: Sequence[int] | None = None) -> tuple[int, ...]:
-        """Different whole numbers of at least 0, one or more."""
-        value = self._value(key, default, "a list of whole numbers")
-        right = isinstance(value, list | tuple) and all(isinstance(x, int) and not isinstance(x, bool) and x >= 0 for x in value)
-        if not right or not value or len(set(value)) < len(value):
-            raise self.error(key, f"is {value!r}, expected a list of different whole numbers of at least 0")
-        return tuple(value)
-
-    def texts(self, key: str, default: Sequence[str] | None = None, choices: Sequence[str] = ()) -> tuple[str, ...]:
-        """Texts, each one of `choices` if there are any; one text may stand for a list of one."""
-        value = self._value(key, default, "a list of texts")
-        found = [value] if isinstance(value, str) else value
-        if not isinstance(found, list | tuple) or not all(isinstance(x, str) and x.strip() for x in found):
-            raise self.error(key, f"is {value!r}, expected a list of texts")
-        unknown = next((x for x in found if choices and x not in choices), None)
-        if unknown is not None:
-            raise self.error(key, f"has {unknown!r}, expected {', '.join(choices)}")
-        return tuple(found)
+    def _record(self, record: type[R], others: Mapping[str, Any]) -> R:
+        values, hints = dict(others), get_type_hints(record)
+        for each, option, inner in list_fields(record):
+            if each.name in others:
+                continue
+            if option is not None:
+                values[each.name] = self.value(option)
+            elif inner is not None:
+                values[each.name] = self._record(inner, {})
+            elif is_part(each):
+                hint = without_none(hints[each.name])
+                if get_origin(hint) is tuple:
+                    values[each.name] = tuple(table.record(get_args(hint)[0]) for table in self.tables(each.name))
+                elif (table := self.table(each.name)) is not None:
+                    values[each.name] = table.record(hint)
+        return record(**values)
 
     def table(self, key: str) -> TomlTable | None:
         """The table of this name; None without one."""
@@ -107,13 +104,6 @@ class TomlTable:
         if not isinstance(value, list) or not all(isinstance(x, Mapping) for x in value):
             raise self.error(key, f"is {value!r}, expected tables [[{key}]]")
         return [TomlTable(self.file, each, self.lines, (*self.place, key, i)) for i, each in enumerate(value)]
-
-    def _value(self, key: str, default: Any, expected: str) -> Any:
-        if key in self.values:
-            return self.values[key]
-        if default is None:
-            raise self.error(key, f"is missing, expected {expected}")
-        return default
 
 
 def read_toml(path: Path) -> TomlTable:

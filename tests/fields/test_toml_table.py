@@ -6,7 +6,7 @@ import pytest
 
 from core.datasets.ledger_file import read_ledger_file
 from core.errors import InputError
-from core.toml_table import load_toml, parse_toml
+from core.fields.toml_table import load_toml, parse_toml
 
 DEEP = {
     "lists": "a = " + "[" * 5_000 + "]" * 5_000,

@@ -1,0 +1,49 @@
+"""What a person may choose of how texts are sorted into kinds of arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from core.errors import InputError
+from core.fields.record import setting
+
+Method = Literal["kmeans", "hdbscan"]
+TextKind = Literal["", "brief", "rebuttal", "answer", "thought", "text", "verdict"]
+_HERE = "a page sorts texts by their words, which takes no model"
+
+
+@dataclass(frozen=True, slots=True)
+class KindSettings:
+    """How kinds are found. k: their number, None for the one that a rule chooses; only for k-means. Raises InputError."""
+
+    method: Method = setting("kmeans", "How texts are sorted.", key="sorted_by")
+    k: int | None = setting(None, "How many kinds; by default the most that hold. Only with kmeans.", key="kinds")
+    seed: int = setting(0, "Of k-means and of the samples.", title="Seed", key="kinds_seed", least=0, most=2**31 - 1)
+
+    def __post_init__(self) -> None:
+        if self.method not in get_args(Method):
+            raise InputError(f"kinds of arguments: method: got {self.method!r}, expected {', '.join(get_args(Method))}")
+        if self.k is not None and self.method != "kmeans":
+            raise InputError(f"kinds of arguments: k: got {self.k} with {self.method}, which finds the number itself")
+        if self.k is not None and self.k < 2:
+            raise InputError(f"kinds of arguments: k: got {self.k}, expected 2 or more")
+        if not 0 <= self.seed < 2**31:
+            raise InputError(f"kinds of arguments: seed: got {self.seed}, expected a whole number from 0 below 2³¹")
+
+
+@dataclass(frozen=True, slots=True)
+class KindsRequest:
+    """Kinds of arguments as a person asks for them: which texts, what makes them comparable, and how they are sorted.
+
+    endpoint, model: of a server with embeddings.
+    """
+
+    settings: KindSettings = field(default_factory=KindSettings)
+    texts: TextKind = setting(
+        "", "By default the first that the run has.", metavar="brief|rebuttal|answer|thought|text|verdict", key="texts"
+    )
+    role: str = setting("", "Only texts of this role.", key="of_role")
+    embedding: Literal["tfidf", "minilm", "endpoint"] = setting("tfidf", "What makes texts comparable.", not_on_form=_HERE)
+    endpoint: str = setting("", "The /v1 address of a server with embeddings.", kind="server", not_on_form=_HERE)
+    model: str = setting("", "The model of the endpoint.", not_on_form=_HERE)
