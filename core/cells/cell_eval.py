@@ -22,6 +22,7 @@ from core.config import REPOSITORY
 from core.environment import bare_environment
 from core.errors import InputError, MissingPackage, StateError
 from core.file_io import temporary_folder
+from core.records import from_json, to_json
 
 REQUEST, RESULT, LOG = "request.json", "result.json", "log.txt"
 _PACKAGES = ("anndata", "cell_eval")
@@ -68,22 +69,15 @@ class CellEvaluation:
 
     def as_json(self) -> dict[str, Any]:
         """Returns the table as plain data, NaN as None."""
-        found = asdict(self)
-        found["metrics"] = [
-            {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in metric.items()}
-            for metric in found["metrics"]
-        ]
-        return found
+        found = to_json(self)
+        metrics = [{name: None if value != value else value for name, value in each.items()} for each in found["metrics"]]
+        return found | {"metrics": metrics}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
         """Returns a table from `as_json`."""
-        found: list[dict[str, Any]] = [
-            {name: math.nan if value is None else value for name, value in metric.items()} for metric in values["metrics"]
-        ]
-        metrics = tuple(Metric(**metric) for metric in found)
-        texts = {name: tuple(values[name]) for name in ("left_out", "problems")}
-        return cls(**{**values, **texts, "metrics": metrics})
+        metrics = [{name: math.nan if value is None else value for name, value in each.items()} for each in values["metrics"]]
+        return from_json(cls, {**values, "metrics": metrics}, "table of cell-eval")
 
 
 def evaluate_cells(choice: CellChoice) -> CellEvaluation:

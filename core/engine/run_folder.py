@@ -20,6 +20,7 @@ from typing import Any
 from core.engine.spec import VERSION, ExecutionSettings, RunSpec
 from core.errors import InputError, NotFound, StateError
 from core.jobs.folder import JobFolder, read_json, write_json
+from core.records import from_json, to_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +76,20 @@ class RunFolder(JobFolder):
         values = read_json(self.path / "spec.json")
         if values is None:
             raise NotFound(f"{self.path}: no run was begun here, expected spec.json")
-        spec = RunSpec.from_json(values["spec"])
+        spec = from_json(RunSpec, values["spec"], f"{self.path / 'spec.json'}: specification of a run")
         if spec.key != values["key"]:
             raise InputError(f"{self.path / 'spec.json'}: was changed: its key is {spec.key}, expected {values['key']}")
         return spec
 
     def execution_settings(self) -> ExecutionSettings:
         """Returns how the run is carried out; the defaults if the folder does not say."""
-        return ExecutionSettings.from_json(read_json(self.path / "how.json") or {})
+        values = read_json(self.path / "how.json") or {}
+        known = {("servers" if name == "base_url" else name): value for name, value in values.items()}  # what 0.1.0 wrote
+        return from_json(ExecutionSettings, known, f"{self.path / 'how.json'}: settings of a run")
 
     def set_execution_settings(self, settings: ExecutionSettings) -> None:
         """Writes how the run is carried out from the next worker on."""
-        write_json(self.path / "how.json", settings.as_json())
+        write_json(self.path / "how.json", to_json(settings))
 
     def evaluation(self) -> dict[str, Any] | None:
         """Returns the run's evaluation (see `core.types.RunRecord`); None if none was written."""

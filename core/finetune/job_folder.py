@@ -28,6 +28,7 @@ from core.file_io import replace_file
 from core.finetune.spec import VERSION, FinetuneSpec
 from core.jobs.folder import JobFolder, read_json, write_json
 from core.jobs.state import read_ending, record_ending
+from core.records import from_json, to_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class FinetuneFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         replace_file(self.train, train, durable=True)
         replace_file(self.validation, validation, durable=True)
-        write_json(self.path / "spec.json", {"version": VERSION, "key": spec.key, "spec": spec.as_json()})
+        write_json(self.path / "spec.json", {"version": VERSION, "key": spec.key, "spec": to_json(spec)})
 
     def remove(self) -> None:
         """Deletes the folder if it is a fine-tune's."""
@@ -84,7 +85,7 @@ class FinetuneFolder:
         values = read_json(self.path / "spec.json")
         if values is None:
             raise NotFound(f"{self.path}: no fine-tune was begun here, expected spec.json")
-        spec = FinetuneSpec.from_json(values["spec"])
+        spec = from_json(FinetuneSpec, values["spec"], f"{self.path / 'spec.json'}: specification of a fine-tune")
         if spec.key != values["key"]:
             raise InputError(f"{self.path / 'spec.json'}: was changed: its key is {spec.key}, expected {values['key']}")
         return spec

@@ -31,6 +31,7 @@ from core.methods.conversation import (
     gather_all,
 )
 from core.methods.prompts import EFFORTS, fill, prompt_text
+from core.records import from_json, to_json
 from core.texts import parse_json
 from core.types import Flag, Pair, RowResult, TraceEvent, row_of_reading
 
@@ -78,7 +79,7 @@ class JudgeRubric(ConversationMethod):
             values = parse_json(text)
         except ValueError as error:
             raise InputError(f"rubric: got {text[:60]!r}, expected the JSON of a rubric") from error
-        return Rubric.from_json(values)
+        return from_json(Rubric, values, "rubric")
 
     async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
         """Asks about every text of the row. A text whose answer cannot be read has an event without one, and flags the row."""
@@ -100,7 +101,7 @@ METHOD: RowMethod = JudgeRubric()
 
 def reading_options(rubric: Rubric, run: str, **others: object) -> dict[str, object]:
     """Returns the options of a reading of a run; the same rubric is always the same text."""
-    return {"rubric": json.dumps(rubric.as_json(), sort_keys=True), "run": run, **others}
+    return {"rubric": json.dumps(to_json(rubric), sort_keys=True), "run": run, **others}
 
 
 def letters_of(rubric: Rubric) -> Mapping[str, str]:

@@ -24,6 +24,7 @@ import pandas as pd
 
 from core.errors import InputError, NotFound
 from core.file_io import read_file, replace_file
+from core.records import from_json, to_json
 from core.target_ranking.evaluate import COLUMNS, GENE_COLUMNS, Evaluation, EvaluationSettings
 from core.target_ranking.models.base import FittedModel, load_model
 from core.target_ranking.models.saved_model import MANIFEST as MODEL_MANIFEST
@@ -76,11 +77,11 @@ class RankingFolder:
 
     def write_data(self, split: Split, facts: Mapping[str, Any], notes: tuple[str, ...]) -> None:
         """Writes the split, and what was chosen of the cells."""
-        _write(self.path / "data.json", {"split": split.as_json(), "facts": dict(facts), "notes": list(notes)})
+        _write(self.path / "data.json", {"split": to_json(split), "facts": dict(facts), "notes": list(notes)})
 
     def split(self) -> Split:
         """Returns the split. Raises NotFound before it is drawn."""
-        return Split.from_json(_read(self.path / "data.json")["split"])
+        return from_json(Split, _read(self.path / "data.json")["split"], f"{self.path / 'data.json'}: split")
 
     def data(self) -> Mapping[str, Any]:
         """Returns facts and notes on the cells. Raises NotFound before they were read."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -48,16 +48,6 @@ class Split:
     def name(self) -> str:
         """The split in words."""
         return self.source if self.kind == "file" else f"{self.kind}, seed {self.seed}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Returns plain data from which `from_json` makes an equal record."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Returns the record that `as_json` was made from."""
-        fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-        return cls(**fields)
 
 
 def read_split(path: Path) -> Split:

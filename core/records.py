@@ -1,0 +1,129 @@
+"""Records as plain data, which JSON can hold, and back. The fields of a dataclass say what may stand in it; pydantic checks that.
+
+A type may bring along the words for what it allows: `Annotated[int, Ge(2), "a whole number of at least 2"]`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from core.errors import InputError
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter, ValidationError
+
+R = TypeVar("R")
+Place = tuple[str | int, ...]  # of a value: ("arms", 1, "name")
+_WORDS: Mapping[Any, tuple[str, str]] = {
+    str: ("a text", "texts"),
+    int: ("a whole number", "whole numbers"),
+    float: ("a number", "numbers"),
+    bool: ("true or false", "true or false"),
+}
+_LONGEST = 80  # characters of a wrong value
+
+
+class Misfit(Exception):
+    """The first value that cannot stand where it does. place: where; problem: what is wrong with it, and what was expected."""
+
+    def __init__(self, place: Place, problem: str) -> None:
+        self.place, self.problem = place, problem
+        named = ".".join(str(part + 1) if isinstance(part, int) else part for part in place)
+        super().__init__(f"{named} {problem}" if named else problem)
+
+
+def to_json(record: Any) -> dict[str, Any]:
+    """Return plain data from which `from_json` makes an equal record: its fields in their order, tuples as lists."""
+    found: dict[str, Any] = adapter(cast("Any", type(record))).dump_python(record, mode="json")
+    return found
+
+
+def from_json(kind: type[R], values: object, what: str) -> R:
+    """Return the record that `to_json` was given. what: it is, for errors.
+
+    Raise InputError for an unknown, missing or other value than the fields of the record have.
+    """
+    try:
+        return fit(kind, values)
+    except Misfit as error:
+        raise InputError(f"{what} cannot be read: {error}") from error
+
+
+def fit(kind: type[R], values: object) -> R:
+    """Return values as a type, such as a dataclass; lists become tuples. Raise Misfit for the first that does not fit."""
+    from pydantic import ValidationError
+
+    try:
+        text = json.dumps(values)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Misfit((), f"holds what JSON cannot ({error}), expected texts, numbers, lists and tables of them") from error
+    try:
+        return cast("R", adapter(cast("Any", kind)).validate_json(text, strict=True, extra="forbid"))  # strict: "5" is no number
+    except ValidationError as error:
+        raise _misfit(kind, error) from error
+
+
+@cache
+def adapter(kind: Any) -> TypeAdapter[Any]:
+    """Return what checks and writes a type. Pydantic is imported here: `--help` does without its 100 ms."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
+
+
+def _misfit(kind: Any, error: ValidationError) -> Misfit:
+    """Return the first thing that pydantic found, in words; an unknown key first: a misspelt key is missing, too."""
+    found = error.errors(include_url=False)
+    first = next((each for each in found if each["type"] == "unexpected_keyword_argument"), found[0])
+    place: Place = first["loc"]
+    if first["type"] == "json_invalid":
+        return Misfit((), f"holds what JSON cannot ({first['ctx']['error']})")
+    if first["type"] == "unexpected_keyword_argument":
+        return Misfit(place, f"is not known, expected {', '.join(field.name for field in fields(_type_at(kind, place[:-1])))}")
+    expected = describe(_type_at(kind, place))
+    if first["type"] == "missing":
+        return Misfit(place, f"is missing, expected {expected}")
+    return Misfit(place, f"is {first['input']!r:.{_LONGEST}}, expected {expected}")
+
+
+def _type_at(kind: Any, place: Place) -> Any:
+    """Return the type of a value in a record."""
+    for part in place:
+        kind = _without_none(kind)
+        if is_dataclass(kind):
+            kind = get_type_hints(kind, include_extras=True)[str(part)]
+        else:
+            inner = [each for each in get_args(kind) if each is not Ellipsis]
+            kind = inner[part] if get_origin(kind) is tuple and isinstance(part, int) and part < len(inner) else inner[-1]
+    return kind
+
+
+def describe(kind: Any) -> str:
+    """Return what a type allows, in words."""
+    if isinstance(kind, str):
+        return kind
+    if get_origin(kind) is Annotated:
+        return next((each for each in kind.__metadata__ if isinstance(each, str)), "") or describe(kind.__origin__)
+    inner = _without_none(kind)
+    if inner is not kind:
+        return f"{describe(inner)}, or nothing"
+    if get_origin(kind) is Literal:
+        return ", ".join(map(str, get_args(kind)))
+    if get_origin(kind) in (tuple, list):
+        return f"a list of {_WORDS.get(get_args(kind)[0], ('', 'values'))[1]}"
+    return _WORDS.get(kind, ("a table", ""))[0]
+
+
+def _without_none(kind: Any) -> Any:
+    """Return a type without what may stand around it: None, and the words and limits of `Annotated`."""
+    if get_origin(kind) is Annotated:
+        return _without_none(kind.__origin__)
+    if get_origin(kind) not in (Union, UnionType):
+        return kind
+    left = [part for part in get_args(kind) if part is not NoneType]
+    return left[0] if len(left) == 1 else kind
