@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -25,6 +25,7 @@ _WORDS: Mapping[Any, tuple[str, str]] = {
     float: ("a number", "numbers"),
     bool: ("true or false", "true or false"),
 }
+_TABLE = ("a table", "tables")
 _LONGEST = 80  # characters of a wrong value
 
 
@@ -33,7 +34,7 @@ class Misfit(Exception):
 
     def __init__(self, place: Place, problem: str) -> None:
         self.place, self.problem = place, problem
-        named = ".".join(str(part + 1) if isinstance(part, int) else part for part in place)
+        named = ".".join(str(part + 1) if isinstance(part, int) else part for part in place)  # counted from 1
         super().__init__(f"{named} {problem}" if named else problem)
 
 
@@ -59,13 +60,19 @@ def fit(kind: type[R], values: object) -> R:
     from pydantic import ValidationError
 
     try:
-        text = json.dumps(values)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise Misfit((), f"holds what JSON cannot ({error}), expected texts, numbers, lists and tables of them") from error
+        text = json.dumps(values, default=_refuse)
+    except RecursionError as error:
+        raise Misfit((), "is nested too deeply") from error
     try:
         return cast("R", adapter(cast("Any", kind)).validate_json(text, strict=True, extra="forbid"))  # strict: "5" is no number
     except ValidationError as error:
         raise _misfit(kind, error) from error
+
+
+def _refuse(value: object) -> None:
+    raise Misfit(
+        (), f"holds {value} ({type(value).__name__}), expected texts, numbers, true, false, and lists and tables of them"
+    )
 
 
 @cache
@@ -82,13 +89,17 @@ def _misfit(kind: Any, error: ValidationError) -> Misfit:
     first = next((each for each in found if each["type"] == "unexpected_keyword_argument"), found[0])
     place: Place = first["loc"]
     if first["type"] == "json_invalid":
-        return Misfit((), f"holds what JSON cannot ({first['ctx']['error']})")
+        return Misfit((), f"is no JSON ({first['ctx']['error']})")
     if first["type"] == "unexpected_keyword_argument":
-        return Misfit(place, f"is not known, expected {', '.join(field.name for field in fields(_type_at(kind, place[:-1])))}")
-    expected = describe(_type_at(kind, place))
-    if first["type"] == "missing":
-        return Misfit(place, f"is missing, expected {expected}")
-    return Misfit(place, f"is {first['input']!r:.{_LONGEST}}, expected {expected}")
+        return Misfit(place, f"is not known, expected {', '.join(_fields_of(_type_at(kind, place[:-1])))}")
+    in_list, is_missing = bool(place) and isinstance(place[-1], int), first["type"] == "missing"
+    at = _type_at(kind, place[:-1] if in_list and is_missing else place)
+    expected = f"expected {describe(at)}"
+    if is_missing and not in_list:
+        return Misfit(place, f"is missing, {expected}")
+    of_list = in_list and not is_dataclass(at)  # a list has a key, and so a line in a file; its values have none
+    verb = "has" if of_list and not is_missing else "is"
+    return Misfit(place[:-1] if of_list else place, f"{verb} {first['input']!r:.{_LONGEST}}, {expected}")
 
 
 def _type_at(kind: Any, place: Place) -> Any:
@@ -96,17 +107,24 @@ def _type_at(kind: Any, place: Place) -> Any:
     for part in place:
         kind = _without_none(kind)
         if is_dataclass(kind):
-            kind = get_type_hints(kind, include_extras=True)[str(part)]
+            kind = _fields_of(kind)[str(part)]
         else:
             inner = [each for each in get_args(kind) if each is not Ellipsis]
             kind = inner[part] if get_origin(kind) is tuple and isinstance(part, int) and part < len(inner) else inner[-1]
     return kind
 
 
+def _fields_of(kind: Any) -> dict[str, Any]:
+    """Return the type of each field of a dataclass by its key, which is its name unless the type has an alias."""
+    found = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        aliases = (getattr(each, "alias", None) for each in getattr(hint, "__metadata__", ()))
+        found[next(filter(None, aliases), name)] = hint
+    return found
+
+
 def describe(kind: Any) -> str:
     """Return what a type allows, in words."""
-    if isinstance(kind, str):
-        return kind
     if get_origin(kind) is Annotated:
         return next((each for each in kind.__metadata__ if isinstance(each, str)), "") or describe(kind.__origin__)
     inner = _without_none(kind)
@@ -115,8 +133,8 @@ def describe(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return ", ".join(map(str, get_args(kind)))
     if get_origin(kind) in (tuple, list):
-        return f"a list of {_WORDS.get(get_args(kind)[0], ('', 'values'))[1]}"
-    return _WORDS.get(kind, ("a table", ""))[0]
+        return f"a list of {_WORDS.get(get_args(kind)[0], _TABLE)[1]}"
+    return _WORDS.get(kind, _TABLE)[0]
 
 
 def _without_none(kind: Any) -> Any:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
 
 import pytest
+from annotated_types import Ge
 
 from core.actions.attribution import SavedAttribution
 from core.actions.attribution import read_saved as read_saved_attribution
@@ -16,7 +20,9 @@ from core.actions.benchmarks import read_saved as read_saved_benchmark
 from core.actions.import_target import Imported
 from core.audit.rubric import Example, Rubric
 from core.cells.cell_eval import CellEvaluation, Metric
+from core.config import REPOSITORY
 from core.engine.spec import ExecutionSettings, LabelViewSpec, RunSpec
+from core.errors import InputError
 from core.experiments.attribution_arms import ArmKey, AttributionSpec
 from core.experiments.benchmark_spec import parse_benchmark
 from core.finetune.spec import FinetuneSpec
@@ -173,3 +179,84 @@ def test_identities_stay_what_they_were() -> None:
     keys = [RECORDS[name].key for name in ("run", "run without sources", "fine-tune", "attribution")]
     assert keys == ["1ffa92e1b7", "0a629c2809", "a60c5c3523", "a37e5ff178"]
     assert RECORDS["rubric"].sha256.startswith("073ce88a6ee6a94ea296479c")
+
+
+@dataclass(frozen=True)
+class Inner:
+    n: Annotated[int, Ge(1), "a whole number of at least 1"]
+
+
+@dataclass(frozen=True)
+class Outer:
+    name: str
+    inner: tuple[Inner, ...] = ()
+    kind: Literal["a", "b"] = "a"
+    share: float | None = None
+    names: tuple[str, ...] = ()
+    on: bool = False
+    others: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.name == "bad":
+            raise InputError("name: got bad, expected another")
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        ({"nmae": "x"}, "nmae is not known, expected name, inner, kind, share, names, on, others"),
+        ({}, "name is missing, expected a text"),
+        ({"name": 1}, "name is 1, expected a text"),
+        ({"name": "x", "inner": [{"n": 1}, {"n": 0}]}, "inner.2.n is 0, expected a whole number of at least 1"),
+        ({"name": "x", "inner": [{"n": "1"}]}, "inner.1.n is '1', expected a whole number of at least 1"),
+        ({"name": "x", "inner": [{"n": 1, "m": 2}]}, "inner.1.m is not known, expected n"),
+        ({"name": "x", "inner": [3]}, "inner.1 is 3, expected a table"),
+        ({"name": "x", "inner": 3}, "inner is 3, expected a list of tables"),
+        ({"name": "x", "kind": "c"}, "kind is 'c', expected a, b"),
+        ({"name": "x", "share": "c"}, "share is 'c', expected a number, or nothing"),
+        ({"name": "x", "names": ["y", 2]}, "names has 2, expected a text"),
+        ({"name": "x", "names": "y"}, "names is 'y', expected a list of texts"),
+        ({"name": "x", "on": 1}, "on is 1, expected true or false"),
+        ({"name": "x" * 500, "on": 1}, "on is 1, expected true or false"),
+        ({"name": ["x"] * 500}, f"name is {['x'] * 500!r:.80}, expected a text"),
+        (["x"], "is ['x'], expected a table"),
+        ({"name": "\ud800"}, "is no JSON"),
+    ],
+)
+def test_what_cannot_stand_in_a_record_is_named_with_its_place(values: Any, problem: str) -> None:
+    with pytest.raises(InputError) as error:
+        from_json(Outer, values, "outer")
+    assert str(error.value).startswith(f"outer cannot be read: {problem}")
+    assert not any(word in str(error.value).lower() for word in ("pydantic", "http", "input should", "validation"))
+
+
+def test_what_a_record_says_itself_is_said_as_it_is() -> None:
+    with pytest.raises(InputError, match=r"^name: got bad, expected another$"):
+        from_json(Outer, {"name": "bad"}, "outer")
+
+
+def test_values_of_any_kind_stay_what_they_are() -> None:
+    others = {"a": [1, 2.5, None, {"b": "x"}], "large": 10**30, "e": 1e300}
+    found = from_json(Outer, {"name": "x", "share": 1, "others": others}, "outer")
+    assert (found.others, found.share) == (others, 1.0)
+    assert to_json(found) == {**to_json(Outer("x")), "share": 1.0, "others": others}
+
+
+def test_values_that_json_cannot_hold_are_refused() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(100_000):
+        deep = {"a": deep}
+    for others, problem in ((deep, "nested too deeply"), ({"a": {1, 2}}, r"holds \{1, 2\} \(set\)")):
+        with pytest.raises(InputError, match=problem):
+            from_json(Outer, {"name": "x", "others": others}, "outer")
+
+
+def test_help_does_without_pydantic() -> None:
+    """It takes 100 ms to import, which `--help` would show."""
+    code = (
+        "import sys, runpy, core.records\n"
+        "sys.argv = ['perturbdesk', '--help']\n"
+        "try: runpy.run_module('core', run_name='__main__')\n"
+        "except SystemExit: assert 'pydantic' not in sys.modules"
+    )
+    subprocess.run((sys.executable, "-c", code), cwd=REPOSITORY, check=True, capture_output=True)

@@ -5,26 +5,25 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from core.audit.pattern import check_pattern
 from core.errors import InputError
 from core.records import to_json
 from core.texts import check_name
-from core.toml_table import TomlTable
+from core.toml_table import Text, Texts, TomlFile
 
 Unit = Literal["brief", "verdict", "row"]
 YES_NO = ("yes", "no")
 MOST_ANSWERS = 9  # one key each
-_KEYS = ("name", "question", "answers", "unit", "roles", "stages", "dossier", "pattern", "examples")
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
     """A text and the answer that is right for it."""
 
-    text: str
-    answer: str
+    text: Text
+    answer: Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +36,12 @@ class Rubric:
     it is found, in any case; with neither, people and models answer it.
     """
 
-    name: str
-    question: str
-    answers: tuple[str, ...] = YES_NO
+    name: Text
+    question: Text
+    answers: Texts = YES_NO
     unit: Unit = "brief"
-    roles: tuple[str, ...] = ()
-    stages: tuple[str, ...] = ()
+    roles: Texts = ()
+    stages: Texts = ()
     examples: tuple[Example, ...] = ()
     dossier: bool = False
     rule: str = ""
@@ -74,30 +73,11 @@ class Rubric:
         return hashlib.sha256(json.dumps(to_json(self), sort_keys=True).encode()).hexdigest()
 
 
-def read_rubric(table: TomlTable) -> Rubric:
+def read_rubric(file: TomlFile) -> Rubric:
     """The rubric of a TOML file: name, question; answers, unit, roles, stages, dossier, pattern and [[examples]] if it likes.
 
     Raises InputError, with file, line and key, for what it should not hold.
     """
-    table.refuse_unknown(_KEYS)
-    units = get_args(Unit)
-    unit = table.text("unit", "brief", units)
-    examples = table.tables("examples")
-    for example in examples:
-        example.refuse_unknown(("text", "answer"))
-    try:
-        return Rubric(
-            name=table.text("name"),
-            question=table.text("question"),
-            answers=table.texts("answers", YES_NO),
-            unit=next(each for each in units if each == unit),
-            roles=table.texts("roles", ()),
-            stages=table.texts("stages", ()),
-            examples=tuple(Example(each.text("text"), each.text("answer")) for each in examples),
-            dossier=table.flag("dossier"),
-            pattern=table.text("pattern", ""),
-        )
-    except InputError as error:
-        if str(error).startswith(table.file):
-            raise
-        raise InputError(f"{table.file}: {error}") from error
+    if file.values.get("pattern") == "":
+        raise file.error("is '', expected a text", "pattern")
+    return file.read(Rubric, rule="")

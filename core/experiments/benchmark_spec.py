@@ -6,29 +6,33 @@ It is one TOML file; docs/benchmarks.md describes every key, docs/examples holds
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Le, MinLen, Predicate
+from pydantic import Field
 
 from core.errors import InputError
 from core.experiments import decision
 from core.experiments.decision import DecisionRule, DecisionUnit
-from core.experiments.hypothesis_spec import HypothesisSpec, read_hypothesis
+from core.experiments.hypothesis_spec import HypothesisSpec, check_hypothesis
+from core.records import Misfit, fit
 from core.texts import check_name
-from core.toml_table import TomlTable, parse_toml, read_toml
+from core.toml_table import LISTED, Text, Texts, TomlFile, Wholes, parse_toml, read_toml
 
 Metric = Literal["DE", "DIR", "mean"]
+Placebo = Literal["DE", "DIR", "DE within gene", "DIR within gene", "DE within pert", "DIR within pert"]
+Share = Annotated[float, Ge(0), Le(1), "a number from 0 to 1"]
 Replicate = tuple[int, int]  # the seed of a cut and the seed of the models' calls
+TwoRuns = Annotated[tuple[Text, Text], Predicate(lambda each: each[0] != each[1]), "two runs that differ like the arms do"]
 METRICS: tuple[Metric, ...] = ("DE", "DIR", "mean")
 METRIC_OF_RULE: Mapping[Metric, decision.Metric] = {"DE": "de", "DIR": "dir", "mean": "mean"}
-PLACEBOS = ("DE", "DIR", "DE within gene", "DIR within gene", "DE within pert", "DIR within pert")
-_TOP = (
-    *("name", "question", "dataset", "primary", "smallest_effect", "seeds"),
-    *("rows", "folds", "arms", "noise", "plan", "hypothesis"),
-)
-_ARM = ("name", "against", "placebo", "several")
-_METHOD = ("method", "options", "model", "endpoint", "token_budget")
-_FUSION = ("base", "with", "knn", "w_de", "w_dir")
+_KEYS: Mapping[str, tuple[str, ...]] = {  # of an arm, by what it is made from
+    "run": (),
+    "method": ("options", "model", "endpoint", "token_budget"),
+    "base": ("with", "knn", "w_de", "w_dir"),
+}
 _KNN = ("spaces", "power", "de_power", "k", "axis", "centre", "strength")
 
 
@@ -39,17 +43,17 @@ class RowsSpec:
     sample: None takes all. seed: of the sample.
     """
 
-    run: str | None = None
-    sample: int | None = None
-    seed: int = 0
+    run: Text | None = None
+    sample: Annotated[int, Ge(2), "a whole number of at least 2"] | None = None
+    seed: Annotated[int, Ge(0), "a whole number of at least 0"] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class FoldsSpec:
     """Perturbations and genes are each cut into k parts, once for each seed in `cuts`."""
 
-    k: int = 5
-    cuts: tuple[int, ...] = (0,)
+    k: Annotated[int, Ge(2), "a whole number of at least 2"] = 5
+    cuts: Wholes = (0,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,20 +66,20 @@ class Arm:
     differ from that arm in more than one thing.
     """
 
-    name: str
-    run: str | None = None
-    method: str | None = None
+    name: Text
+    run: Text | None = None
+    method: Text | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    model: str | None = None
-    endpoint: str | None = None
-    token_budget: int | None = None
-    base: str | None = None
-    others: tuple[str, ...] = ()
+    model: Text | None = None
+    endpoint: Text | None = None
+    token_budget: Annotated[int, Ge(1), "a whole number of at least 1"] | None = None
+    base: Text | None = None
+    others: Annotated[Texts, Field(alias="with")] = ()
     knn: Mapping[str, Any] | None = None
-    w_de: float = 0.5
-    w_dir: float = 0.5
-    against: str = ""
-    placebo: tuple[str, ...] = ()
+    w_de: Share = 0.5
+    w_dir: Share = 0.5
+    against: Text = ""
+    placebo: Annotated[tuple[Placebo, ...], LISTED] = ()
     several: bool = False
 
 
@@ -83,8 +87,8 @@ class Arm:
 class NoiseSpec:
     """The arm that is repeated with other seeds, which measures what no change at all would show."""
 
-    arm: str
-    seeds: tuple[int, ...] = (1,)
+    arm: Text
+    seeds: Wholes = (1,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +99,9 @@ class PlanSpec:
     the rows, perturbations and genes that are drawn; the variance is then the control's.
     """
 
-    like: tuple[str, str] | None = None
-    correlation: float | None = None
-    power: float = 0.8
+    like: TwoRuns | None = None
+    correlation: Annotated[float, Ge(-1), Le(0.999), "a number from -1 to 0.999"] | None = None
+    power: Annotated[float, Ge(0.05), Le(0.999), "a number from 0.05 to 0.999"] = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,18 +111,18 @@ class BenchmarkSpec:
     seeds: of the models' calls; arms that call none are made once. text: the file.
     """
 
-    name: str
-    question: str
-    dataset: str | None
+    name: Text
+    question: Text = ""
+    dataset: Text | None = None
     primary: Metric
-    smallest_effect: float
-    seeds: tuple[int, ...]
-    rows: RowsSpec
-    folds: FoldsSpec
-    arms: tuple[Arm, ...]
-    noise: NoiseSpec | None
-    hypothesis: HypothesisSpec | None
-    plan: PlanSpec = field(compare=False)
+    smallest_effect: Annotated[float, Ge(1e-6), Le(0.5), "a number from 1e-06 to 0.5"]
+    seeds: Wholes = (0,)
+    rows: RowsSpec = RowsSpec()
+    folds: FoldsSpec = FoldsSpec()
+    arms: Annotated[tuple[Arm, ...], MinLen(2), "two or more tables [[arms]]"]
+    noise: NoiseSpec | None = None
+    hypothesis: HypothesisSpec | None = None
+    plan: PlanSpec = field(default=PlanSpec(), compare=False)
     text: str = field(repr=False, compare=False)
 
     def arm(self, name: str) -> Arm:
@@ -152,8 +156,7 @@ class BenchmarkSpec:
 
 def read_benchmark(path: Path) -> BenchmarkSpec:
     """The benchmark in a TOML file. Raises InputError, with file, line and key, for what it should not hold."""
-    table = read_toml(path)
-    return _read(table, path.read_text("utf-8-sig"))
+    return _read(read_toml(path), path.read_text("utf-8-sig"))
 
 
 def parse_benchmark(text: str, file: str = "specification") -> BenchmarkSpec:
@@ -161,125 +164,57 @@ def parse_benchmark(text: str, file: str = "specification") -> BenchmarkSpec:
     return _read(parse_toml(text, file), text)
 
 
-def _read(table: TomlTable, text: str) -> BenchmarkSpec:
-    table.refuse_unknown(_TOP)
-    arms = [_read_arm(each) for each in table.tables("arms")]
-    if len(arms) < 2:
-        raise table.error("arms", f"are {len(arms)}, expected two or more tables [[arms]]")
-    _check_arms(table, arms)
-    noise, about = table.table("noise"), table.table("hypothesis")
-    name = table.text("name")
-    check_name("benchmark", name)
-    return BenchmarkSpec(
-        name=name,
-        question=table.text("question", ""),
-        dataset=table.text("dataset", "") or None,
-        primary=_metric(table),
-        smallest_effect=table.number("smallest_effect", least=1e-6, most=0.5),
-        seeds=table.wholes("seeds", (0,)),
-        rows=_read_rows(table.table("rows")),
-        folds=_read_folds(table.table("folds")),
-        arms=tuple(arms),
-        noise=None if noise is None else _read_noise(noise, [arm.name for arm in arms]),
-        hypothesis=None if about is None else read_hypothesis(about, [arm.name for arm in arms[1:]]),
-        plan=_read_plan(table.table("plan")),
-        text=text,
-    )
+def _read(file: TomlFile, text: str) -> BenchmarkSpec:
+    spec = file.read(BenchmarkSpec, text=text)
+    check_name("benchmark", spec.name)
+    of_rows = file.values.get("rows", {})
+    if "run" in of_rows and "seed" in of_rows and "sample" not in of_rows:
+        raise file.error("has no effect without a sample; expected sample = N beside it", "rows", "seed")
+    arms = tuple(_check_arm(file, i, arm, spec.arms[:i]) for i, arm in enumerate(spec.arms))
+    names = [arm.name for arm in arms]
+    if spec.noise is not None and spec.noise.arm not in names:
+        raise file.error(f"is {spec.noise.arm!r}, expected {', '.join(names)}", "noise", "arm")
+    about = None if spec.hypothesis is None else check_hypothesis(file, spec.hypothesis, names[1:])
+    return replace(spec, arms=arms, hypothesis=about)
 
 
-def _metric(table: TomlTable) -> Metric:
-    found = table.text("primary", choices=METRICS)
-    return next(metric for metric in METRICS if metric == found)
-
-
-def _read_rows(table: TomlTable | None) -> RowsSpec:
-    if table is None:
-        return RowsSpec()
-    table.refuse_unknown(("run", "sample", "seed"))
-    run = table.text("run", "") or None
-    if run is not None and "seed" in table.values and "sample" not in table.values:
-        raise table.error("seed", "has no effect without a sample; expected sample = N beside it")
-    return RowsSpec(run, table.whole("sample", least=2) if "sample" in table.values else None, table.whole("seed", 0))
-
-
-def _read_folds(table: TomlTable | None) -> FoldsSpec:
-    if table is None:
-        return FoldsSpec()
-    table.refuse_unknown(("k", "cuts"))
-    return FoldsSpec(table.whole("k", 5, least=2), table.wholes("cuts", (0,)))
-
-
-def _read_noise(table: TomlTable, arms: Sequence[str]) -> NoiseSpec:
-    table.refuse_unknown(("arm", "seeds"))
-    return NoiseSpec(table.text("arm", choices=arms), table.wholes("seeds", (1,)))
-
-
-def _read_plan(table: TomlTable | None) -> PlanSpec:
-    if table is None:
-        return PlanSpec()
-    table.refuse_unknown(("like", "correlation", "power"))
-    like = table.texts("like") if "like" in table.values else ()
-    if like and len(set(like)) != 2:
-        raise table.error("like", f"names {len(set(like))} runs, expected two that differ like the arms do")
-    correlation = table.number("correlation", least=-1.0, most=0.999) if "correlation" in table.values else None
-    return PlanSpec((like[0], like[1]) if like else None, correlation, table.number("power", 0.8, 0.05, 0.999))
-
-
-def _read_arm(table: TomlTable) -> Arm:
-    kinds = [key for key in ("run", "method", "base") if key in table.values]
+def _check_arm(file: TomlFile, at: int, arm: Arm, above: Sequence[Arm]) -> Arm:
+    """The arm, its kNN with spaces as a run has them. Raises InputError for what is made from nothing or from several things,
+    for a key that has no effect, and for the name of an arm that does not stand above it, or does already."""
+    given, names = file.values["arms"][at], [each.name for each in above]
+    kinds = [kind for kind in _KEYS if kind in given]
     if len(kinds) != 1:
-        raise table.error("name", f"has {' and '.join(kinds) or 'nothing'} to be made from, expected one of run, method, base")
-    common: dict[str, Any] = {
-        "name": table.text("name"),
-        "against": table.text("against", ""),
-        "placebo": table.texts("placebo", (), PLACEBOS),
-        "several": table.flag("several"),
-    }
-    [kind] = kinds
-    if kind == "run":
-        table.refuse_unknown((*_ARM, "run"))
-        return Arm(**common, run=table.text("run"))
-    return Arm(**common, **(_read_method(table) if kind == "method" else _read_fusion(table)))
+        problem = f"has {' and '.join(kinds) or 'nothing'} to be made from, expected one of {', '.join(_KEYS)}"
+        raise file.error(problem, "arms", at, "name")
+    known = ("name", "against", "placebo", "several", kinds[0], *_KEYS[kinds[0]])
+    unknown = next((key for key in given if key not in known), None)
+    if unknown is not None:
+        raise file.error(f"is not known, expected {', '.join(known)}", "arms", at, unknown)
+    if arm.name in names:
+        raise file.error(f"is {arm.name!r}, which is an arm already; expected another name", "arms", at, "name")
+    for key, named in (("base", arm.base), ("against", arm.against)):
+        if named and named not in names:
+            raise file.error(f"is {named!r}, expected an arm above: {', '.join(names) or 'there is none'}", "arms", at, key)
+    return arm if arm.base is None else _check_fusion(file, at, arm)
 
 
-def _read_method(table: TomlTable) -> dict[str, Any]:
-    table.refuse_unknown((*_ARM, *_METHOD))
-    options = table.table("options")
-    return {
-        "method": table.text("method"),
-        "options": {} if options is None else dict(options.values),
-        "model": table.text("model", "") or None,
-        "endpoint": table.text("endpoint", "") or None,
-        "token_budget": table.whole("token_budget", least=1) if "token_budget" in table.values else None,
-    }
-
-
-def _read_fusion(table: TomlTable) -> dict[str, Any]:
-    table.refuse_unknown((*_ARM, *_FUSION))
-    knn, others = table.table("knn"), table.texts("with", ())
-    if (knn is None) == (not others):
-        raise table.error("base", 'needs something to be fused with, expected a table [arms.knn] or with = "RUN"')
-    if len(others) > 1:
-        raise table.error("with", f"names {len(others)} runs, expected one: an arm differs from another in one thing")
-    if knn is not None:
-        knn.refuse_unknown(_KNN)
-        knn.texts("spaces")
-    return {
-        "base": table.text("base"),
-        "others": others,
-        "knn": None if knn is None else {**knn.values, "spaces": ",".join(knn.texts("spaces"))},
-        "w_de": table.number("w_de"),
-        "w_dir": table.number("w_dir"),
-    }
-
-
-def _check_arms(table: TomlTable, arms: Sequence[Arm]) -> None:
-    """Raises InputError for two arms of one name, and for an arm that names one that does not stand above it."""
-    above: list[str] = []
-    for arm, at in zip(arms, table.tables("arms"), strict=True):
-        if arm.name in above:
-            raise at.error("name", f"is {arm.name!r}, which is an arm already; expected another name")
-        for key, named in (("base", arm.base), ("against", arm.against)):
-            if named and named not in above:
-                raise at.error(key, f"is {named!r}, expected an arm above: {', '.join(above) or 'there is none'}")
-        above.append(arm.name)
+def _check_fusion(file: TomlFile, at: int, arm: Arm) -> Arm:
+    for key in ("w_de", "w_dir"):
+        if key not in file.values["arms"][at]:
+            raise file.error("is missing, expected a number from 0 to 1", "arms", at, key)
+    if (arm.knn is None) == (not arm.others):
+        raise file.error('needs something to be fused with, expected a table [arms.knn] or with = "RUN"', "arms", at, "base")
+    if len(arm.others) > 1:
+        raise file.error(
+            f"names {len(arm.others)} runs, expected one: an arm differs from another in one thing", "arms", at, "with"
+        )
+    if arm.knn is None:
+        return arm
+    unknown = next((key for key in arm.knn if key not in _KNN), None)
+    if unknown is not None:
+        raise file.error(f"is not known, expected {', '.join(_KNN)}", "arms", at, "knn", unknown)
+    try:
+        spaces = fit(Texts, arm.knn.get("spaces"))
+    except Misfit as error:
+        raise file.error(error.problem, "arms", at, "knn", "spaces") from error
+    return replace(arm, knn={**arm.knn, "spaces": ",".join(spaces)})

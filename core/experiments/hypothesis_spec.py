@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import get_args
+from dataclasses import dataclass, replace
 
 from core.experiments.decision import DecisionUnit, Level
 from core.texts import check_name
-from core.toml_table import TomlTable
-
-_KEYS = ("name", "claim", "prediction", "arm", "level", "unit")
+from core.toml_table import Text, TomlFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,31 +18,24 @@ class HypothesisSpec:
     `DecisionRule`.
     """
 
-    claim: str
-    prediction: str
-    arm: str
+    claim: Text
+    prediction: Text
+    arm: Text = ""
     level: Level = "fused"
     unit: DecisionUnit = "two-way"
-    name: str | None = None
+    name: Text | None = None
 
 
-def read_hypothesis(table: TomlTable, tested: Sequence[str]) -> HypothesisSpec:
-    """The hypothesis of a table [hypothesis]. tested: names of the arms that are compared with another.
+def check_hypothesis(file: TomlFile, found: HypothesisSpec, tested: Sequence[str]) -> HypothesisSpec:
+    """The hypothesis of a table [hypothesis], about the one arm that is tested if it names none. tested: names of the arms that
+    are compared with another.
 
-    Raises InputError, with file, line and key, for what it should not hold, and without an arm where several are tested.
+    Raises InputError, with file, line and key, for another arm, and without one where several are tested.
     """
-    table.refuse_unknown(_KEYS)
-    if "arm" not in table.values and len(tested) > 1:
-        raise table.error("arm", f"is missing, expected one of {', '.join(tested)}")
-    name = table.text("name", "") or None
-    if name is not None:
-        check_name("hypothesis", name)
-    level, unit = table.text("level", "fused", get_args(Level)), table.text("unit", "two-way", get_args(DecisionUnit))
-    return HypothesisSpec(
-        claim=table.text("claim"),
-        prediction=table.text("prediction"),
-        arm=table.text("arm", tested[0], tested),
-        level=next(each for each in get_args(Level) if each == level),
-        unit=next(each for each in get_args(DecisionUnit) if each == unit),
-        name=name,
-    )
+    if found.name is not None:
+        check_name("hypothesis", found.name)
+    if not found.arm and len(tested) > 1:
+        raise file.error(f"is missing, expected one of {', '.join(tested)}", "hypothesis", "arm")
+    if found.arm and found.arm not in tested:
+        raise file.error(f"is {found.arm!r}, expected {', '.join(tested)}", "hypothesis", "arm")
+    return replace(found, arm=found.arm or tested[0])
