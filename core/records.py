@@ -13,6 +13,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from core.errors import InputError
+from core.texts import printable
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
@@ -26,15 +27,15 @@ _WORDS: Mapping[Any, tuple[str, str]] = {
     bool: ("true or false", "true or false"),
 }
 _TABLE = ("a table", "tables")
-_LONGEST = 80  # characters of a wrong value
+_LONGEST = 80  # characters of a wrong value or key
 
 
 class Misfit(Exception):
-    """The first value that cannot stand where it does. place: where; problem: what is wrong with it, and what was expected."""
+    """The first value that cannot stand where it does. place: where, counted from 0; problem: what was wrong and expected."""
 
     def __init__(self, place: Place, problem: str) -> None:
         self.place, self.problem = place, problem
-        named = ".".join(str(part + 1) if isinstance(part, int) else part for part in place)  # counted from 1
+        named = ".".join(str(part + 1) if isinstance(part, int) else printable(part)[:_LONGEST] for part in place)
         super().__init__(f"{named} {problem}" if named else problem)
 
 
