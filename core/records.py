@@ -56,16 +56,31 @@ def from_json(kind: type[R], values: object, what: str) -> R:
         raise InputError(f"{what} cannot be read: {error}") from error
 
 
+def parse(kind: type[R], content: str | bytes, what: str, *, unknown: Literal["forbid", "ignore"] = "forbid") -> R:
+    """Return what a JSON text says, as a type. Raise InputError as `from_json`. unknown: what to do with keys of no field."""
+    try:
+        text = content if isinstance(content, str) else content.decode(json.detect_encoding(content))
+        return _fit_text(kind, text, unknown)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{what} cannot be read: {error}, expected JSON in UTF-8") from error
+    except Misfit as error:
+        raise InputError(f"{what} cannot be read: {error}") from error
+
+
 def fit(kind: type[R], values: object) -> R:
     """Return values as a type, such as a dataclass; lists become tuples. Raise Misfit for the first that does not fit."""
-    from pydantic import ValidationError
-
     try:
         text = json.dumps(values, default=_refuse)
     except RecursionError as error:
         raise Misfit((), "is nested too deeply") from error
+    return _fit_text(kind, text, "forbid")
+
+
+def _fit_text(kind: type[R], text: str, unknown: Literal["forbid", "ignore"]) -> R:
+    from pydantic import ValidationError
+
     try:
-        return cast("R", adapter(cast("Any", kind)).validate_json(text, strict=True, extra="forbid"))  # strict: "5" is no number
+        return cast("R", adapter(cast("Any", kind)).validate_json(text, strict=True, extra=unknown))  # strict: "5" is no number
     except ValidationError as error:
         raise _misfit(kind, error) from error
 
@@ -90,7 +105,7 @@ def _misfit(kind: Any, error: ValidationError) -> Misfit:
     first = next((each for each in found if each["type"] == "unexpected_keyword_argument"), found[0])
     place: Place = first["loc"]
     if first["type"] == "json_invalid":
-        return Misfit((), f"is no JSON ({first['ctx']['error']})")
+        return Misfit((), f"is no JSON ({first['ctx']['error']}), expected {describe(kind)}")
     if first["type"] == "unexpected_keyword_argument":
         return Misfit(place, f"is not known, expected {', '.join(_fields_of(_type_at(kind, place[:-1])))}")
     in_list, is_missing = bool(place) and isinstance(place[-1], int), first["type"] == "missing"

@@ -78,7 +78,7 @@ MAY_IMPORT = {
     "plots": {"stats"},
     "store": {"audit"},
     "datasets": {"net"},
-    "target_ranking": {"stats", "cells", "embeddings"},
+    "target_ranking": {"stats", "cells", "embeddings", "jobs"},
     "cells": {"stats"},
     "stats": set(),
     "embeddings": {"net"},

@@ -31,8 +31,7 @@ from core.methods.conversation import (
     gather_all,
 )
 from core.methods.prompts import EFFORTS, fill, prompt_text
-from core.records import from_json, to_json
-from core.texts import parse_json
+from core.records import parse, to_json
 from core.types import Flag, Pair, RowResult, TraceEvent, row_of_reading
 
 _PROMPTS = ("rubric", "rubric_task", "rubric_dossier", "rubric_example", "reask_letter")
@@ -74,12 +73,7 @@ class JudgeRubric(ConversationMethod):
 
     def rubric(self, options: Mapping[str, Any]) -> Rubric:
         """Returns the rubric that is answered. Raises InputError if the options hold none."""
-        text = str(options["rubric"])
-        try:
-            values = parse_json(text)
-        except ValueError as error:
-            raise InputError(f"rubric: got {text[:60]!r}, expected the JSON of a rubric") from error
-        return from_json(Rubric, values, "rubric")
+        return parse(Rubric, str(options["rubric"]), "rubric")
 
     async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
         """Asks about every text of the row. A text whose answer cannot be read has an event without one, and flags the row."""

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from core.audit.rubric import Rubric, Unit
 from core.errors import StateError
-from core.records import from_json, to_json
+from core.records import parse, to_json
 from core.store.connection import Cursor
 from core.store.event_batches import OF_PAIRS, split_events
 from core.store.evidence import has_evidence
@@ -51,7 +51,7 @@ def put(cursor: Cursor, rubric: Rubric, author: str) -> bool:
 def list_own(cursor: Cursor) -> list[Rubric]:
     """The rubrics that people added, in the order in which they did."""
     rows = cursor.execute("SELECT content FROM rubric ORDER BY added_at, name").fetchall()
-    return [from_json(Rubric, json.loads(content), "rubric") for (content,) in rows]
+    return [parse(Rubric, content, "rubric") for (content,) in rows]
 
 
 def texts(cursor: Cursor, run: str, rubric: Rubric, pair_ids: Sequence[str] | None = None) -> pd.DataFrame:

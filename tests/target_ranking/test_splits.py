@@ -44,8 +44,8 @@ def test_a_published_file_is_read(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"test_conditions": []}, "no test conditions"),
-        ({"test_conditions": None}, "test_conditions: got None"),
-        ({"train_conditions": ["A", 3]}, "train_conditions"),
+        ({"test_conditions": None}, "test_conditions is None, expected a list of texts"),
+        ({"train_conditions": ["A", 3]}, "train_conditions has 3, expected a text"),
         ({"test_conditions": ["A+B", "D"]}, "A\\+B stands in more than one place"),
         ({"val_conditions": ["C", "C+ctrl"]}, "C stands in more than one place"),
         ({"unseen_genes": ["C"]}, "unseen genes C are perturbed in training or validation"),
