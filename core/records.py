@@ -86,9 +86,7 @@ def _fit_text(kind: type[R], text: str, unknown: Literal["forbid", "ignore"]) ->
 
 
 def _refuse(value: object) -> None:
-    raise Misfit(
-        (), f"holds {value} ({type(value).__name__}), expected texts, numbers, true, false, and lists and tables of them"
-    )
+    raise Misfit((), f"holds {value} ({type(value).__name__}), expected texts, numbers, true or false, lists and tables")
 
 
 @cache
@@ -105,12 +103,12 @@ def _misfit(kind: Any, error: ValidationError) -> Misfit:
     first = next((each for each in found if each["type"] == "unexpected_keyword_argument"), found[0])
     place: Place = first["loc"]
     if first["type"] == "json_invalid":
-        return Misfit((), f"is no JSON ({first['ctx']['error']}), expected {describe(kind)}")
+        return Misfit((), f"is no JSON ({first['ctx']['error']}), expected {_describe(kind)}")
     if first["type"] == "unexpected_keyword_argument":
         return Misfit(place, f"is not known, expected {', '.join(_fields_of(_type_at(kind, place[:-1])))}")
     in_list, is_missing = bool(place) and isinstance(place[-1], int), first["type"] == "missing"
     at = _type_at(kind, place[:-1] if in_list and is_missing else place)
-    expected = f"expected {describe(at)}"
+    expected = f"expected {_describe(at)}"
     if is_missing and not in_list:
         return Misfit(place, f"is missing, {expected}")
     of_list = in_list and not is_dataclass(at)  # a list has a key, and so a line in a file; its values have none
@@ -139,13 +137,13 @@ def _fields_of(kind: Any) -> dict[str, Any]:
     return found
 
 
-def describe(kind: Any) -> str:
+def _describe(kind: Any) -> str:
     """Return what a type allows, in words."""
     if get_origin(kind) is Annotated:
-        return next((each for each in kind.__metadata__ if isinstance(each, str)), "") or describe(kind.__origin__)
+        return next((each for each in kind.__metadata__ if isinstance(each, str)), "") or _describe(kind.__origin__)
     inner = _without_none(kind)
     if inner is not kind:
-        return f"{describe(inner)}, or nothing"
+        return f"{_describe(inner)}, or nothing"
     if get_origin(kind) is Literal:
         return ", ".join(map(str, get_args(kind)))
     if get_origin(kind) in (tuple, list):

@@ -12,12 +12,11 @@ import math
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 from core.cells.evaluation_cells import CellChoice
-from core.cells.predicted_expression import CellOptions
 from core.config import REPOSITORY
 from core.environment import bare_environment
 from core.errors import InputError, MissingPackage, StateError
@@ -103,14 +102,8 @@ def evaluate_cells(choice: CellChoice) -> CellEvaluation:
 def _as_request(choice: CellChoice) -> dict[str, Any]:
     """Returns a choice as plain data; paths are absolute, since the process works elsewhere."""
     real = choice.options.real
-    options = {**asdict(choice.options), "real": None if real is None else str(real.absolute())}
-    return {**asdict(choice), "predicted": str(choice.predicted.absolute()), "options": options}
-
-
-def choice_of_request(values: Mapping[str, Any]) -> CellChoice:
-    """Returns the choice of a request's plain data."""
-    options = CellOptions(**{**values["options"], "real": Path(values["options"]["real"])})
-    return CellChoice(**{**values, "predicted": Path(values["predicted"]), "options": options})
+    options = replace(choice.options, real=None if real is None else real.absolute())
+    return to_json(replace(choice, predicted=choice.predicted.absolute(), options=options))
 
 
 def _read_result(folder: Path, choice: CellChoice, status: int) -> CellEvaluation:

@@ -23,12 +23,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.errors import InputError, NotFound
+from core.engine.run_folder import read_spec
 from core.file_io import replace_file
 from core.finetune.spec import VERSION, FinetuneSpec
 from core.jobs.folder import JobFolder, read_json, write_json
 from core.jobs.state import read_ending, record_ending
-from core.records import from_json, to_json
+from core.records import to_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +82,7 @@ class FinetuneFolder:
 
     def spec(self) -> FinetuneSpec:
         """Returns the specification. Raises NotFound without one, InputError if it was changed or cannot be read."""
-        values = read_json(self.path / "spec.json")
-        if values is None:
-            raise NotFound(f"{self.path}: no fine-tune was begun here, expected spec.json")
-        spec = from_json(FinetuneSpec, values["spec"], f"{self.path / 'spec.json'}: specification of a fine-tune")
-        if spec.key != values["key"]:
-            raise InputError(f"{self.path / 'spec.json'}: was changed: its key is {spec.key}, expected {values['key']}")
-        return spec
+        return read_spec(self.path / "spec.json", FinetuneSpec, "fine-tune")
 
     def read_examples(self, file: Path) -> list[dict[str, Any]]:
         """Returns the lines of one of the two files of examples."""

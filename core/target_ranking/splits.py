@@ -65,9 +65,9 @@ def read_split(path: Path) -> Split:
     that a training or validation condition perturbs.
     """
     found = parse(_PublishedSplit, read_file(path, MOST_BYTES), path.name, unknown="ignore")
-    parts = map(_canonical, (found.train_conditions, found.val_conditions, found.test_conditions))
+    train, validation, test = map(_canonical, (found.train_conditions, found.val_conditions, found.test_conditions))
     seed = found.seed if isinstance(found.seed, int) else None
-    return checked(Split(*parts, "file", tuple(sorted(found.unseen_genes)), seed, path.name))
+    return checked(Split(train, validation, test, "file", tuple(sorted(found.unseen_genes)), seed, path.name))
 
 
 def _canonical(conditions: Sequence[str]) -> tuple[str, ...]:
