@@ -93,10 +93,9 @@ def _import(workspace: Workspace, files: Files, options: Mapping[str, Any]) -> l
 
 def _predictions(workspace: Workspace, files: Files, options: Mapping[str, Any]) -> dict[str, Any]:
     from core.actions.cell_predictions import PredictionOptions, import_uploaded
-    from core.cells.predicted_expression import CellOptions
-    from core.records import to_json
+    from core.records import from_json, to_json
 
-    wanted = PredictionOptions(**{**options, "cells": CellOptions(**options["cells"])})
+    wanted = from_json(PredictionOptions, options, "options of an import")
     return to_json(import_uploaded(workspace, files[0], files[1] if len(files) > 1 else None, wanted))
 
 
