@@ -25,6 +25,7 @@ from core.config import Settings
 from core.engine.ingest import ingest_journal
 from core.engine.run_state import Counts, write_ending
 from core.engine.spec import ExecutionSettings, RunSpec
+from core.records import from_json
 from core.scoring.run_scores import load_scored_rows, score_run
 from core.stats.bootstrap import ResamplingPlan, bootstrap_score
 from core.store import calls, datasets, evidence, notes, predictions, text_search, traces
@@ -110,7 +111,7 @@ def import_run(path: Path) -> int:
     workspace = _workspace(path)
     with workspace.store.read() as db:
         [dataset] = datasets.list_all(db)
-    spec = RunSpec.from_json({**json.loads((path / "spec.json").read_text()), "dataset": dataset.id})
+    spec = from_json(RunSpec, {**json.loads((path / "spec.json").read_text()), "dataset": dataset.id}, "spec.json")
     found = run_control.start(workspace, spec, RUN, ExecutionSettings(), begin=lambda *_: None)
     folder = workspace.run_folder(found.id)
     (path / "made" / folder.rows.name).rename(folder.rows)

@@ -30,6 +30,7 @@ from core.file_io import replace_file
 from core.jobs.folder import JobFolder
 from core.jobs.work import work_on
 from core.methods.base import method_named
+from core.records import from_json, to_json
 from core.store import evidence, notes, predictions, runs
 from core.store.runs import Run
 from core.texts import list_known
@@ -94,13 +95,14 @@ class SavedAttribution:
 
     def as_json(self) -> dict[str, Any]:
         """Plain data from which `read_saved` makes an equal record."""
-        return {"spec": self.spec.as_json(), "runs": [[*arm, run] for arm, run in self.runs.items()]}
+        return {"spec": to_json(self.spec), "runs": [[*arm, run] for arm, run in self.runs.items()]}
 
 
 def read_saved(values: Mapping[str, Any]) -> SavedAttribution:
     """The record that `SavedAttribution.as_json` was made from."""
     return SavedAttribution(
-        AttributionSpec.from_json(values["spec"]), {ArmKey(tool, repeat): run for tool, repeat, run in values["runs"]}
+        from_json(AttributionSpec, values["spec"], "attribution"),
+        {ArmKey(tool, repeat): run for tool, repeat, run in values["runs"]},
     )
 
 

@@ -24,10 +24,10 @@ from typing import Any
 
 from core.actions.workspace import Workspace
 from core.config import Settings
-from core.datasets.backup_archive import BackupWriter, sha256_of, unpack_backup
+from core.datasets.backup_archive import BackupWriter, unpack_backup
 from core.engine.run_folder import RunFolder
 from core.errors import StateError, StoreDamaged
-from core.file_io import part_of
+from core.file_io import part_of, sha256_of_file
 from core.jobs.folder import OF_PROCESS
 from core.log import LOGGER
 from core.store import chain, chain_check, file_copy, open_store, rebuild, runs
@@ -76,7 +76,7 @@ def back_up(workspace: Workspace, out: Path, *, replace: bool = False) -> Backup
                 backup.heads = _as_stated(heads)
             for run in known:
                 _add_run(backup, settings, workspace.run_folder(run))
-        sha256 = sha256_of(out)
+        sha256 = sha256_of_file(out)
     except OSError as error:
         raise explain(error, error.filename or out) from error
     LOGGER.info("backup %s, %s", out, sha256)
@@ -143,7 +143,7 @@ def restore(workspace: Workspace, archive: Path) -> Backup:
     try:
         _refuse_used(workspace.settings)
         with part_of(data / "restore", is_folder=True) as staged:
-            sha256 = sha256_of(archive)
+            sha256 = sha256_of_file(archive)
             stated = unpack_backup(archive, staged, _belongs)
             left_out = _rebuild_store(archive, Settings(workspace=staged), workspace.settings.store_memory_mb)
             restored, heads, problems = _look_through(Settings(workspace=staged), stated)

@@ -34,6 +34,7 @@ from core.engine.spec import dataset_sha256
 from core.errors import InputError
 from core.fields.record import setting
 from core.file_io import temporary_folder
+from core.records import from_json
 from core.store import changes
 from core.store import imports as stored_imports
 from core.store.datasets import Dataset
@@ -112,7 +113,7 @@ def import_uploaded(
     if workspace.settings.is_shared:
         files = [file, *(() if real is None else (real,))]
         wanted = replace(options, cells=replace(options.cells, real=None))
-        return Imported.from_json(read_apart(workspace, "predictions", files, asdict(wanted)))
+        return from_json(Imported, read_apart(workspace, "predictions", files, asdict(wanted)), "outcome of an import")
     with in_words(tempfile.gettempdir()), temporary_folder("upload") as folder:
         paths = [folder / place / Path(each[0]).name for place, each in (("predicted", file), ("real", real)) if each is not None]
         for path, content in zip(paths, (file[1], *(() if real is None else (real[1],))), strict=True):

@@ -13,12 +13,11 @@ from typing import ClassVar, NamedTuple
 from core.actions.audited_rows import AuditedRows, RowSpool
 from core.datasets import PairTable, ScoreTable, SubmissionTable, read_path
 from core.datasets.archives import Content, open_content
-from core.datasets.backup_archive import sha256_of
 from core.datasets.bundles import Bundle, is_bundle, read_bundle
 from core.datasets.knowledge_packs import Pack, read_knowledge_path
 from core.embeddings import FORMATS, Space, is_checkpoint, load_space
 from core.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
-from core.file_io import read_file, read_head, refuse_special, temporary_folder
+from core.file_io import read_file, read_head, refuse_special, sha256_of_file, temporary_folder
 from core.file_limits import MAX_UNPACKED_BYTES
 from core.system_errors import explain, in_words
 from core.texts import is_encodable, shorten
@@ -255,6 +254,6 @@ def hash_file(path: Path) -> str:
     """Returns the SHA-256 of a file of any size. Raises InputError if it cannot be read, or is no file."""
     try:
         refuse_special(path)
-        return sha256_of(path)
+        return sha256_of_file(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Protocol
 
 from core.actions.workspace import Workspace
 from core.datasets import PairTable
@@ -59,15 +59,6 @@ class Imported:
     new: bool = True
     message: str = ""
     organism: str | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the outcome as plain data."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Return an outcome from `as_json`."""
-        return cls(**{**values, "rejected": tuple(Rejected(**row) for row in values["rejected"])})
 
 
 class ImportedContent(Protocol):

@@ -37,6 +37,7 @@ from core.datasets.knowledge_packs import organism_of
 from core.datasets.reader import collector_paused
 from core.errors import DeskError, InputError, StateError, UnknownFormat
 from core.log import record_error
+from core.records import from_json
 from core.store import Cursor, changes, datasets, imports, runs
 from core.store import spaces as space_records
 from core.store.imports import Import
@@ -158,7 +159,7 @@ def import_uploads(
 def _import_apart(workspace: Workspace, file: tuple[str, Content], options: ImportOptions) -> list[Imported]:
     """Returns the outcomes of an upload; what its process could not read, or not in the memory and time it had, has failed."""
     try:
-        return [Imported.from_json(each) for each in read_apart(workspace, "import", [file], asdict(options))]
+        return from_json(list[Imported], read_apart(workspace, "import", [file], asdict(options)), "outcome of an import")
     except DeskError as error:
         return [_failed_import(file[0], error)]
 

@@ -86,16 +86,17 @@ def _carry_out(request: Mapping[str, Any]) -> dict[str, Any]:
 def _import(workspace: Workspace, files: Files, options: Mapping[str, Any]) -> list[dict[str, Any]]:
     from core.actions.import_target import ImportOptions
     from core.actions.imports import import_uploads
+    from core.records import to_json
 
-    return [outcome.as_json() for outcome in import_uploads(workspace, files, ImportOptions(**options))]
+    return [to_json(outcome) for outcome in import_uploads(workspace, files, ImportOptions(**options))]
 
 
 def _predictions(workspace: Workspace, files: Files, options: Mapping[str, Any]) -> dict[str, Any]:
     from core.actions.cell_predictions import PredictionOptions, import_uploaded
-    from core.cells.predicted_expression import CellOptions
+    from core.records import from_json, to_json
 
-    wanted = PredictionOptions(**{**options, "cells": CellOptions(**options["cells"])})
-    return import_uploaded(workspace, files[0], files[1] if len(files) > 1 else None, wanted).as_json()
+    wanted = from_json(PredictionOptions, options, "options of an import")
+    return to_json(import_uploaded(workspace, files[0], files[1] if len(files) > 1 else None, wanted))
 
 
 def _ledger(workspace: Workspace, files: Files, _: Mapping[str, Any]) -> list[str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass
-from typing import Any, Literal, Self
+from dataclasses import MISSING, dataclass
+from typing import Literal
 
 from core.audit.pattern import check_pattern
 from core.errors import InputError
 from core.fields.record import part, setting
 from core.fields.toml_table import TomlTable
+from core.records import to_json
 from core.texts import check_name
 
 Unit = Literal["brief", "verdict", "row"]
@@ -68,23 +68,10 @@ class Rubric:
         """Whether a rule or a pattern answers it."""
         return bool(self.rule or self.pattern)
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain data from which `from_json` makes an equal record."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """The record that `as_json` was made from. Raises InputError for other data."""
-        try:
-            lists = {name: tuple(values[name]) for name in ("answers", "roles", "stages")}
-            return cls(**{**values, **lists, "examples": tuple(Example(**each) for each in values["examples"])})
-        except (TypeError, KeyError) as error:
-            raise InputError(f"rubric: cannot be read ({error}), expected what `Rubric.as_json` returns") from error
-
     @property
     def sha256(self) -> str:
         """Of its content: two rubrics with one are the same question."""
-        return hashlib.sha256(json.dumps(self.as_json(), sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(to_json(self), sort_keys=True).encode()).hexdigest()
 
 
 def read_rubric(table: TomlTable) -> Rubric:

@@ -12,16 +12,16 @@ import math
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 from core.cells.evaluation_cells import CellChoice
-from core.cells.predicted_expression import CellOptions
 from core.config import REPOSITORY
 from core.environment import bare_environment
 from core.errors import InputError, MissingPackage, StateError
 from core.file_io import temporary_folder
+from core.records import from_json, to_json
 
 REQUEST, RESULT, LOG = "request.json", "result.json", "log.txt"
 _PACKAGES = ("anndata", "cell_eval")
@@ -68,22 +68,15 @@ class CellEvaluation:
 
     def as_json(self) -> dict[str, Any]:
         """Returns the table as plain data, NaN as None."""
-        found = asdict(self)
-        found["metrics"] = [
-            {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in metric.items()}
-            for metric in found["metrics"]
-        ]
-        return found
+        found = to_json(self)
+        metrics = [{name: None if value != value else value for name, value in each.items()} for each in found["metrics"]]
+        return found | {"metrics": metrics}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
         """Returns a table from `as_json`."""
-        found: list[dict[str, Any]] = [
-            {name: math.nan if value is None else value for name, value in metric.items()} for metric in values["metrics"]
-        ]
-        metrics = tuple(Metric(**metric) for metric in found)
-        texts = {name: tuple(values[name]) for name in ("left_out", "problems")}
-        return cls(**{**values, **texts, "metrics": metrics})
+        metrics = [{name: math.nan if value is None else value for name, value in each.items()} for each in values["metrics"]]
+        return from_json(cls, {**values, "metrics": metrics}, "table of cell-eval")
 
 
 def evaluate_cells(choice: CellChoice) -> CellEvaluation:
@@ -109,14 +102,8 @@ def evaluate_cells(choice: CellChoice) -> CellEvaluation:
 def _as_request(choice: CellChoice) -> dict[str, Any]:
     """Returns a choice as plain data; paths are absolute, since the process works elsewhere."""
     real = choice.options.real
-    options = {**asdict(choice.options), "real": None if real is None else str(real.absolute())}
-    return {**asdict(choice), "predicted": str(choice.predicted.absolute()), "options": options}
-
-
-def choice_of_request(values: Mapping[str, Any]) -> CellChoice:
-    """Returns the choice of a request's plain data."""
-    options = CellOptions(**{**values["options"], "real": Path(values["options"]["real"])})
-    return CellChoice(**{**values, "predicted": Path(values["predicted"]), "options": options})
+    options = replace(choice.options, real=None if real is None else real.absolute())
+    return to_json(replace(choice, predicted=choice.predicted.absolute(), options=options))
 
 
 def _read_result(folder: Path, choice: CellChoice, status: int) -> CellEvaluation:

@@ -15,18 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from core.cells.cell_eval import REQUEST, RESULT, CellEvaluation, Metric, choice_of_request
+from core.cells.cell_eval import REQUEST, RESULT, CellEvaluation, Metric
 from core.cells.evaluation_cells import CONTROL, PERTURBATION, CellChoice, CellPair, load_cell_pair
 from core.errors import DeskError
 from core.file_io import replace_file
 from core.file_limits import free_memory
+from core.records import parse
 
 LEAST_CELLS = 3  # of each group, for a rank sum; below, only metrics of mean expression are computed
 
 
 def main(folder: Path) -> None:
     """Writes result.json: the table, or {"error": why the files cannot be evaluated}."""
-    choice = choice_of_request(json.loads((folder / REQUEST).read_text()))
+    choice = parse(CellChoice, (folder / REQUEST).read_text(), REQUEST)
     try:
         found = evaluate_here(choice, folder).as_json()
     except DeskError as error:

@@ -14,6 +14,7 @@ from core.actions.knn_numbers import kept_vectors
 from core.actions.reproduction import reproduce_numbers
 from core.cli.base import Json, say, show
 from core.fields.option import split_names
+from core.records import from_json, to_json
 from core.report.build import build_report
 from core.report.figures.registry import KINDS
 from core.report.printing import as_pdf
@@ -42,7 +43,7 @@ def new(
     with context.obj.store.read() as db:
         pairs = [split_names(pair) for pair in compare or ()]
         selection = select(db, split_names(run_names), pairs, split_names(rows), split_names(figures))
-    is_new = reports.save_report(context.obj, name, selection.as_json(), replace=replace)
+    is_new = reports.save_report(context.obj, name, to_json(selection), replace=replace)
     if not is_new and not replace:
         say(f"{name}: there already, with the same selection")
     show(_record(name, selection), as_json, _line(name, selection))
@@ -51,7 +52,10 @@ def new(
 @app.command("list")
 def list_(context: typer.Context, as_json: Json = False) -> None:
     """List the saved reports."""
-    found = {name: ReportSelection.from_json(saved) for name, saved in reports.saved_reports(context.obj).items()}
+    found = {
+        name: from_json(ReportSelection, saved, f"saved report {name!r}")
+        for name, saved in reports.saved_reports(context.obj).items()
+    }
     lines = [_line(name, selection) for name, selection in found.items()]
     records = [_record(name, selection) for name, selection in found.items()]
     show({"reports": records}, as_json, "\n".join(lines) or "no reports yet; try: perturbdesk report new NAME --runs A,B")
@@ -67,7 +71,7 @@ def build(
     as_json: Json = False,
 ) -> None:
     """Write a saved report as one self-contained file; the same input gives the same bytes, but for a PDF's date."""
-    selection = ReportSelection.from_json(reports.find_report(context.obj, name))
+    selection = from_json(ReportSelection, reports.find_report(context.obj, name), f"saved report {name!r}")
     find_vectors, reproduce = partial(kept_vectors, context.obj), partial(reproduce_numbers, context.obj)
     find_answers = partial(readings.find_answers, context.obj)
     built = build_report(
@@ -89,7 +93,7 @@ def delete(context: typer.Context, name: Name, as_json: Json = False) -> None:
 
 
 def _record(name: str, selection: ReportSelection) -> dict[str, Any]:
-    return {"name": name, **selection.as_json(), "figures": list(selection.figure_names)}
+    return {"name": name, **to_json(selection), "figures": list(selection.figure_names)}
 
 
 def _line(name: str, selection: ReportSelection) -> str:

@@ -75,12 +75,6 @@ class BackupWriter:
             self._writing.__exit__(None, None, None)
 
 
-def sha256_of(path: Path) -> str:
-    """Returns the SHA-256 of a file of any size. Raises OSError."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def unpack_backup(archive: Path, folder: Path, belongs: Callable[[PurePosixPath], bool]) -> Mapping[str, Any]:
     """Unpacks a backup into a new folder; returns the heads that it states, which may be anything.
 

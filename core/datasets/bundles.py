@@ -14,13 +14,14 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Any, get_args
+from typing import IO, Annotated, Any, Literal, TypeVar
 
 import pyarrow as pa
+from annotated_types import Ge, Le, MaxLen, Predicate
 
 from core import __version__
 from core.clock import local_of, utc_of
@@ -42,7 +43,8 @@ from core.datasets.tables import quote
 from core.errors import InputError
 from core.file_io import UnnamedFile
 from core.file_limits import MAX_UNPACKED_BYTES
-from core.row_schema import VERSION, field_names, is_finite_number
+from core.records import Misfit, fit, to_json
+from core.row_schema import VERSION, field_names
 from core.types import FALLBACKS, DatasetKind, RunRecord, Track
 
 FORMAT = "perturbdesk_bundle"
@@ -51,16 +53,87 @@ MOST_MANIFEST_BYTES = 1 << 22
 _CHUNK_BYTES = 1 << 20
 ENDED = ("done", "crashed", "interrupted", "stopped", "budget", "cancelled")  # states of a run without a worker
 _FILES = {part: f"{part}.parquet" for part in SCHEMAS}
-_RUN_ID = re.compile("[0-9a-f]{10}")
-_SHA256 = re.compile("[0-9a-f]{64}")
 _CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f]")  # what a terminal would obey
 _TIMES = ("created_at", "started_at", "finished_at")
 _TIMES_OF_WORKERS = ("started_at", "finished_at")  # in UTC in the file
 _NAMES_AND_TIMES = {"name", "origin", "code_version", "parent_names", *_TIMES}
 _MOST_NAME = 1_000  # characters of a name
 _MOST_TEXT = 1_000_000  # of a remark or a cause
-_MOST_ROWS, _MOST_TOKENS = 2**31 - 1, 2**63 - 1
 _MOST_CUTS = 100  # of a run's evaluation
+R = TypeVar("R")
+
+
+def _is_line(text: str) -> bool:
+    return len(text) <= _MOST_NAME and text.strip() != "" and not _CONTROL.search(text)
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is None
+    except ValueError:
+        return False
+
+
+Line = Annotated[str, Predicate(_is_line), f"a line of 1 to {_MOST_NAME:,} characters"]
+Prose = Annotated[str, MaxLen(_MOST_TEXT), f"a text of at most {_MOST_TEXT:,} characters"]
+Rows = Annotated[int, Ge(0), Le(2**31 - 1), "a whole number, 0 or more"]
+Tokens = Annotated[int, Ge(0), Le(2**63 - 1), "a whole number, 0 or more"]
+Share = Annotated[float, Ge(0), Le(1), "0 to 1"]
+Time = Annotated[str, Predicate(_is_time), "a time without a zone"]
+RunId = Annotated[str, Predicate(re.compile("[0-9a-f]{10}").fullmatch), "10 hexadecimal digits"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Parent:
+    id: RunId
+    name: Line | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Protocol:
+    kind: Literal["test", "loo", "folds"]
+    k: Rows
+    seed: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Evaluation:
+    """What `core.types.RunRecord.evaluation` may hold."""
+
+    protocols: tuple[_Protocol, ...]
+    cuts: Annotated[tuple[tuple[Share, Share], ...], MaxLen(_MOST_CUTS), f"at most {_MOST_CUTS} pairs of scores"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RunOfManifest:
+    """A run's record as a manifest holds it."""
+
+    id: RunId
+    name: Line
+    method: Line
+    origin: Line
+    code_version: Line
+    track: Track | None
+    model: Line | None
+    spec: Mapping[str, Any]
+    evaluation: _Evaluation | None = None  # bundles of 0.1.0 do not have it
+    parents: tuple[_Parent, ...]
+    status: Annotated[str, Predicate(ENDED.__contains__), ", ".join(ENDED)]
+    cause: Prose
+    total: Rows
+    done: Rows
+    failed: Rows
+    fallbacks: Rows
+    collapsed: Rows
+    tokens_unknown: Rows
+    tokens: Tokens | None
+    spent_tokens: Tokens | None
+    expected_calls: Tokens | None
+    public_score: Share | None
+    note: Prose | None
+    created_at: Time | None
+    started_at: Time | None
+    finished_at: Time | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,12 +153,12 @@ class BundledRun(RunRecord):
 class BundledDataset:
     """The dataset that a bundled run is on. sha256: as in `pairs_sha256`, of all its rows."""
 
-    name: str
-    kind: str
-    organism: str
-    context: str
-    rows: int
-    sha256: str
+    name: Line
+    kind: DatasetKind
+    organism: Prose
+    context: Prose
+    rows: Rows
+    sha256: Annotated[str, Predicate(re.compile("[0-9a-f]{64}").fullmatch), "64 hexadecimal digits"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -206,8 +279,7 @@ def read_bundle(content: Content, name: str) -> Bundle:
         raise InputError(f"{where}, run: method is {quote(run.method)}, but {which}; expected them unless it is a reading")
     if run.total < run.done + run.failed:
         raise InputError(f"{where}, run: total is {run.total:,}, but {run.done + run.failed:,} rows are there")
-    dataset = _require_values(manifest["dataset"], _DATASET, f"{where}, dataset")
-    return Bundle(run, BundledDataset(**dataset), parts)
+    return Bundle(run, _fit(BundledDataset, manifest["dataset"], f"{where}, dataset"), parts)
 
 
 def _copy(stream: io.RawIOBase) -> IO[bytes]:
@@ -260,12 +332,11 @@ def _require_keys(value: object, keys: Iterable[str], where: str) -> dict[str, A
     return value
 
 
-def _require_values(value: object, expected: Mapping[str, tuple[Callable[[Any], bool], str]], where: str) -> dict[str, Any]:
-    values = _require_keys(value, expected, where)
-    for key, (is_valid, words) in expected.items():
-        if not is_valid(values[key]):
-            raise InputError(f"{where}: {key} is {quote(json.dumps(values[key]))}, expected {words}")
-    return values
+def _fit(kind: type[R], value: object, where: str) -> R:
+    try:
+        return fit(kind, value)
+    except Misfit as error:
+        raise InputError(f"{where}: {error}") from error
 
 
 def _run_as_json(run: BundledRun) -> dict[str, Any]:
@@ -277,93 +348,9 @@ def _run_as_json(run: BundledRun) -> dict[str, Any]:
 
 
 def _read_run(value: object, where: str) -> BundledRun:
-    value = {"evaluation": None, **value} if isinstance(value, dict) else value  # bundles of 0.1.0 do not have it
-    values = _require_values(value, _RUN, where)
-    parents = [_require_values(parent, _PARENT, f"{where}, parents") for parent in values["parents"]]
+    found = _fit(_RunOfManifest, value, where)
+    values = to_json(found)
     times = {name: values[name] and datetime.fromisoformat(values[name]) for name in _TIMES}
     times |= {name: times[name] and local_of(times[name]) for name in _TIMES_OF_WORKERS}
-    names = {parent["id"]: parent["name"] for parent in parents if parent["name"] is not None}
-    return BundledRun(**{**values, **times, "parents": tuple(parent["id"] for parent in parents), "parent_names": names})
-
-
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= _MOST_NAME and value.strip() != "" and not _CONTROL.search(value)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= _MOST_TEXT
-
-
-def _is_time(value: object) -> bool:
-    try:
-        return isinstance(value, str) and datetime.fromisoformat(value).tzinfo is None
-    except ValueError:
-        return False
-
-
-def _is_evaluation(value: object) -> bool:
-    """Whether a value is what `core.types.RunRecord.evaluation` may hold."""
-    if value is None:
-        return True
-    if not isinstance(value, dict) or set(value) != {"protocols", "cuts"} or not all(isinstance(v, list) for v in value.values()):
-        return False
-    protocols = all(
-        isinstance(each, dict)
-        and set(each) == {"kind", "k", "seed"}
-        and each["kind"] in ("test", "loo", "folds")
-        and _is_count(each["k"], _MOST_ROWS)
-        and _is_count(each["seed"], _MOST_ROWS)
-        for each in value["protocols"]
-    )
-    return (
-        protocols
-        and all(
-            isinstance(cut, list) and len(cut) == 2 and all(is_finite_number(x) and 0 <= x <= 1 for x in cut)
-            for cut in value["cuts"][: _MOST_CUTS + 1]
-        )
-        and len(value["cuts"]) <= _MOST_CUTS
-    )
-
-
-def _is_count(value: object, most: int) -> bool:
-    return type(value) is int and 0 <= value <= most
-
-
-def _matches(pattern: re.Pattern[str]) -> tuple[Callable[[Any], bool], str]:
-    return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None, f"as in {pattern.pattern}"
-
-
-def _or_none(rule: tuple[Callable[[Any], bool], str]) -> tuple[Callable[[Any], bool], str]:
-    return lambda value: value is None or rule[0](value), f"{rule[1]}, or null"
-
-
-_NAME = (_is_name, f"a line of 1 to {_MOST_NAME:,} characters")
-_TEXT = (_is_text, f"a text of at most {_MOST_TEXT:,} characters")
-_ROWS = (lambda value: _is_count(value, _MOST_ROWS), "a whole number, 0 or more")
-_TOKENS = _or_none((lambda value: _is_count(value, _MOST_TOKENS), "a whole number, 0 or more"))
-_TIME = _or_none((_is_time, "a time without a zone"))
-_PARENT = {"id": _matches(_RUN_ID), "name": _or_none(_NAME)}
-_RUN: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "id": _matches(_RUN_ID),
-    **dict.fromkeys(("name", "method", "origin", "code_version"), _NAME),
-    "track": (lambda value: value is None or value in get_args(Track), "A, B, C or null"),
-    "model": _or_none(_NAME),
-    "spec": (lambda value: isinstance(value, dict), "an object"),
-    "evaluation": (_is_evaluation, f"null, or protocols with k and seed and at most {_MOST_CUTS} pairs of scores"),
-    "parents": (lambda value: isinstance(value, list), "a list"),
-    "status": (lambda value: value in ENDED, ", ".join(ENDED)),
-    "cause": _TEXT,
-    **dict.fromkeys(("total", "done", "failed", "fallbacks", "collapsed", "tokens_unknown"), _ROWS),
-    **dict.fromkeys(("tokens", "spent_tokens", "expected_calls"), _TOKENS),
-    "public_score": (lambda value: value is None or (is_finite_number(value) and 0 <= value <= 1), "0 to 1, or null"),
-    "note": _or_none(_TEXT),
-    **dict.fromkeys(_TIMES, _TIME),
-}
-_DATASET: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "name": _NAME,
-    "kind": (lambda value: value in get_args(DatasetKind), "ternary, de or dir"),
-    "organism": _TEXT,
-    "context": _TEXT,
-    "rows": _ROWS,
-    "sha256": _matches(_SHA256),
-}
+    names = {parent.id: parent.name for parent in found.parents if parent.name is not None}
+    return BundledRun(**{**values, **times, "parents": tuple(parent.id for parent in found.parents), "parent_names": names})

@@ -5,7 +5,6 @@ What was fetched is checked by its hash, and renamed into place only when it is 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from core.errors import InputError, Unreachable, WrongContent
-from core.file_io import replace_file
+from core.file_io import replace_file, sha256_of_file
 from core.net.download import Download, download, open_download_client
 from core.texts import parse_json
 
@@ -142,7 +141,7 @@ def _fetch_file(client: Client, file: PublicFile, folder: Path, url: str, progre
     target = folder / file.file
     recorded = _read_record(folder)
     expected = file.sha256 or recorded.get(file.file)
-    if expected and target.is_file() and _sha256(target) == expected:
+    if expected and target.is_file() and sha256_of_file(target) == expected:
         size = target.stat().st_size
         progress(file.file, size, size)
         return target
@@ -153,7 +152,7 @@ def _fetch_file(client: Client, file: PublicFile, folder: Path, url: str, progre
         raise
     except Unreachable as error:
         raise Unreachable(f"{error}; try again, or fetch it elsewhere, copy it here by hand and `import` it") from error
-    found = _sha256(part)
+    found = sha256_of_file(part)
     if expected and found != expected:
         part.unlink()
         raise WrongContent(f"{url}: SHA-256 {found}, expected {expected}; nothing was kept")
@@ -161,11 +160,6 @@ def _fetch_file(client: Client, file: PublicFile, folder: Path, url: str, progre
         _write_record(folder, recorded | {file.file: found})
     part.replace(target)
     return target
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _read_record(folder: Path) -> dict[str, str]:

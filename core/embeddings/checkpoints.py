@@ -20,7 +20,7 @@ from core.embeddings.space import Space, first_line, list_some, make_space
 from core.errors import InputError, UnsafeFile
 from core.file_io import read_file
 from core.file_limits import refuse_bomb
-from core.texts import parse_json
+from core.records import parse
 
 MAX_VOCABULARY_BYTES = 1 << 26
 VOCABULARY, CHECKPOINT, ARGUMENTS = "vocab.json", "best_model.pt", "args.json"
@@ -56,7 +56,7 @@ class ScgptModel:
 
 def read_scgpt_model(folder: Path) -> ScgptModel:
     """A scGPT checkpoint with all its weights, of `vocab.json`, `best_model.pt` and `args.json`. Raises as `read_scgpt`."""
-    arguments = _json_object(folder / ARGUMENTS, "arguments")
+    arguments = parse(dict[str, Any], read_file(folder / ARGUMENTS, MAX_VOCABULARY_BYTES), ARGUMENTS)
     return ScgptModel(dict(_vocabulary(folder / VOCABULARY)), _tensors(folder / CHECKPOINT), arguments)
 
 
@@ -93,20 +93,7 @@ def tensor(path: Path, key: str) -> NDArray[Any]:
 
 
 def _vocabulary(path: Path) -> list[tuple[str, int]]:
-    found = _json_object(path, expected := "gene to row number")
-    if not all(type(row) is int for row in found.values()):
-        raise InputError(f"{path.name}: expected an object of {expected}")
-    return list(found.items())
-
-
-def _json_object(path: Path, expected: str) -> dict[str, Any]:
-    try:
-        found = parse_json(read_file(path, MAX_VOCABULARY_BYTES).decode())
-    except ValueError as error:
-        raise InputError(f"{path.name}: not JSON ({error})") from error
-    if not isinstance(found, dict):
-        raise InputError(f"{path.name}: expected an object of {expected}")
-    return found
+    return list(parse(dict[str, int], read_file(path, MAX_VOCABULARY_BYTES), path.name).items())
 
 
 def _torch_weights(path: Path) -> NDArray[Any]:

@@ -15,11 +15,33 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from core.engine.spec import VERSION, ExecutionSettings, RunSpec
 from core.errors import InputError, NotFound, StateError
 from core.jobs.folder import JobFolder, read_json, write_json
+from core.records import from_json, to_json
+
+
+class HasKey(Protocol):
+    """A specification."""
+
+    @property
+    def key(self) -> str: ...
+
+
+S = TypeVar("S", bound=HasKey)
+
+
+def read_spec(file: Path, kind: type[S], what: str) -> S:
+    """Returns the specification in a file. Raises NotFound without one, InputError if it was changed or cannot be read."""
+    values = read_json(file)
+    if values is None:
+        raise NotFound(f"{file.parent}: no {what} was begun here, expected {file.name}")
+    spec = from_json(kind, values["spec"], f"{file}: specification of a {what}")
+    if spec.key != values["key"]:
+        raise InputError(f"{file}: was changed: its key is {spec.key}, expected {values['key']}")
+    return spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +94,17 @@ class RunFolder(JobFolder):
 
     def spec(self) -> RunSpec:
         """Returns the run's specification. Raises NotFound without one, InputError if it was changed or cannot be read."""
-        values = read_json(self.path / "spec.json")
-        if values is None:
-            raise NotFound(f"{self.path}: no run was begun here, expected spec.json")
-        spec = RunSpec.from_json(values["spec"])
-        if spec.key != values["key"]:
-            raise InputError(f"{self.path / 'spec.json'}: was changed: its key is {spec.key}, expected {values['key']}")
-        return spec
+        return read_spec(self.path / "spec.json", RunSpec, "run")
 
     def execution_settings(self) -> ExecutionSettings:
         """Returns how the run is carried out; the defaults if the folder does not say."""
-        return ExecutionSettings.from_json(read_json(self.path / "how.json") or {})
+        values = read_json(self.path / "how.json") or {}
+        known = {("servers" if name == "base_url" else name): value for name, value in values.items()}  # what 0.1.0 wrote
+        return from_json(ExecutionSettings, known, f"{self.path / 'how.json'}: settings of a run")
 
     def set_execution_settings(self, settings: ExecutionSettings) -> None:
         """Writes how the run is carried out from the next worker on."""
-        write_json(self.path / "how.json", settings.as_json())
+        write_json(self.path / "how.json", to_json(settings))
 
     def evaluation(self) -> dict[str, Any] | None:
         """Returns the run's evaluation (see `core.types.RunRecord`); None if none was written."""

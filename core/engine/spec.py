@@ -7,12 +7,13 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, Self
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
 from core.errors import InputError
 from core.llm.endpoint import EXAMPLE, MAX_ANSWER_MB, Endpoint, asks_several
 from core.net.server_access import NO_KEYS, ServerAccess
+from core.records import to_json
 from core.types import ASKED, Pair
 
 ViewKind = Literal["all", "blinded", "folds"]
@@ -103,25 +104,11 @@ class RunSpec:
         return str(self.options.get("prompts", ""))
 
     def as_json(self) -> dict[str, Any]:
-        """Returns plain data from which `from_json` makes an equal record."""
-        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "sources"}
-        return values | {
-            "options": dict(self.options),
-            "rows": list(self.rows),
-            "view": self.view.as_json(),
-            "parents": list(self.parents),
-            "packs": dict(self.packs),
-            **({"sources": dict(self.sources)} if self.sources else {}),  # without any, runs keep the ids they always had
-        }
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Returns the record that `as_json` was made from. Raises InputError for other data."""
-        try:
-            lists = {name: tuple(values[name]) for name in ("rows", "parents")}
-            return cls(**{**values, **lists, "view": LabelViewSpec(**values["view"])})
-        except (TypeError, KeyError) as error:
-            raise InputError(f"specification of a run: cannot be read ({error}), expected version {VERSION}") from error
+        """Returns plain data from which `records.from_json` makes an equal record."""
+        values = to_json(self) | {"options": dict(self.options), "view": self.view.as_json()}  # NaN stays, to be refused
+        if not self.sources:  # without any, runs keep the ids they always had
+            del values["sources"]
+        return values
 
     def summary(self) -> dict[str, Any]:
         """Returns `as_json` with number and hash in place of the rows: what the store keeps."""
@@ -189,20 +176,6 @@ class ExecutionSettings:
         of an address, if there may be several."""
         limits = ("timeout_s", "retries", "backoff_s", "longest_backoff_s", "longest_wait_s", "max_answer_mb")
         return Endpoint(EXAMPLE if self.has_several else self.servers, access, **{name: getattr(self, name) for name in limits})
-
-    def as_json(self) -> dict[str, Any]:
-        """Returns plain data from which `from_json` makes an equal record."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Returns the record that `as_json` was made from, also by a version that knew one server. Raises InputError for other
-        data."""
-        known = {("servers" if name == "base_url" else name): value for name, value in values.items()}
-        try:
-            return cls(**known)
-        except TypeError as error:
-            raise InputError(f"settings of a run: cannot be read ({error}), expected version {VERSION}") from error
 
 
 def sha256_of(text: str) -> str:

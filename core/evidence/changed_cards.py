@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Annotated
 
 from core.errors import InputError
 from core.evidence.render import EDITED, MAX_CHARACTERS, render
+from core.records import parse
 from core.types import Evidence, Pair
 
 BEFORE = "instead_of"  # of an edited card's body: what the card said
@@ -48,6 +50,9 @@ class CardChange:
         return f"without {self.name}" if self.text is None else f"{self.name} edited"
 
 
+_Changes = Annotated[tuple[CardChange, ...], "a list of {tool, key, text}"]
+
+
 def card_name(tool: str, key: str) -> str:
     """The name of the card of a tool's answer: the tool and what it was asked."""
     return f"{tool}:{key.partition(' @ ')[0]}"
@@ -61,10 +66,7 @@ def write_changes(changes: Iterable[CardChange]) -> str:
 
 def read_changes(text: str) -> tuple[CardChange, ...]:
     """The changes that `write_changes` wrote. Raises InputError for another text, and for a card that is changed twice."""
-    try:
-        changes = tuple(CardChange(**each) for each in json.loads(text or "[]"))
-    except (ValueError, TypeError) as error:
-        raise InputError(f"changes: got {text[:60]!r} ({error}), expected a list of {{tool, key, text}} as JSON") from error
+    changes = parse(_Changes, text or "[]", "changes")
     names = [(change.tool, change.key) for change in changes]
     if len(set(names)) < len(names):
         raise InputError(f"changes: {next(card_name(*each) for each in names if names.count(each) > 1)} comes twice")

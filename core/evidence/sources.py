@@ -7,9 +7,8 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from core.config import MYGENE, PUBMED, STRING, Settings
 from core.errors import InputError
@@ -17,9 +16,7 @@ from core.evidence.errors import SourceRefused
 from core.net.addresses import check_address, is_local
 from core.net.retry import RetryPolicy
 from core.net.scrubber import Scrubber
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
+from core.records import adapter
 
 T = TypeVar("T")
 
@@ -154,12 +151,5 @@ def check_symbol(site: Site, symbol: str) -> str:
 
 def parse_json(kind: type[T], text: str) -> T:
     """The value of a JSON text as a type, such as a list of dataclasses. Raises ValueError if it has another shape."""
-    value: T = _adapter(cast("Any", kind)).validate_json(text)
+    value: T = adapter(cast("Any", kind)).validate_json(text)
     return value
-
-
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(kind)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from core.engine.spec import KEY_DIGITS, sha256_of
@@ -63,15 +63,6 @@ class AttributionSpec:
         what = f"without {arm.tool}" if arm.tool else "again"
         asked = "as it was" if arm.repeat == FIRST else f"{what}, repeat {arm.repeat}"
         return f"{self.name[:120]}: {asked} ({len(self.rows):,} rows, {self.key})"
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain data from which `from_json` makes an equal record."""
-        return asdict(self) | {"rows": list(self.rows), "tools": list(self.tools)}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> AttributionSpec:
-        """The record that `as_json` was made from."""
-        return cls(**{**values, "rows": tuple(values["rows"]), "tools": tuple(values["tools"])})
 
 
 def tools_given(run: Run) -> tuple[str, ...]:

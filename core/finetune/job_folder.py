@@ -23,11 +23,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.errors import InputError, NotFound
+from core.engine.run_folder import read_spec
 from core.file_io import replace_file
 from core.finetune.spec import VERSION, FinetuneSpec
 from core.jobs.folder import JobFolder, read_json, write_json
 from core.jobs.state import read_ending, record_ending
+from core.records import to_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class FinetuneFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         replace_file(self.train, train, durable=True)
         replace_file(self.validation, validation, durable=True)
-        write_json(self.path / "spec.json", {"version": VERSION, "key": spec.key, "spec": spec.as_json()})
+        write_json(self.path / "spec.json", {"version": VERSION, "key": spec.key, "spec": to_json(spec)})
 
     def remove(self) -> None:
         """Deletes the folder if it is a fine-tune's."""
@@ -81,13 +82,7 @@ class FinetuneFolder:
 
     def spec(self) -> FinetuneSpec:
         """Returns the specification. Raises NotFound without one, InputError if it was changed or cannot be read."""
-        values = read_json(self.path / "spec.json")
-        if values is None:
-            raise NotFound(f"{self.path}: no fine-tune was begun here, expected spec.json")
-        spec = FinetuneSpec.from_json(values["spec"])
-        if spec.key != values["key"]:
-            raise InputError(f"{self.path / 'spec.json'}: was changed: its key is {spec.key}, expected {values['key']}")
-        return spec
+        return read_spec(self.path / "spec.json", FinetuneSpec, "fine-tune")
 
     def read_examples(self, file: Path) -> list[dict[str, Any]]:
         """Returns the lines of one of the two files of examples."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 from core.errors import InputError, NotFound
+from core.file_io import sha256_of_file
 from core.finetune.spec import FinetuneSpec
 from core.jobs.folder import read_json, write_json
 from core.version import describe
@@ -51,9 +51,4 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def hashes_of(folder: Path) -> dict[str, str]:
     """Returns the SHA-256 of every file in a folder by its path, without the manifest itself."""
     files = sorted(file for file in folder.rglob("*") if file.is_file() and file != folder / NAME)
-    return {str(file.relative_to(folder)): _sha256(file) for file in files}
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
+    return {str(file.relative_to(folder)): sha256_of_file(file) for file in files}

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from core.engine.spec import KEY_DIGITS, sha256_of
-from core.errors import InputError
 
 VERSION: Final = 1  # of the file that holds a specification
 _NO_EFFECT = ("checkpoint_every",)  # settings that change nothing of what comes out
@@ -48,18 +47,6 @@ class FinetuneSpec:
     def name(self) -> str:
         """What people read: the model and the dataset."""
         return f"{short_name(self.base)} on {self.dataset_name}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Returns plain data from which `from_json` makes an equal record."""
-        return asdict(self) | {"settings": dict(self.settings)}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Returns the record that `as_json` was made from. Raises InputError for other data."""
-        try:
-            return cls(**values)
-        except TypeError as error:
-            raise InputError(f"specification of a fine-tune: cannot be read ({error}), expected version {VERSION}") from error
 
 
 def short_name(base: str) -> str:

@@ -31,7 +31,7 @@ from core.methods.conversation import (
     gather_all,
 )
 from core.methods.prompts import EFFORTS, fill, prompt_text
-from core.texts import parse_json
+from core.records import parse, to_json
 from core.types import Flag, Pair, RowResult, TraceEvent, row_of_reading
 
 _PROMPTS = ("rubric", "rubric_task", "rubric_dossier", "rubric_example", "reask_letter")
@@ -73,12 +73,7 @@ class JudgeRubric(ConversationMethod):
 
     def rubric(self, options: Mapping[str, Any]) -> Rubric:
         """Returns the rubric that is answered. Raises InputError if the options hold none."""
-        text = str(options["rubric"])
-        try:
-            values = parse_json(text)
-        except ValueError as error:
-            raise InputError(f"rubric: got {text[:60]!r}, expected the JSON of a rubric") from error
-        return Rubric.from_json(values)
+        return parse(Rubric, str(options["rubric"]), "rubric")
 
     async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
         """Asks about every text of the row. A text whose answer cannot be read has an event without one, and flags the row."""
@@ -100,7 +95,7 @@ METHOD: RowMethod = JudgeRubric()
 
 def reading_options(rubric: Rubric, run: str, **others: object) -> dict[str, object]:
     """Returns the options of a reading of a run; the same rubric is always the same text."""
-    return {"rubric": json.dumps(rubric.as_json(), sort_keys=True), "run": run, **others}
+    return {"rubric": json.dumps(to_json(rubric), sort_keys=True), "run": run, **others}
 
 
 def letters_of(rubric: Rubric) -> Mapping[str, str]:

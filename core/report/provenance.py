@@ -6,6 +6,7 @@ import json
 
 import pandas as pd
 
+from core.records import to_json
 from core.report.markup import Html, element, join
 from core.report.material import Material
 from core.report.selection import ReportSelection
@@ -24,7 +25,7 @@ def show_provenance(material: Material, selection: ReportSelection) -> Html:
             element("h3", "Runs"),
             *(_run(material, run) for run in _all_runs(material)),
             element("h3", "What was chosen"),
-            element("pre", _json(selection.as_json())),
+            element("pre", _json(to_json(selection))),
         ]
     )
 

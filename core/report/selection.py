@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from core.errors import InputError
 from core.report.figures.registry import DEFAULTS, KINDS, kind_named
@@ -25,23 +24,6 @@ class ReportSelection:
     compare: tuple[tuple[str, str], ...] = ()
     rows: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """The selection as it is saved."""
-        return {**asdict(self), "runs": list(self.runs), "compare": [list(pair) for pair in self.compare]} | {
-            "rows": list(self.rows),
-            "figures": list(self.figures),
-        }
-
-    @classmethod
-    def from_json(cls, saved: Mapping[str, Any]) -> Self:
-        """The selection that was saved. Raises InputError for anything else."""
-        try:
-            pairs = tuple((str(a), str(b)) for a, b in saved["compare"])
-            named = (tuple(map(str, saved[key])) for key in ("rows", "figures"))
-            return cls(str(saved["dataset"]), tuple(map(str, saved["runs"])), pairs, *named)
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"report: the saved selection cannot be read ({error}); save it again") from error
 
     @property
     def figure_names(self) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ import pyarrow as pa
 from core.audit.rubric import Rubric, Unit
 from core.audit.sample_request import Design
 from core.errors import StateError
+from core.records import parse, to_json
 from core.store.connection import Cursor
 from core.store.event_batches import OF_PAIRS, split_events
 from core.store.evidence import has_evidence
@@ -42,7 +43,7 @@ def put(cursor: Cursor, rubric: Rubric, author: str) -> bool:
         return False
     cursor.execute(
         "INSERT INTO rubric VALUES (?, ?, ?, ?, now()::TIMESTAMP)",
-        [rubric.name, rubric.sha256, json.dumps(rubric.as_json(), sort_keys=True), author],
+        [rubric.name, rubric.sha256, json.dumps(to_json(rubric), sort_keys=True), author],
     )
     return True
 
@@ -50,7 +51,7 @@ def put(cursor: Cursor, rubric: Rubric, author: str) -> bool:
 def list_own(cursor: Cursor) -> list[Rubric]:
     """The rubrics that people added, in the order in which they did."""
     rows = cursor.execute("SELECT content FROM rubric ORDER BY added_at, name").fetchall()
-    return [Rubric.from_json(json.loads(content)) for (content,) in rows]
+    return [parse(Rubric, content, "rubric") for (content,) in rows]
 
 
 def texts(cursor: Cursor, run: str, rubric: Rubric, pair_ids: Sequence[str] | None = None) -> pd.DataFrame:

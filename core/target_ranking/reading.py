@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,15 +64,6 @@ class CellSource:
     def name(self) -> str:
         """The source in words."""
         return Path(self.file).name if self.file else f"simulated screen, seed {self.seed}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Returns plain data from which `from_json` makes an equal record."""
-        return asdict(self) | {"simulated": dict(self.simulated)}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Returns the record that `as_json` was made from."""
-        return cls(**values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any, Self
 
 from core.errors import InputError, MissingPackage
 from core.fields.record import make, setting
+from core.records import from_json, to_json
 from core.target_ranking.models.base import REQUIREMENTS, FitSettings, RankingModel, options_of, ranking_model_named
 from core.target_ranking.reading import CellSource
 from core.target_ranking.splits import Split
@@ -40,23 +41,18 @@ class TrainingRequest:
 
     def as_json(self) -> dict[str, Any]:
         """Returns plain data from which `from_json` makes an equal record."""
-        split = {"kind": self.split.kind, "seed": self.split.seed}
-        if self.split.split is not None:
-            split["split"] = self.split.split.as_json()
-        return {
-            **{"version": VERSION, "name": self.name, "source": asdict(self.source), "split": split, "seed": self.seed},
-            "models": {name: dict(options) for name, options in self.models.items()},
-        }
+        values = {"version": VERSION, **to_json(self)}
+        values["models"] = values.pop("models")
+        if self.split.split is None:
+            del values["split"]["split"]
+        return values
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
         """Returns the record that `as_json` was made from. Raises InputError for other data."""
         if values.get("version") != VERSION:
             raise InputError(f"request of a target ranking: version {values.get('version')!r}, expected {VERSION}")
-        split = values["split"]
-        published = Split.from_json(split["split"]) if "split" in split else None
-        choice = SplitChoice(split["kind"], split["seed"], published)
-        return cls(values["name"], CellSource.from_json(values["source"]), choice, values["models"], values["seed"])
+        return from_json(cls, {name: value for name, value in values.items() if name != "version"}, "request of a target ranking")
 
 
 def make_request(

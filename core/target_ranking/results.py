@@ -24,12 +24,13 @@ import pandas as pd
 
 from core.errors import InputError, NotFound
 from core.file_io import read_file, replace_file
+from core.jobs.folder import read_json, write_json
+from core.records import from_json, to_json
 from core.target_ranking.evaluate import COLUMNS, GENE_COLUMNS, Evaluation, EvaluationSettings
 from core.target_ranking.models.base import FittedModel, load_model
 from core.target_ranking.models.saved_model import MANIFEST as MODEL_MANIFEST
 from core.target_ranking.request import TrainingRequest
 from core.target_ranking.splits import Split
-from core.texts import parse_json
 
 MANIFEST: Final = "manifest.json"
 MOST_BYTES: Final = 1 << 30
@@ -68,7 +69,7 @@ class RankingFolder:
     def create(self, request: TrainingRequest) -> None:
         """Creates the folder with the request."""
         self.path.mkdir(parents=True, exist_ok=True)
-        _write(self.path / "request.json", request.as_json())
+        write_json(self.path / "request.json", request.as_json())
 
     def request(self) -> TrainingRequest:
         """Returns what was asked for. Raises NotFound without it."""
@@ -76,11 +77,11 @@ class RankingFolder:
 
     def write_data(self, split: Split, facts: Mapping[str, Any], notes: tuple[str, ...]) -> None:
         """Writes the split, and what was chosen of the cells."""
-        _write(self.path / "data.json", {"split": split.as_json(), "facts": dict(facts), "notes": list(notes)})
+        write_json(self.path / "data.json", {"split": to_json(split), "facts": dict(facts), "notes": list(notes)})
 
     def split(self) -> Split:
         """Returns the split. Raises NotFound before it is drawn."""
-        return Split.from_json(_read(self.path / "data.json")["split"])
+        return from_json(Split, _read(self.path / "data.json")["split"], f"{self.path / 'data.json'}: split")
 
     def data(self) -> Mapping[str, Any]:
         """Returns facts and notes on the cells. Raises NotFound before they were read."""
@@ -103,7 +104,7 @@ class RankingFolder:
 
     def write_manifest(self, facts: Mapping[str, Any]) -> None:
         """Records that every model is there."""
-        _write(self.path / MANIFEST, {"models": list(self.fitted()), **facts})
+        write_json(self.path / MANIFEST, {"models": list(self.fitted()), **facts})
 
     def write_evaluation(self, settings: EvaluationSettings, pool: str, found: Evaluation) -> SavedEvaluation:
         """Writes an evaluation, its description last; an equal one of before is replaced.
@@ -118,7 +119,7 @@ class RankingFolder:
         for name, table in (("table", found.table), ("genes", found.genes)):
             replace_file(place / f"{name}.parquet", _parquet(table), durable=True)
         facts = {**settled, "ceilings": found.ceilings.steps(), "ranks_untrained": list(found.ranks_untrained)}
-        _write(place / "evaluation.json", facts)
+        write_json(place / "evaluation.json", facts)
         return SavedEvaluation(key, facts, found.table, found.genes)
 
     def evaluations(self) -> list[SavedEvaluation]:
@@ -169,17 +170,8 @@ def _parquet(table: pd.DataFrame) -> bytes:
     return content.getvalue()
 
 
-def _write(file: Path, values: Mapping[str, Any]) -> None:
-    replace_file(file, json.dumps(dict(values), indent=1, allow_nan=False).encode(), durable=True)
-
-
 def _read(file: Path) -> dict[str, Any]:
-    if not file.is_file():
+    values = read_json(file)
+    if values is None:
         raise NotFound(f"{file.parent}: has no {file.name}")
-    try:
-        values = parse_json(read_file(file, MOST_BYTES))
-    except ValueError as error:
-        raise InputError(f"{file}: cannot be read ({error}), expected JSON") from error
-    if not isinstance(values, dict):
-        raise InputError(f"{file}: holds {type(values).__name__}, expected a JSON object")
     return values

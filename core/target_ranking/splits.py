@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from core.errors import InputError
 from core.file_io import read_file
+from core.records import parse
 from core.target_ranking.conditions import CONTROL, parse_condition, targets_in
-from core.texts import parse_json
 
 Kind = Literal["compositional", "hard", "file"]
 PARTS: Final = ("train", "validation", "test")
 MOST_BYTES: Final = 50_000_000
 UNSEEN_GENES: Final = 16  # of the hard split, as published
-_KEYS: Final = {"train": "train_conditions", "validation": "val_conditions", "test": "test_conditions"}
 _TEST_SHARE, _VALIDATION_SHARE = 0.2, 0.1  # of the conditions that a part is drawn from
 _SHOWN = 5
 
@@ -49,15 +48,14 @@ class Split:
         """The split in words."""
         return self.source if self.kind == "file" else f"{self.kind}, seed {self.seed}"
 
-    def as_json(self) -> dict[str, Any]:
-        """Returns plain data from which `from_json` makes an equal record."""
-        return asdict(self)
 
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Returns the record that `as_json` was made from."""
-        fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-        return cls(**fields)
+@dataclass(frozen=True, slots=True)
+class _PublishedSplit:
+    train_conditions: tuple[str, ...]
+    val_conditions: tuple[str, ...]
+    test_conditions: tuple[str, ...]
+    unseen_genes: tuple[str, ...] = ()
+    seed: Any = None
 
 
 def read_split(path: Path) -> Split:
@@ -66,28 +64,14 @@ def read_split(path: Path) -> Split:
     Raises InputError for another content, a condition of two parts or twice in one, a part without conditions, and an unseen gene
     that a training or validation condition perturbs.
     """
-    where = path.name
-    try:
-        values = parse_json(read_file(path, MOST_BYTES))
-    except ValueError as error:
-        raise InputError(f"{where}: cannot be read ({error}), expected JSON with {', '.join(_KEYS.values())}") from error
-    if not isinstance(values, dict):
-        raise InputError(f"{where}: holds {type(values).__name__}, expected an object with {', '.join(_KEYS.values())}")
-    parts = {part: _conditions_in(values, key, where) for part, key in _KEYS.items()}
-    unseen = values.get("unseen_genes", [])
-    if not isinstance(unseen, list) or not all(isinstance(gene, str) for gene in unseen):
-        raise InputError(f"{where}: unseen_genes: got {unseen!r:.80}, expected a list of genes")
-    seed = values.get("seed")
-    drawn_with = seed if isinstance(seed, int) else None
-    genes = tuple(sorted(unseen))
-    return checked(Split(parts["train"], parts["validation"], parts["test"], "file", genes, drawn_with, where))
+    found = parse(_PublishedSplit, read_file(path, MOST_BYTES), path.name, unknown="ignore")
+    train, validation, test = map(_canonical, (found.train_conditions, found.val_conditions, found.test_conditions))
+    seed = found.seed if isinstance(found.seed, int) else None
+    return checked(Split(train, validation, test, "file", tuple(sorted(found.unseen_genes)), seed, path.name))
 
 
-def _conditions_in(values: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
-    texts = values.get(key)
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise InputError(f"{where}: {key}: got {texts!r:.80}, expected a list of conditions")
-    parsed = [parse_condition(text) for text in texts]
+def _canonical(conditions: Sequence[str]) -> tuple[str, ...]:
+    parsed = map(parse_condition, conditions)
     return tuple(sorted(condition for condition in parsed if condition != CONTROL))
 
 

@@ -19,6 +19,7 @@ from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.errors import InputError, ReadOnly, SystemFailure, UnsafeFile
+from core.records import from_json, to_json
 from core.store import changes
 from core.types import Rejected
 from tests import cases
@@ -143,4 +144,4 @@ def test_every_task_gives_what_its_action_gives(shared: Workspace, monkeypatch: 
 
 def test_an_outcome_survives_as_plain_data() -> None:
     outcome = Imported("x", "failed", None, 3, (Rejected("x", 1, "duplicate", "d"),), False, "m", "mouse")
-    assert Imported.from_json(outcome.as_json()) == outcome
+    assert from_json(Imported, to_json(outcome), "import") == outcome

@@ -18,13 +18,13 @@ def test_sets_with_and_without_a_description(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("{", "sets.json: not JSON"),
-        ("[]", r"sets.json: \[\], expected a list"),
+        ("{", "sets.json cannot be read: is no JSON"),
+        ("[]", r"is \[\], expected a list of \{"),
         ('{"genes": ["A"], "label": null}', "expected a list"),
-        ('[{"genes": ["A"], "label": "x"}, {"genes": [], "label": null}]', "sets.json: entry 2 is"),
-        ('[{"genes": ["A", 1], "label": null}]', "entry 1 is"),
-        ('[{"genes": ["A"], "label": 3}]', "entry 1 is"),
-        ('[{"genes": ["A"]}]', "entry 1 is"),
+        ('[{"genes": ["A"], "label": "x"}, {"genes": [], "label": null}]', r"2.genes is \[\], expected a list of symbols"),
+        ('[{"genes": ["A", 1], "label": null}]', "1.genes has 1, expected a text"),
+        ('[{"genes": ["A"], "label": 3}]', "1.label is 3, expected a text"),
+        ('[{"genes": ["A"]}]', "1.label is missing"),
     ],
 )
 def test_what_is_no_list_of_sets(content: str, said: str, tmp_path: Path) -> None:

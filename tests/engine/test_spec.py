@@ -9,6 +9,7 @@ import pytest
 from core.engine.spec import ExecutionSettings, LabelViewSpec, RunSpec, dataset_sha256
 from core.errors import InputError
 from core.net.server_access import ServerAccess
+from core.records import from_json, to_json
 from core.types import Label, Pair
 
 SPEC = RunSpec("debate", 2, {"rounds": 1, "context": "kit"}, "d1", "ab" * 32, ("a_b", "c_d"), "m", 3, 1, "cd" * 32)
@@ -18,7 +19,7 @@ def test_a_specification_and_its_json_are_the_same() -> None:
     full = replace(
         SPEC, view=LabelViewSpec("folds", 4, 9), parents=("r1",), packs={"edges": "ef" * 32}, sources={"near": "01" * 32}
     )
-    assert RunSpec.from_json(json.loads(json.dumps(full.as_json()))) == full
+    assert from_json(RunSpec, json.loads(json.dumps(full.as_json())), "run") == full
     assert full.context == "kit"
     assert "rows" in full.summary()
     assert full.summary()["rows"] == 2
@@ -55,7 +56,7 @@ def test_runs_from_before_sources_were_told_keep_their_identity() -> None:
     """The key is that of the JSON without them, as it was written then."""
     assert "sources" not in SPEC.as_json()
     assert "sources" not in SPEC.summary()
-    assert RunSpec.from_json(SPEC.as_json()) == SPEC
+    assert from_json(RunSpec, SPEC.as_json(), "run") == SPEC
     assert SPEC.key == "50e5256944"
 
 
@@ -77,9 +78,9 @@ def test_views_that_cannot_be() -> None:
 
 def test_how_keeps_no_key() -> None:
     how = ExecutionSettings("http://127.0.0.1:1/v1", token_budget=5, timeout_s=3.0)
-    assert ExecutionSettings.from_json(json.loads(json.dumps(how.as_json()))) == how
+    assert from_json(ExecutionSettings, json.loads(json.dumps(to_json(how))), "settings") == how
     assert (how.endpoint(ServerAccess.of(how.servers, "sk-secret")).api_key, how.endpoint().timeout_s) == ("sk-secret", 3.0)
-    assert "key" not in json.dumps(how.as_json())
+    assert "key" not in json.dumps(to_json(how))
     for wrong in (
         {"rows_in_flight": 0},
         {"token_budget": 0},
@@ -90,7 +91,7 @@ def test_how_keeps_no_key() -> None:
             replace(how, **wrong)
     for values in ({"color": 1}, {"servers": "http://a/v1", "key": "x"}):
         with pytest.raises(InputError, match="cannot be read"):
-            ExecutionSettings.from_json(values)
+            from_json(ExecutionSettings, values, "settings")
 
 
 @pytest.mark.parametrize("address", ["auto", "head:1", "10.0.0.1:65535", "[::1]:6379"])

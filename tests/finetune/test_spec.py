@@ -6,13 +6,14 @@ import pytest
 
 from core.errors import InputError
 from core.finetune.spec import FinetuneSpec, short_name
+from core.records import from_json, to_json
 from tests.finetune.cases import spec
 
 
 def test_it_comes_back_from_json() -> None:
-    assert FinetuneSpec.from_json(spec().as_json()) == spec()
+    assert from_json(FinetuneSpec, to_json(spec()), "fine-tune") == spec()
     with pytest.raises(InputError, match="cannot be read"):
-        FinetuneSpec.from_json({"base": "m"})
+        from_json(FinetuneSpec, {"base": "m"}, "fine-tune")
 
 
 def test_the_key_changes_with_what_comes_out_and_with_nothing_else() -> None:

@@ -18,6 +18,7 @@ from core.llm.parsing import Unparsed
 from core.llm.scripted_server import MODEL, Faults, Script, serving
 from core.methods.base import Context, ReadsTexts, RowText, TextsOfRun, read_options
 from core.methods.judge_rubric import METHOD, RubricAnswer, messages_of, read_answer, reading_options
+from core.records import from_json, to_json
 from core.types import Evidence, Flag, RowResult
 from tests.evidence.world import PACKS, TEST
 from tests.llm.canned import Asked, Canned, completion
@@ -174,6 +175,6 @@ def test_options_without_a_rubric_are_refused(text: str) -> None:
 
 
 def test_the_same_rubric_is_the_same_text() -> None:
-    assert reading_options(RUBRIC, "r") == reading_options(Rubric.from_json(RUBRIC.as_json()), "r")
+    assert reading_options(RUBRIC, "r") == reading_options(from_json(Rubric, to_json(RUBRIC), "rubric"), "r")
     assert isinstance(METHOD, ReadsTexts)
     assert METHOD.rubric(reading_options(RUBRIC, "r")) == RUBRIC

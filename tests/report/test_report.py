@@ -17,6 +17,7 @@ from core.actions.ledger import import_published_ladder, verify
 from core.actions.workspace import Workspace
 from core.errors import InputError, NotFound
 from core.plots import score_ways
+from core.records import from_json, to_json
 from core.report.build import build_report, make_sections
 from core.report.captioned import CaptionedFigure
 from core.report.figures.registry import KINDS, kind_named
@@ -156,7 +157,7 @@ def test_a_run_without_labels_has_sentences_instead_of_empty_axes(demo_workspace
 
 
 def test_the_same_input_gives_the_same_bytes(demo_workspace: Workspace, selection: ReportSelection, report: str) -> None:
-    again = build_report(demo_workspace.store, "ours", ReportSelection.from_json(selection.as_json()), no_vectors)
+    again = build_report(demo_workspace.store, "ours", from_json(ReportSelection, to_json(selection), "report"), no_vectors)
     assert again.content.decode() == report
     slides = [build_report(demo_workspace.store, "ours", selection, no_vectors, slides=True).content for _ in range(2)]
     assert slides[0] == slides[1]
@@ -204,7 +205,7 @@ def test_what_cannot_be_shown_is_refused(demo_workspace: Workspace) -> None:
         with pytest.raises(NotFound, match="run 'nobody'"):
             select(db, ["nobody"])
     with pytest.raises(InputError, match="cannot be read"):
-        ReportSelection.from_json({"runs": 3})
+        from_json(ReportSelection, {"runs": 3}, "report")
     assert kind_named("ladder").name == "ladder"
 
 

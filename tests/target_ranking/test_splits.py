@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
+from core.records import from_json, to_json
 from core.target_ranking.conditions import targets_in
 from core.target_ranking.splits import Split, draw_split, read_split, require_conditions
 
@@ -36,15 +37,15 @@ def test_a_published_file_is_read(tmp_path: Path) -> None:
     found = read_split(written(tmp_path, PUBLISHED))
     assert found == Split(("A", "A+B", "B"), ("C",), ("A+D", "D"), "file", ("D",), 42, "split.json")
     assert found.trained_genes == {"A", "B"}
-    assert Split.from_json(json.loads(json.dumps(found.as_json()))) == found
+    assert from_json(Split, json.loads(json.dumps(to_json(found))), "split") == found
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"test_conditions": []}, "no test conditions"),
-        ({"test_conditions": None}, "test_conditions: got None"),
-        ({"train_conditions": ["A", 3]}, "train_conditions"),
+        ({"test_conditions": None}, "test_conditions is None, expected a list of texts"),
+        ({"train_conditions": ["A", 3]}, "train_conditions has 3, expected a text"),
         ({"test_conditions": ["A+B", "D"]}, "A\\+B stands in more than one place"),
         ({"val_conditions": ["C", "C+ctrl"]}, "C stands in more than one place"),
         ({"unseen_genes": ["C"]}, "unseen genes C are perturbed in training or validation"),

@@ -6,7 +6,6 @@ Nothing in it is a pickle; arrays are read as arrays, and bytes of other librari
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,6 +20,7 @@ from safetensors.numpy import load, save
 
 from core.errors import InputError, NotFound
 from core.file_io import read_file, replace_file
+from core.jobs.folder import write_json
 from core.texts import parse_json
 from core.version import describe
 
@@ -78,7 +78,7 @@ def write_model(folder: Path, saved: SavedModel) -> None:
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "files": {ARRAYS: hashlib.sha256(content).hexdigest()},
     }
-    replace_file(folder / MANIFEST, json.dumps(manifest, allow_nan=False, indent=1).encode(), durable=True)
+    write_json(folder / MANIFEST, manifest)
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from core.records import from_json
 from core.report.figures.registry import DEFAULTS, KINDS
 from core.report.selection import ReportSelection, select
 from core.store.runs import Run
@@ -46,7 +47,7 @@ def _pairs_of(chosen: Sequence[str], names: Mapping[str, str]) -> dict[str, str]
 
 def apply_saved(saved: Mapping[str, Any], name: str) -> None:
     """Set the choices to those of a saved report; before the page is drawn."""
-    selection = ReportSelection.from_json(saved)
+    selection = from_json(ReportSelection, saved, f"saved report {name!r}")
     chosen = {
         "runs": list(selection.runs),
         "pairs": ["|".join(pair) for pair in selection.compare],

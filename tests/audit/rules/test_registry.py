@@ -13,6 +13,7 @@ from core.audit.debate_audit import DebateAudit, audit_debate
 from core.audit.rubric import Rubric
 from core.audit.rules.registry import RuleText, answer_by_rule, built_in_rubrics, rule_named, rules
 from core.errors import InputError, NotFound
+from core.records import from_json, to_json
 from core.store import Cursor, findings, rubrics, runs
 
 OF_ROWS = {"advocates_arguing", "role_collapse", "de_fallback", "dir_fallback"}
@@ -36,7 +37,7 @@ def test_every_check_of_the_audit_is_a_rule_and_every_rule_has_its_rubric() -> N
     for rubric in built_in_rubrics():
         assert rubric.rule == rubric.name
         assert rubric.name not in FINDINGS or rubric.unit == "brief"
-        assert Rubric.from_json(rubric.as_json()) == rubric
+        assert from_json(Rubric, to_json(rubric), "rubric") == rubric
     with pytest.raises(NotFound, match="'long': not known, expected one of advocates_arguing, against"):
         rule_named("long")
 
