@@ -223,6 +223,7 @@ def start_apart(workspace: Workspace, plan: AttributionPlan, endpoint: str | Non
 
 def resume(workspace: Workspace, key: str) -> None:
     """Go on with an attribution that was saved here, with the model server that it has."""
+    workspace.refuse_if_read_only("attribute", key)
     saved = find_saved(workspace, key)
     spec, server = saved.spec, server_of(workspace, saved)
     request = AttributionRequest(spec.run, spec.rows, spec.tools, spec.repeats, server)

@@ -100,7 +100,7 @@ def test_one_that_goes_on_is_drawn_again_until_it_has_ended(
         app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark", benchmark="later")
         assert "Not finished" in text_of(app)
         [bar] = app.main.get("progress")
-        assert bar.proto.text.replace("\\", "") == "Running: LLM + kNN, cut 1, seed 0"
+        assert bar.proto.text.replace("\\", "") == "running · LLM + kNN, cut 1, seed 0"
         assert not [button for button in app.button if button.label == "Resume"]
     assert [every_s for every_s in drawn if every_s] == [2.0]
     benchmarks.run_benchmark(workspace_with_benchmarks, parse_benchmark(FUSED.replace('name = "b"', 'name = "later"')))
@@ -118,7 +118,7 @@ def test_one_that_died_says_why_and_is_not_asked_again_and_again(
     app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark", benchmark="later")
     [error] = app.error
     shown = error.value.replace("\\", "")
-    assert shown == f"It crashed: {NO_REASON}; the last line of its log: 1 of 2: LLM + kNN, cut 0, seed 0"
+    assert shown == f"{NO_REASON}; the last line of its log: 1 of 2: LLM + kNN, cut 0, seed 0"
     assert [button.label for button in app.button if button.label == "Resume"] == ["Resume"]
     assert not any(drawn)
 

@@ -8,16 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import get_args
 
 from core.actions import run_control
 from core.actions.workspace import Workspace
 from core.engine.node_status import NodeStatus
-from core.engine.run_state import State
 from core.llm.scripted_server import serving
 from core.methods.base import method_named
 from core.store.runs import Run
-from core.ui.launch.run_list import STATES
 from tests import commands
 from tests.engine.cases import fast, until_state, wish, workspace_with
 from tests.engine.killed import killed_run
@@ -25,11 +22,6 @@ from tests.ui.conftest import Visit
 from tests.ui.test_apptest import press, text_of
 
 NOWHERE = "http://127.0.0.1:9/v1"
-
-
-def test_every_state_of_a_run_has_words() -> None:
-    assert set(STATES) == set(get_args(State))
-    assert STATES["interrupted"] == "interrupted; can be resumed"
 
 
 def test_a_run_whose_server_died_goes_on_from_the_page_with_other_settings(visit: Visit, tmp_path: Path) -> None:

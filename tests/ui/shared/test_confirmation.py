@@ -150,7 +150,7 @@ def test_a_fetch_leads_to_what_it_brought(visit: Visit, small_workspace: Workspa
     ("button", "state", "failed", "said"),
     [
         ("Pause", "running", 0, "Pausing r."),
-        ("Cancel", "running", 0, "Cancelled r; its finished rows are kept."),
+        ("Stop", "running", 0, "r stops; what it has made is kept."),
         ("Resume", "paused", 0, "Resumed r."),
         ("Retry failed rows", "done", 2, "Retrying 2 failed rows of r."),
     ],
