@@ -10,7 +10,6 @@ from core.actions import job_control
 from core.actions.job_kinds.base import Job
 from core.actions.workspace import Workspace
 from core.cli.base import Json, show
-from core.jobs.folder import log_tail
 
 app = typer.Typer()
 
@@ -38,7 +37,7 @@ def log(
 ) -> None:
     """Show the last lines that a job said, and how it is: with its error, if it ended early."""
     found = job_control.find_named(context.obj, job)
-    said = log_tail(found.folder, lines)
+    said = found.log_tail(lines)
     show({**_record(found), "lines": said}, as_json, "\n".join([*said, _line(found)]))
 
 

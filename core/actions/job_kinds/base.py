@@ -18,7 +18,7 @@ from core.actions import job_kinds as room
 from core.actions import jobs
 from core.actions.workspace import Workspace
 from core.errors import InputError, StateError
-from core.jobs.folder import JobFolder, last_line, read_json
+from core.jobs.folder import JobFolder, last_line, log_tail, read_json
 from core.jobs.state import JobStatus, describe_silence, last_heartbeat, status_of
 from core.jobs.state import stop as stop_process
 from core.jobs.work import Reporter
@@ -85,6 +85,10 @@ class Job:
     def last_line(self) -> str:
         """The last line that it said; "" if it said nothing."""
         return last_line(self.folder.log)
+
+    def log_tail(self, lines: int) -> list[str]:
+        """Return the last lines of its log."""
+        return log_tail(self.folder, lines)
 
 
 class JobKind:

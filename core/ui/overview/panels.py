@@ -87,7 +87,7 @@ def watch_states(context: PageContext) -> None:
 def _draw_again_if_changed(drawn: Mapping[str, str]) -> None:
     now = {run.id: run.status for run in loaders.all_runs()} | {job.key: job.state for job in loaders.other_jobs()}
     if any(drawn.get(key, state) != state for key, state in now.items()):
-        st.rerun()
+        shell.draw_page_anew()
 
 
 def _facts(run: Run) -> RunFacts:

@@ -10,7 +10,6 @@ import streamlit as st
 from core.actions import job_control
 from core.actions.job_kinds.base import Job
 from core.actions.workspace import Workspace
-from core.jobs.folder import log_tail
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.shell import draw_until_ready, explain_errors
 from core.ui.shared.widgets import as_text
@@ -70,7 +69,7 @@ def show_job(workspace: Workspace, job: Job, parts: Parts | None = None) -> None
     if parts.details is not None:
         parts.details()
     _show_controls(workspace, job, parts)
-    lines = log_tail(job.folder, _LOG_LINES)
+    lines = job.log_tail(_LOG_LINES)
     if job.is_live and job.last_line:
         st.caption(as_text(job.last_line))
     if lines or job.is_live:

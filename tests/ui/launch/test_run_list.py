@@ -32,7 +32,7 @@ def test_a_run_whose_server_died_goes_on_from_the_page_with_other_settings(visit
         assert app.text_input(key=f"address-{run.id}").value == NOWHERE
         app.text_input(key=f"address-{run.id}").set_value("nonsense").run()
         press(app, "Resume")
-        assert "'nonsense' is neither a file nor an address, expected one such as" in app.error[0].value
+        assert "'nonsense' is neither a file nor an address, expected one such as" in app.error[-1].value
         app.text_input(key=f"address-{run.id}").set_value(url)
         app.number_input(key=f"budget-{run.id}").set_value(1_000_000)
         app.number_input(key=f"calls-{run.id}").set_value(3).run()
@@ -85,7 +85,7 @@ def test_a_run_may_go_on_on_a_cluster_whose_nodes_are_shown(visit: Visit, tmp_pa
         app.selectbox(key=f"calls-backend-{run.id}").set_value("ray").run()
         app.text_input(key=f"address-ray-{run.id}").set_value("nowhere").run()
         press(app, "Resume")
-        assert "got 'nowhere', expected HOST" in app.error[0].value
+        assert "got 'nowhere', expected HOST" in app.error[-1].value
         folder = workspace.run_folder(run.id)
         heartbeat = json.loads(folder.heartbeat.read_text())
         node = NodeStatus("10.0.0.7 (3f2a91)", "gone", done=5, given_back=3, problem="it has left the cluster")
