@@ -8,7 +8,7 @@ from collections.abc import Callable
 import streamlit as st
 
 _DONE = "_done"  # session key: what the last action did, until the page's next run says it
-_SHOWN = "_shown"  # session key: what the page on screen says
+_SHOWN = "_confirmation"  # session key: what the page on screen says
 
 
 def confirm(text: str, *show_links: Callable[[], object]) -> None:
