@@ -67,7 +67,7 @@ def _show_progress(name: str) -> None:
     """Show how many runs of a benchmark its process has recorded by now."""
     saved = next(each for each in loaders.saved_benchmarks() if each.spec.name == name)
     done = sum(len(of_arm) for of_arm in saved.runs.values())
-    st.markdown(f"Not finished: {done:,} of its runs are recorded. Resumed, it goes on where it was.")
+    st.markdown(f"Not finished: {done:,} of its runs are recorded.")
 
 
 def _show_result(each: ArmResult, found: BenchmarkReport) -> None:

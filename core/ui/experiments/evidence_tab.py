@@ -71,7 +71,7 @@ def _show(context: PageContext, saved: SavedAttribution) -> None:
 
 def _show_progress(saved: SavedAttribution) -> None:
     done = loaders.count_done_arms(saved)
-    st.markdown(f"Not finished: {done:,} of {len(saved.runs):,} runs are done. Resumed, it goes on where it was.")
+    st.markdown(f"Not finished: {done:,} of {len(saved.runs):,} runs are done.")
 
 
 def _show_tools(found: Attribution) -> None:
