@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import benchmark_process, benchmarks, ledger
+from core.actions import benchmark_process, benchmarks, job_control, ledger
 from core.actions import runs as runs_actions
 from core.actions.workspace import Workspace
 from core.experiments.benchmark_spec import BenchmarkSpec, parse_benchmark
@@ -21,6 +21,8 @@ from core.ui.shared import shell
 from tests import worlds
 from tests.actions.test_benchmark_ledger import CLAIMED
 from tests.actions.test_benchmarks import FUSED
+from tests.jobs.crashed import BENCHMARK
+from tests.jobs.worker import until
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import press, text_of
 
@@ -146,3 +148,18 @@ def test_one_is_started_and_resumed(visit: Visit, workspace_with_benchmarks: Wor
     app.text_area[0].set_value(FUSED.replace("k = 2", "k = 1"))
     app = press(app, "Start benchmark")
     assert "line 7: folds.k is 1" in app.error[0].value.replace("\\", "")
+
+
+def test_one_whose_server_is_dead_says_so_on_the_page(visit: Visit, workspace_with_benchmarks: Workspace) -> None:
+    """A real process: it fails as soon as it asks which models there are."""
+    app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark")
+    dead = BENCHMARK.replace('model = "m"', 'endpoint = "http://127.0.0.1:9/v1"').replace('name = "rules"', 'name = "dead"', 1)
+    app.text_area[0].set_value(dead)
+    app = press(app, "Start benchmark")
+    assert not app.exception
+    until(lambda: not job_control.find_named(workspace_with_benchmarks, "benchmark/dead").is_live)
+    app.run()
+    assert app.selectbox(key="id-benchmark").value == "dead"
+    [error] = app.error
+    assert "the connection failed" in error.value
+    assert [button.label for button in app.button if button.label in ("Stop", "Resume")] == ["Resume"]
