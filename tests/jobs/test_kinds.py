@@ -19,7 +19,7 @@ from core.engine.run_state import State as RunState
 from core.errors import InputError, NotFound, ReadOnly, StateError
 from core.finetune.status import State as FinetuneState
 from core.jobs.folder import JobFolder
-from core.jobs.state import NO_REASON, record_ending
+from core.jobs.state import NO_REASON, beat, record_ending
 from core.jobs.state import State as JobState
 from tests import commands, worlds
 from tests.jobs.crashed import MAKERS, SAID
@@ -141,3 +141,15 @@ def test_a_name_of_several_is_asked_for_with_its_kind(crashed: Workspace, monkey
     with pytest.raises(InputError, match=rf"2 jobs have this name, expected one of cells/{one.key}, targets/k"):
         job_control.find_named(crashed, "screen")
     assert job_control.find_named(crashed, "targets/screen") == other
+
+
+def test_one_that_was_asked_to_end_says_so_and_is_asked_once(small_workspace: Workspace) -> None:
+    folder = MAKERS["targets"](small_workspace)
+    beat(folder, {"share": 0.4, "what": "fitting"})
+    job = of_kind(small_workspace, "targets")
+    assert (job.state, job.share, job.progress, job.can_stop, job.can_resume) == ("running", 0.4, "fitting", True, False)
+    job = job_control.stop(small_workspace, job)
+    assert folder.command() == "cancel"
+    assert (job.is_live, job.can_stop, job.waits_for) == (True, False, "the end of what it is doing; then it stops")
+    with pytest.raises(StateError, match="is running, expected one that is running and was not asked to end"):
+        job_control.stop(small_workspace, job)

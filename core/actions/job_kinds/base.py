@@ -24,6 +24,7 @@ from core.jobs.state import stop as stop_process
 from core.jobs.work import Reporter
 
 UNFINISHED: Final = "unfinished"  # what no process of this version was on
+_ENDS: Final = "the end of what it is doing; then it stops"
 _RESUMABLE = ("stopped", "failed", "interrupted", "crashed", "cancelled", UNFINISHED)
 WORDS: Final[Mapping[str, str]] = {
     "waiting": "waiting to start",
@@ -73,8 +74,8 @@ class Job:
 
     @property
     def ended_early(self) -> bool:
-        """Whether it ended, or was left, with work to do."""
-        return not self.is_live and self.state != "done"
+        """Whether its process ended with work to do."""
+        return not self.is_live and self.state not in ("done", UNFINISHED)
 
     @property
     def words(self) -> str:
@@ -141,6 +142,8 @@ class JobKind:
             status = status_of(folder)
         except InputError as error:
             status = JobStatus("crashed", f"its files cannot be read: {error}")
+        is_on_it = status.state == "running"
+        is_ending = is_on_it and folder.command() == "cancel"
         shown: dict[str, Any] = {
             "kind": self.name,
             "key": folder.key,
@@ -148,12 +151,12 @@ class JobKind:
             "folder": folder,
             "state": status.state,
             "is_live": status.is_live,
-            "can_stop": status.is_live,
+            "can_stop": is_on_it and not is_ending,
             "can_resume": not status.is_live and status.state != "done",
             "cause": status.cause,
             "share": 1.0 if status.state == "done" else said.get("share"),
             "progress": str(said.get("what", "")) if status.is_live else "",
-            "waits_for": describe_silence(folder, said) if status.state == "running" else "",
+            "waits_for": _ENDS if is_ending else describe_silence(folder, said) if is_on_it else "",
             "begun_at": said.get("begun_at") or about.get("started_at"),
             "pid": status.pid,
             "page": self.page,

@@ -29,11 +29,12 @@ class FinetuneKind(JobKind):
             spec, status = folder.spec(), status_of(folder)
         except DeskError as error:
             return self.job_in(folder.worker, state="crashed", cause=str(error), can_resume=False, view=view)
+        job = self.job_in(folder.worker)
         return self.job_in(
             folder.worker,
             spec.name,
             state=status.state,
-            can_stop=status.is_live and status.state != "merging",
+            can_stop=job.can_stop and status.state != "merging",
             share=1.0 if status.state == "done" else status.step / status.steps if status.steps else 0.0,
             progress=progress_text(status),
             view=view,
