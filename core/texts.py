@@ -135,3 +135,10 @@ def shorten(text: str, most: int) -> str:
     left_out = f" … ({len(text):,} characters) … "
     n_end = (most - len(left_out)) // 3
     return f"{text[: most - len(left_out) - n_end]}{left_out}{text[-n_end:]}"
+
+
+def describe_duration(seconds: float) -> str:
+    """Return seconds in the words of a clock: "2 h 5 min", "3 min 20 s", "12 s"."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -19,7 +19,7 @@ def show_runs() -> None:
     st.markdown("### Start a run")
     run_form.show_form(context, dataset)
     with runs_above:
-        shell.fragment(lambda: run_list.show_runs(context), every_s=run_list.WATCH_S)()
+        run_list.show_runs(context)
 
 
 widgets.show_tabs("tab", {"Runs": show_runs, "Fine-tune": lambda: finetune_tab.show(context, dataset)})

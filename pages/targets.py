@@ -12,7 +12,7 @@ widgets.show_tabs(
     "tab",
     {
         "Table": lambda: table_tab.show(context.workspace, shown),
-        "Conditions": lambda: conditions_tab.show(shown),
+        "Conditions": lambda: conditions_tab.show(context.workspace, shown),
         "Training": lambda: training_tab.show(context.workspace, shown),
         "Published": lambda: published_tab.show(shown),
     },

@@ -18,7 +18,6 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,24 +29,22 @@ from core.actions import (
     benchmarks,
     cell_jobs,
     finetunes,
+    job_control,
     launch,
     readings,
-    run_control,
     run_states,
     target_process,
     target_ranking,
 )
 from core.actions.attribution import AttributionRequest
-from core.actions.cells import job_of as labels_job
 from core.actions.finetunes import FinetuneRequest
+from core.actions.job_kinds.base import Job, kinds
 from core.actions.readings import ReadingSettings
 from core.actions.workspace import Workspace, open_workspace
 from core.audit.rubric import Rubric
 from core.cells.screen import LabelSettings
 from core.config import Settings
 from core.engine.request import RunRequest
-from core.engine.run_state import LIVE_STATES as LIVE_RUN
-from core.engine.run_state import state_of
 from core.errors import DeskError
 from core.experiments.attribution import report_attribution
 from core.experiments.attribution_words import attribution_json
@@ -57,7 +54,7 @@ from core.experiments.benchmark_spec import parse_benchmark
 from core.finetune import process as finetune_process
 from core.jobs import start as job_start
 from core.jobs.folder import JobFolder
-from core.jobs.state import STALE_AFTER_S, last_heartbeat, status_of
+from core.jobs.state import STALE_AFTER_S, last_heartbeat
 from core.llm.scripted_server import Script, serving
 from core.store import datasets, pairs, rubrics, runs
 from core.target_ranking.reading import CellSource
@@ -97,25 +94,31 @@ SCREEN = {"n_cells": 1500, "n_genes": 120, "n_perturbations": 18, "n_doubles": 1
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of background work. folder: of what was started. state, cause: as people see it. result: equal tables are equal
-    work. resume: called twice at once as well."""
+    """One kind of background work, by its name in `core.actions.job_kinds`. result: equal tables are equal work. called: the name
+    of what was started, where there are others of its kind."""
 
     name: str
     start: Callable[[Workspace, str], object]
-    resume: Callable[[Workspace, str], object]
-    folder: Callable[[Workspace], JobFolder]
     result: Callable[[Workspace], Any]
+    called: str = ""
+
+    def job(self, workspace: Workspace) -> Job:
+        """What was started, as pages and commands see it now."""
+        return next(job for job in job_control.list_jobs(workspace, [self.name]) if self.called in ("", job.name))
+
+    def folder(self, workspace: Workspace) -> JobFolder:
+        return self.job(workspace).folder
 
     def state(self, workspace: Workspace) -> tuple[str, str]:
         """The state and its cause."""
-        folder = self.folder(workspace)
-        if self.name in ("run", "reading"):
-            return state_of(workspace.run_folder(folder.key))
-        status = status_of(folder)
-        return status.state, status.cause
+        job = self.job(workspace)
+        return job.state, job.cause
 
     def is_live(self, workspace: Workspace) -> bool:
-        return self.state(workspace)[0] in ("waiting", *LIVE_RUN)
+        return self.job(workspace).is_live
+
+    def resume(self, workspace: Workspace) -> None:
+        job_control.resume(workspace, self.job(workspace))
 
 
 def _benchmark(workspace: Workspace, url: str) -> None:
@@ -187,11 +190,6 @@ def _run(workspace: Workspace, url: str) -> None:
     launch.start(workspace, _run_request(url), detach=True)
 
 
-def _folder_of_run(workspace: Workspace, name: str) -> JobFolder:
-    with workspace.store.read() as db:
-        return workspace.run_folder(runs.find(db, name).id)
-
-
 def _rows_of(workspace: Workspace, name: str) -> Any:
     run_states.settle_ended(workspace)
     with workspace.store.read() as db:
@@ -212,37 +210,19 @@ def _reading_result(workspace: Workspace) -> Any:
     return sorted(map(str, found.drop(columns=[name for name in found if name.endswith("_at")]).to_dict("records")))
 
 
-def _resume_run(name: str, workspace: Workspace, _url: str) -> None:
-    run_control.resume(workspace, name)
-
-
 KINDS = [
-    Kind(
-        "run",
-        _run,
-        partial(_resume_run, "asked alone"),
-        lambda w: _folder_of_run(w, "asked alone"),
-        lambda w: _rows_of(w, "asked alone"),
-    ),
-    Kind("reading", _reading, partial(_resume_run, "read"), lambda w: _folder_of_run(w, "read"), _reading_result),
-    Kind("benchmark", _benchmark, _benchmark, lambda w: benchmarks.job_of(w, "asks"), _benchmark_result),
-    Kind("attribution", _attribution, _attribution, lambda w: attribution.job_of(w, _attribution_key(w)), _attribution_result),
-    Kind(
-        "labels",
-        _labels,
-        lambda w, _url: cell_jobs.resume(w, labels_job(w, _screen(w), "screen").key),
-        lambda w: labels_job(w, _screen(w), "screen"),
-        _labels_result,
-    ),
-    Kind(
-        "target ranking",
-        _targets,
-        lambda w, _url: target_process.resume(w, "small"),
-        lambda w: target_ranking.job_of(target_ranking.find(w, "small")),
-        _targets_result,
-    ),
-    Kind("fine-tune", _finetune, lambda w, _url: finetunes.resume(w), lambda w: finetunes.find(w).worker, _finetune_result),
+    Kind("run", _run, lambda w: _rows_of(w, "asked alone"), "asked alone"),
+    Kind("reading", _reading, _reading_result),
+    Kind("benchmark", _benchmark, _benchmark_result),
+    Kind("attribution", _attribution, _attribution_result),
+    Kind("cells", _labels, _labels_result),
+    Kind("targets", _targets, _targets_result),
+    Kind("finetune", _finetune, _finetune_result),
 ]
+
+
+def test_every_kind_is_here() -> None:
+    assert {kind.name for kind in KINDS} == set(kinds())
 
 
 @pytest.fixture(scope="module")
@@ -306,13 +286,13 @@ def result_of(kind: Kind, workspace: Workspace) -> str:
     return json.dumps(kind.result(workspace), sort_keys=True, default=str)
 
 
-def resume_twice_at_once(kind: Kind, workspace: Workspace, url: str) -> None:
+def resume_twice_at_once(kind: Kind, workspace: Workspace) -> None:
     """As two clicks do; one process is on it afterwards, or it is over already."""
     errors: list[Exception] = []
 
     def click() -> None:
         try:
-            kind.resume(workspace, url)
+            kind.resume(workspace)
         except DeskError as error:
             errors.append(error)
 
@@ -360,8 +340,8 @@ def test_killed_again_and_again_it_is_the_one_that_was_not(
         if state == "done":
             break
         assert (state, bool(cause)) == ("crashed", True)
-        assert_told(workspace)
-        resume_twice_at_once(kind, workspace, url)
+        assert_told(kind, workspace)
+        resume_twice_at_once(kind, workspace)
         assert processes_on(folder) <= 1
     until(lambda: not kind.is_live(workspace), f"{kind.name} to end")
     assert kind.state(workspace)[0] == "done", kind.state(workspace)
@@ -370,14 +350,18 @@ def test_killed_again_and_again_it_is_the_one_that_was_not(
     assert max(late_s) < STALE_AFTER_S
 
 
-def assert_told(workspace: Workspace) -> None:
-    """After 20 s at most no command shows a run as running of which nothing is; one that was just begun is waited for."""
-    place = workspace.settings.workspace
+def assert_told(kind: Kind, workspace: Workspace) -> None:
+    """After 20 s at most no command shows as running what nothing works on; its log and its error can be read."""
+    place, key = workspace.settings.workspace, kind.job(workspace).key
 
     def is_true() -> bool:
-        return not {run["status"] for run in commands.core_json(place, "runs")["runs"]} & {"running", "waiting"}
+        told = [run["status"] for run in commands.core_json(place, "runs")["runs"]]
+        told += [job["state"] for job in commands.core_json(place, "jobs", "list", "--all")["jobs"]]
+        return not set(told) & {"running", "waiting", "training", "loading", "merging"}
 
     until(is_true, "the truth", STALE_AFTER_S + 5)
+    log = commands.core_json(place, "jobs", "log", f"{kind.name}/{key}")
+    assert (log["state"], bool(log["cause"])) == ("crashed", True)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
@@ -414,7 +398,7 @@ def test_without_disk_it_says_so_and_goes_on_when_there_is_some(
         (disk / "filler").unlink()
         if state != "done":
             assert "no space left" in cause or "database or disk is full" in cause, (state, cause)
-            kind.resume(workspace, url)
+            kind.resume(workspace)
             until(lambda: not kind.is_live(workspace), f"{kind.name} to end")
         assert kind.state(workspace)[0] == "done", kind.state(workspace)
         assert result_of(kind, workspace) == expected
@@ -478,17 +462,17 @@ def test_states_are_true_everywhere_after_a_kill(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("jump", ["+1d", "-1d"])
-def test_a_process_whose_clock_is_a_day_off_sees_the_others_live(jump: str, tmp_path: Path, made: Path, url: str) -> None:
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_a_process_whose_clock_is_a_day_off_sees_the_others_live(
+    kind: Kind, jump: str, tmp_path: Path, made: Path, url: str
+) -> None:
     """As when the clock is set while a job runs: who looks has another time than the files."""
     if shutil.which("faketime") is None:
         pytest.skip("needs the program faketime (Debian's package of that name)")
     workspace = world_in(tmp_path / "here", made)
-    kind = next(kind for kind in KINDS if kind.name == "run")
     kind.start(workspace, url)
-    look = [sys.executable, "-m", "core", "--workspace", str(workspace.settings.workspace), "runs", "--json"]
+    look = [sys.executable, "-m", "core", "--workspace", str(workspace.settings.workspace), "jobs", "list", "--all", "--json"]
     seen = subprocess.run(["faketime", "-f", jump, *look], capture_output=True, text=True, check=True, env=os.environ)
-    alive = kind.is_live(workspace)
-    until(lambda: not kind.is_live(workspace), "the run to end")
+    until(lambda: not kind.is_live(workspace), f"{kind.name} to end")
     assert '"crashed"' not in seen.stdout
-    assert alive
     assert kind.state(workspace)[0] == "done"

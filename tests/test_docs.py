@@ -232,7 +232,7 @@ def test_the_examples_run(tmp_path: Path) -> None:
         assert not (copy / name).exists(), f"{name} is there already: the example needs another name"
         (copy / name).write_text(code, "utf-8")
     tests = [name for name in files if name.startswith("tests/")]
-    assert len(tests) == 6
+    assert len(tests) == 7
     for command in (
         ["ruff", "check", "--no-cache", *files],
         ["pytest", "-n", "0", "-p", "no:randomly", *tests, "tests/test_imports.py"],

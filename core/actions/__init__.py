@@ -10,6 +10,8 @@ external_scores  the runs that a file of external scores brings
 cells          makes a dataset of a file of single cells, with its tables beside it
 cell_jobs      the same in a process of its own, for a page
 jobs           jobs of this workspace: where their folders lie, started and resumed, settled if they crashed
+job_kinds      one file a kind of background job: how its jobs are listed, stopped and resumed
+job_control    lists, finds, stops and resumes jobs of every kind
 cell_predictions  runs made from predicted expression
 cell_evaluation  cell-eval's table for a file of predicted cells, kept with its run
 uploads_apart  what is uploaded to a shared server, read by a process of its own: upload_process, which confinement confines

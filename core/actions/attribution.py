@@ -233,6 +233,22 @@ def start_apart(workspace: Workspace, plan: AttributionPlan) -> None:
     jobs.start(workspace, folder, PAGE, ("attribute", spec.run, *arguments_of(asked)))
 
 
+def resume(workspace: Workspace, key: str) -> None:
+    """Go on with an attribution that was saved here, with the model server that it has."""
+    workspace.refuse_if_read_only("attribute", key)
+    saved = find_saved(workspace, key)
+    spec, server = saved.spec, server_of(workspace, saved)
+    request = AttributionRequest(spec.run, spec.rows, spec.tools, spec.repeats, server)
+    start_apart(workspace, plan_attribution(workspace, request))
+
+
+def is_done(workspace: Workspace, saved: SavedAttribution) -> bool:
+    """Return whether the run of every arm is there and done."""
+    with workspace.store.read() as db:
+        states = runs.statuses(db)
+    return all(states.get(run) == "done" for run in saved.runs.values())
+
+
 def server_of(workspace: Workspace, saved: SavedAttribution) -> str | None:
     """The model server that an attribution was started with, as its latest run has it; None where none of its runs is there."""
     folders = [folder for run in saved.runs.values() if (folder := workspace.run_folder(run)).exists]

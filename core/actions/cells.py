@@ -81,6 +81,7 @@ def label_cells(
     folder = job_of(workspace, path, name)
     try:
         with work_on(folder, "labels of cells") as reporter:
+            reporter.update(dataset=name)
 
             def report(line: str) -> None:
                 reporter.update(what=line)

@@ -23,7 +23,6 @@ from core.finetune.process import default_python, refuse_missing_packages
 from core.finetune.settings import BASE, OPTIONS, read_base
 from core.finetune.spec import FinetuneSpec, short_name
 from core.finetune.status import refuse_live, status_of
-from core.jobs.folder import log_tail as tail_of
 from core.methods.base import read_options
 from core.methods.prompts import C_PARAMETERS_B
 
@@ -174,11 +173,6 @@ def result_of(folder: FinetuneFolder) -> dict[str, Any]:
         raise InputError(f"{status.path}: has no {MANIFEST} any more; --replace makes it again")
     manifest = str(Path(status.path) / MANIFEST)
     return {"path": status.path, "steps": ending["steps"], "loss": ending["loss"], "manifest": manifest}
-
-
-def log_tail(folder: FinetuneFolder, lines: int) -> list[str]:
-    """Returns the last lines of the log of a fine-tune's process."""
-    return tail_of(folder.worker, lines)
 
 
 def _folder(workspace: Workspace) -> Path:

@@ -36,7 +36,7 @@ def list_folders(workspace: Workspace, kind: str | None = None) -> list[JobFolde
     return [folder for path in sorted(places) if (folder := JobFolder(path)).was_begun]
 
 
-def start(workspace: Workspace, folder: JobFolder, kind: str, arguments: Sequence[str], **about: str) -> int:
+def start(workspace: Workspace, folder: JobFolder, kind: str, arguments: Sequence[str], **about: Any) -> int:
     """Start a command as a job in a process that outlives this one; return its process id, or that of the one that is on it.
 
     about: what else `about` returns later. Raise StateError, with the last lines of its log, if it ends before it begins.

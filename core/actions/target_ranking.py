@@ -12,7 +12,6 @@ from core.actions.workspace import Workspace
 from core.errors import InputError, NotFound, StateError
 from core.jobs import state as jobs
 from core.jobs.folder import JobFolder
-from core.jobs.folder import log_tail as tail_of
 from core.target_ranking.candidates import read_candidates
 from core.target_ranking.evaluate import EvaluationRequest, EvaluationSettings, evaluate
 from core.target_ranking.masking import read_mask
@@ -136,11 +135,6 @@ def find(workspace: Workspace, name: str | None = None) -> RankingFolder:
         names = ", ".join(folder.name for folder in known) or "none; try: perturbdesk targets train --simulate"
         raise NotFound(f"target ranking{f' {name}' if name else ''}: not in this workspace, which has {names}")
     return found
-
-
-def log_tail(folder: RankingFolder, lines: int) -> list[str]:
-    """Returns the last lines of the log of a training's process."""
-    return tail_of(job_of(folder), lines)
 
 
 def _place(workspace: Workspace) -> Path:

@@ -34,6 +34,7 @@ finetune    finetune
 serve_app   serve-app
 targets     targets: train, evaluate, table, list, delete
 gene_sets   gene-sets
+jobs        jobs: list, log, stop, resume
 rubric      rubric: list, add, run, rate, worth
 engine      run, worker, pause, cancel, resume, retry, log, endpoint, serve
 """

@@ -80,6 +80,7 @@ PANELS: Mapping[str, Mapping[str, Command | Group]] = {
         "package": Command("submission", "Write a run as a submission."),
     },
     "Operate": {
+        "jobs": Group("Background work of every kind: list, log, stop, resume."),
         "pause": Command("engine", "Finish the rows in flight, then wait."),
         "resume": Command("engine", "Continue a run that stopped."),
         "cancel": Command("engine", "Stop a run for good."),

@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import cell_jobs, jobs
+from core.actions import cell_jobs, job_control, jobs
 from core.actions.cells import job_of
+from core.actions.job_kinds.base import Job
 from core.actions.workspace import Workspace
 from core.cells.groups import GroupSettings
 from core.cells.labels import Thresholds
 from core.cells.sampling import SamplingSettings
 from core.cells.screen import LabelSettings
-from core.errors import InputError, NotFound, StateError
+from core.errors import InputError, StateError
 from core.jobs.folder import write_json
 from core.jobs.process import identify_process, process_start
 from core.jobs.state import NO_REASON
@@ -35,6 +36,10 @@ def screen(workspace: Workspace) -> Path:
     return workspace.settings.workspace / "screen.h5ad"
 
 
+def list_jobs(workspace: Workspace) -> list[Job]:
+    return job_control.list_jobs(workspace, ["cells"])
+
+
 def test_a_process_is_started_and_its_end_is_seen(workspace: Workspace, screen: Path) -> None:
     """It refuses the settings, which takes it a moment; tests/actions/test_cells.py makes datasets."""
     strict = LabelSettings(groups=GroupSettings(min_cells=1_000))
@@ -42,16 +47,16 @@ def test_a_process_is_started_and_its_end_is_seen(workspace: Workspace, screen: 
     with pytest.raises(StateError, match="is being made"):
         cell_jobs.start_labels(workspace, str(screen), "screen", strict, HERE)
     deadline = time.monotonic() + WAIT_S
-    while cell_jobs.list_jobs(workspace)[0].state == "running" and time.monotonic() < deadline:
+    while list_jobs(workspace)[0].is_live and time.monotonic() < deadline:
         time.sleep(0.2)
-    [job] = cell_jobs.list_jobs(workspace)
-    assert (job.state, job.dataset, job.file) == ("failed", "screen", "screen.h5ad")
-    assert "fewer than 1000 cells for" in job.last_line
+    [job] = list_jobs(workspace)
+    assert (job.state, job.name) == ("failed", "screen")
+    assert "fewer than 1000 cells for" in job.cause
 
 
 def test_a_dataset_that_is_there_was_made(small_workspace: Workspace) -> None:
     write_job(small_workspace, "aa", "bmdm", 2**22 - 3, "100% of the genes compared\n")
-    [job] = cell_jobs.list_jobs(small_workspace)
+    [job] = list_jobs(small_workspace)
     assert job.state == "done"
     write_case(small_workspace.settings.workspace / "screen.h5ad")
     with pytest.raises(StateError, match="dataset 'bmdm' exists"):
@@ -78,7 +83,7 @@ def test_what_can_be_told_at_once_is(workspace: Workspace, screen: Path, tmp_pat
             cell_jobs.start_labels(Workspace(settings), path, name, LabelSettings(), HERE)
     with pytest.raises(StateError, match="listens beyond this machine"):
         cell_jobs.start_labels(workspace, str(screen), "a", LabelSettings(), "0.0.0.0")
-    assert cell_jobs.list_jobs(workspace) == []
+    assert list_jobs(workspace) == []
 
 
 def test_a_failure_says_why(workspace: Workspace) -> None:
@@ -86,7 +91,7 @@ def test_a_failure_says_why(workspace: Workspace) -> None:
     write_job(workspace, "bb", "going", os.getpid(), "33% of the genes compared\n")
     folder = workspace.settings.cache / "cells"
     (folder / "cc.json").write_text("no JSON")
-    found = [(job.key, job.state, job.last_line) for job in cell_jobs.list_jobs(workspace)]
+    found = [(job.key, job.state, job.last_line) for job in list_jobs(workspace)]
     assert found == [("bb", "running", "33% of the genes compared"), ("aa", "failed", "error: no control cells")]
 
 
@@ -100,17 +105,18 @@ def test_one_that_was_killed_says_so_and_is_started_again_as_it_was(
     write_json(folder.about, about)
     write_json(folder.heartbeat, {**identify_process(os.getpid()), "born": "1", "what": "33% of the genes compared"})
     folder.log.write_text("33% of the genes compared\n")
-    [job] = cell_jobs.list_jobs(workspace)
-    assert (job.state, job.dataset, job.can_resume) == ("crashed", "screen", True)
-    assert job.last_line == f"{NO_REASON}; the last line of its log: 33% of the genes compared"
+    [job] = list_jobs(workspace)
+    assert (job.state, job.name, job.can_resume) == ("crashed", "screen", True)
+    assert job.cause == f"{NO_REASON}; the last line of its log: 33% of the genes compared"
     assert jobs.find_unsettled(workspace) == jobs.settle_crashed(workspace) == [folder]
     assert jobs.find_unsettled(workspace) == []
     started: list[list[str]] = []
     monkeypatch.setattr(jobs, "start_process", lambda _folder, command, _environment, **_more: started.append(command[-5:]))
-    cell_jobs.resume(workspace, job.key)
+    job_control.resume(workspace, job)
     assert [list(command) for command in started] == [arguments]
-    with pytest.raises(NotFound, match="no job was started here"):
-        cell_jobs.resume(workspace, "none")
+    folder.about.unlink()
+    with pytest.raises(StateError, match="is crashed, expected one that ended early and can be resumed"):
+        job_control.resume(workspace, job)
 
 
 def test_all_settings_reach_the_command(workspace: Workspace, screen: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from core.actions.workspace import Workspace
 from core.errors import InputError, MissingPackage, NotFound, StateError
 from core.finetune import process
 from core.finetune.status import status_of
+from core.jobs.folder import log_tail
 from core.jobs.state import beat
 from core.store import changes
 from tests.finetune.cases import REQUEST, finish, labelled_workspace, until_ended
@@ -63,7 +64,7 @@ def test_it_is_started_fails_with_its_cause_and_can_be_resumed(here: Workspace) 
     folder = finetunes.start(here, REQUEST)
     assert until_ended(folder) == "failed"
     assert status_of(folder).cause
-    assert any("Traceback" in line for line in finetunes.log_tail(folder, 200))
+    assert any("Traceback" in line for line in log_tail(folder.worker, 200))
     with pytest.raises(StateError, match=r"failed: .*; --resume goes on"):
         finetunes.result_of(folder)
     with pytest.raises(StateError, match="is failed, 0 steps are made; expected --resume"):

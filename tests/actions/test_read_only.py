@@ -46,6 +46,7 @@ from core.actions import (
     imported_rows,
     imports,
     inspect_log,
+    job_control,
     jobs,
     knn_numbers,
     label_files,
@@ -85,6 +86,7 @@ from core.actions.cell_predictions import PredictionOptions
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.files import BundleFile, FoundFile, recognise_upload
 from core.actions.import_target import ImportOptions
+from core.actions.job_kinds.base import Job
 from core.actions.readings import ReadingPlan
 from core.actions.submissions import PackageOptions
 from core.actions.workspace import Person, Workspace, open_workspace
@@ -98,6 +100,7 @@ from core.errors import DeskError, ReadOnly
 from core.experiments.ablations.base import ablations as ablations_known
 from core.experiments.attribution_arms import AttributionSpec
 from core.experiments.benchmark_spec import parse_benchmark
+from core.jobs.folder import JobFolder
 from core.methods.base import method_named
 from core.methods.fusion_components import DatasetPriors
 from core.store import Cursor
@@ -121,6 +124,7 @@ RUBRIC, LABEL = Rubric("q", "Is it?"), TextLabel("Pa_Ga", 0, "EFFECT", "yes", "A
 _ATTRIBUTED = AttributionSpec("r", "r", "bmdm", ("a",), ("gene_class",), 1)
 ATTRIBUTION = AttributionPlan(AttributionRequest("r"), _ATTRIBUTED, (), Expectation(0))
 AGAIN = AgainPlan(SimpleNamespace(name="r"), "a", (), (), Expectation(0))  # type: ignore[arg-type]
+JOB = Job("benchmark", "b", "b", JobFolder(Path("nowhere")), "crashed", can_resume=True)
 READING = ReadingPlan(RUBRIC, RunRequest("judge_rubric", name="n"), None)  # type: ignore[arg-type]
 PACK = PackRecord("p", "descriptions", "0", 0, "here", "p.json")
 SPACE = SpaceRecord("s", "s", "loaded", {}, "here", "0", 0, 0, (), None, None, "tester")
@@ -203,7 +207,11 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "demo.make_demo": lambda s: demo.make_demo(s.plain),
     "expectations.expect": lambda s: expectations.expect(s.crashed, "r", "Pa_Ga", "up"),
     "export.export": lambda s: export.export(s.crashed, "r", "eval"),
-    "cell_jobs.resume": lambda s: cell_jobs.resume(s.plain, "none"),
+    "attribution.resume": lambda s: attribution.resume(s.plain, ATTRIBUTION.spec.key),
+    "job_control.resume": lambda s: job_control.resume(s.plain, JOB),
+    "job_control.start": lambda s: job_control.start(s.plain, "benchmark", "b", {}),
+    "job_control.stop": lambda s: job_control.stop(s.plain, JOB),
+    "job_control.work": lambda s: job_control.work(s.plain, "benchmark", "b"),
     "jobs.resume": lambda s: jobs.resume(s.plain, jobs.folder_of(s.plain, "cells", "none")),
     "finetunes.resume": lambda s: finetunes.resume(s.plain),
     "finetunes.start": lambda s: finetunes.start(s.plain, finetunes.FinetuneRequest()),
@@ -326,6 +334,10 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "ask.pair_of": lambda s: ask.pair_of(s.crashed, run_of(s)),
     "ask.question_again": lambda s: ask.question_again(s.crashed, run_of(s)),
     "ask_again.plan_again": lambda s: ask_again.plan_again(s.crashed, ask_again.AgainRequest("r", "Pa_Ga")),
+    "job_control.find": lambda s: job_control.find(s.crashed, "run", run_of(s).id),
+    "job_control.find_named": lambda s: job_control.find_named(s.crashed, "r"),
+    "job_control.list_jobs": lambda s: job_control.list_jobs(s.crashed),
+    "attribution.is_done": lambda s: attribution.is_done(s.crashed, SavedAttribution(ATTRIBUTION.spec, {})),
     "attribution.find_saved": lambda s: attribution.find_saved(s.plain, "a"),
     "attribution.plan_attribution": lambda s: attribution.plan_attribution(s.crashed, attribution.AttributionRequest("r")),
     "attribution.server_of": lambda s: attribution.server_of(s.crashed, SavedAttribution(ATTRIBUTION.spec, {})),
@@ -339,7 +351,6 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "benchmarks.find_saved": lambda s: benchmarks.find_saved(s.plain, "b"),
     "benchmarks.saved_benchmarks": lambda s: benchmarks.saved_benchmarks(s.plain),
     "cell_jobs.describe_typed": lambda s: cell_jobs.describe_typed(s.plain, "p.h5ad", LabelSettings(), "127.0.0.1"),
-    "cell_jobs.list_jobs": lambda s: cell_jobs.list_jobs(s.plain),
     "cells.find_problems": lambda s: with_cursor(s.plain, lambda db: cells.find_problems(s.plain, db)),
     "cells.screen_folder": lambda s: cells.screen_folder(s.plain, default_dataset(s.plain, None)),
     "component_loader.default_dataset": lambda s: default_dataset(s.plain, None),

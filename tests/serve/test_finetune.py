@@ -26,6 +26,7 @@ from core.finetune import process
 from core.finetune.checkpoints import last_whole
 from core.finetune.manifest import read_manifest
 from core.finetune.status import status_of
+from core.jobs.folder import log_tail
 from core.llm.endpoint import Endpoint
 from core.llm.serve import OWN_PYTHON
 from core.store import predictions
@@ -126,7 +127,7 @@ def test_stopped_killed_and_resumed_it_ends_where_an_uninterrupted_one_does(
     finetunes.resume(workspace, folder.key)
     wait_until(lambda: status_of(folder).step >= stopped_at + FURTHER or not status_of(folder).is_live, WAIT_S)
     pid = status_of(folder).pid
-    assert pid is not None, finetunes.log_tail(folder, 20)
+    assert pid is not None, log_tail(folder.worker, 20)
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: status_of(folder).state == "crashed", WAIT_S)
     assert stopped_at < status_of(folder).step < trained[1]["steps"]
@@ -134,7 +135,7 @@ def test_stopped_killed_and_resumed_it_ends_where_an_uninterrupted_one_does(
     half.mkdir()
     (half / "trainer_state.json").write_text("{")
     printed = command(workspace, "--resume")
-    assert "from checkpoint-" in "\n".join(finetunes.log_tail(folder, 1000))
+    assert "from checkpoint-" in "\n".join(log_tail(folder.worker, 1000))
     assert printed["steps"] == trained[1]["steps"]
     assert printed["loss"] == pytest.approx(trained[1]["loss"], rel=1e-4)
     ours, theirs = (load_file(each.adapter / "adapter_model.safetensors") for each in (folder, uninterrupted))

@@ -1,75 +1,62 @@
-"""A job whose process is dead is shown as crashed, with its cause, by the first visit of its page.
+"""A job whose process is dead is shown as crashed, with its cause and a button, by the first visit of its page and of Overview.
 
-Runs: tests/ui/overview/test_panels.py; fine-tunes: tests/ui/launch/test_finetune_tab.py; benchmarks:
-tests/ui/experiments/test_benchmark_tab.py.
+What a run's page shows beside that: tests/ui/launch/test_run_list.py.
 """
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
-
 import pytest
 
-from core.actions import target_ranking
-from core.actions.cells import job_of
+from core.actions import job_control
+from core.actions.job_kinds.base import Job, kinds
 from core.actions.workspace import Workspace
-from core.config import REPOSITORY
-from core.jobs.folder import JobFolder, write_json
-from core.jobs.state import NO_REASON
-from tests.target_ranking import cases
+from core.jobs.state import NO_REASON, record_ending
+from core.ui.shared import shell
+from tests.jobs.crashed import MAKERS, SAID
 from tests.ui.conftest import Visit
-from tests.ui.test_apptest import text_of
-
-SAID = "33% of it is done"
-# A process on a job, which kills itself.
-PROGRAM = f"""
-import os, signal, sys
-from pathlib import Path
-from core.jobs.folder import JobFolder
-from core.jobs.work import work_on
-folder = JobFolder(Path(sys.argv[1]))
-with work_on(folder):
-    folder.log.write_text("{SAID}\\n")
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
+from tests.ui.test_apptest import press, text_of
 
 
-def kill_on(folder: JobFolder) -> None:
-    """Leave a job as a process does that is killed while it works on it."""
-    done = subprocess.run([sys.executable, "-c", PROGRAM, str(folder.path)], cwd=REPOSITORY, check=False)
-    assert done.returncode < 0
-
-
-def target_job(workspace: Workspace) -> JobFolder:
-    return target_ranking.job_of(target_ranking.create(workspace, replace(cases.request(), models={"pca_knn": {}})))
-
-
-def labels_job(workspace: Workspace) -> JobFolder:
-    folder = job_of(workspace, Path("screen.h5ad"), "screen")
-    about = {"kind": "cells", "arguments": [], "started_at": 1.0, "dataset": "screen", "file": "screen.h5ad"}
-    folder.path.mkdir(parents=True)
-    write_json(folder.about, about)
-    return folder
-
-
-PAGES: dict[str, tuple[Callable[[Workspace], JobFolder], str, str]] = {
-    "a target ranking": (target_job, "targets", "crashed; can be resumed"),
-    "labels of cells": (labels_job, "data?tab=Cells", "screen of screen.h5ad"),
-}
-
-
-@pytest.mark.parametrize("what", PAGES)
-def test_the_first_visit_says_that_it_crashed_and_why(visit: Visit, small_workspace: Workspace, what: str) -> None:
-    make, address, words = PAGES[what]
-    kill_on(make(small_workspace))
-    page, _, tab = address.partition("?tab=")
-    app = visit(small_workspace, page, **({"tab": tab} if tab else {}))
+@pytest.mark.parametrize("kind", sorted(MAKERS))
+def test_the_first_visit_says_that_it_crashed_and_why(
+    visit: Visit, small_workspace: Workspace, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    MAKERS[kind](small_workspace)
+    overview = visit(small_workspace, "overview")
+    assert not overview.exception
+    [job] = job_control.list_jobs(small_workspace, [kind])
+    links = [link.proto for link in overview.get("page_link") if link.proto.label.startswith((kinds()[kind].title, "crashed"))]
+    assert [link.page for link in links] == [job.page]
+    assert NO_REASON in text_of(overview).replace("\\", "")
+    drawn = watched(monkeypatch)
+    app = visit(small_workspace, job.page, **{"dataset": "bmdm", **job.view})
     assert not app.exception
-    bars = [element.proto.text for element in app.main.get("progress")]
-    shown = " ".join([text_of(app), *bars, *(error.value for error in app.error)]).replace("\\", "")
-    assert words in shown
-    assert f"{NO_REASON}; the last line of its log: {SAID}" in shown
+    [bar] = [element.proto.text.replace("\\", "") for element in app.main.get("progress")]
+    assert bar.startswith("crashed; can be resumed")
+    assert [error.value.replace("\\", "") for error in app.error] == [job.cause]
+    assert SAID in text_of(app)
+    assert not any(drawn)  # it is over: nobody asks again and again
+    resumed: list[Job] = []
+    monkeypatch.setattr(job_control, "resume", lambda _, asked: resumed.append(asked))
+    monkeypatch.setattr("core.actions.run_control.resume", lambda *_, **__: resumed.append(job))
+    app = press(app, "Resume")
+    assert not app.exception
+    assert [each.key for each in resumed] == [job.key]
+
+
+def watched(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
+    """How often each part of a page that runs by itself is drawn again, in seconds, as the page makes them."""
+    drawn: list[float | None] = []
+    make_fragment = shell.fragment
+
+    def record(draw: object, every_s: float | None = None) -> object:
+        drawn.append(every_s)
+        return make_fragment(draw, every_s)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(shell, "fragment", record)
+    return drawn
+
+
+def test_a_done_one_needs_no_attention(visit: Visit, small_workspace: Workspace) -> None:
+    record_ending(MAKERS["targets"](small_workspace), "done")
+    assert "target ranking" not in text_of(visit(small_workspace, "overview"))

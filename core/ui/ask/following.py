@@ -15,6 +15,7 @@ import streamlit as st
 
 from core.actions import ask, run_control
 from core.actions.ask import SCRIPTED
+from core.actions.job_kinds.base import WORDS
 from core.actions.workspace import Workspace
 from core.engine.row_watch import Watcher
 from core.engine.run_state import LIVE_STATES, state_of
@@ -22,7 +23,6 @@ from core.errors import DeskError
 from core.store.runs import Run
 from core.ui.ask import drawing, live_row
 from core.ui.ask.live_row import LiveRow
-from core.ui.launch.run_list import STATES
 from core.ui.shared import links, loaders
 from core.ui.shared.shell import PageContext, fragment, show_error
 from core.ui.shared.widgets import as_text
@@ -166,7 +166,7 @@ def _show_ending(workspace: Workspace, run: Run, following: Following) -> None:
             st.rerun()
         return
     state = following.lost.partition(":")[0]
-    st.markdown(as_text(f"The run is {STATES.get(state, state)}{following.lost.removeprefix(state)}"))
+    st.markdown(as_text(f"The run is {WORDS.get(state, state)}{following.lost.removeprefix(state)}"))
     if run.is_asked and state != "done" and st.button("Go on", icon=":material/play_arrow:", key=f"go-on-{run.id}"):
         try:
             ask.resume(workspace, run.id)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.actions import cell_jobs
-from core.actions.cell_jobs import LabelJob
+from core.actions import cell_jobs, job_control
+from core.actions.cells import KIND
 from core.cells.groups import GroupSettings
 from core.cells.labels import Thresholds
 from core.cells.sampling import SamplingSettings
@@ -13,15 +13,14 @@ from core.cells.screen import LabelSettings
 from core.cells.words import description_lines
 from core.config import import_folders
 from core.fields.record import make, options_of
-from core.jobs.state import LIVE_STATES
-from core.ui.shared import links, loaders, shell
+from core.ui.shared import links
 from core.ui.shared.confirmation import confirm
+from core.ui.shared.job_panel import watch_job
 from core.ui.shared.linked import bind
 from core.ui.shared.option_controls import show_settings
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text
 
-_WATCH_S = 2.0  # between two looks at what is under way
 _SHOWN_JOBS = 3
 _OWNER = "cells_"  # the begin of keys and query parameters
 _COLUMNS = ("perturbation", "control", "batch", "guide")
@@ -63,36 +62,12 @@ def _show_settings() -> LabelSettings:
 
 
 def show_jobs(context: PageContext) -> None:
-    """Show what was started from a page, again and again while one is under way."""
-    if not cell_jobs.list_jobs(context.workspace):
-        return
-    shell.draw_until_ready(lambda: _draw_jobs(context), lambda: not _running(context))
-
-
-def _running(context: PageContext) -> list[LabelJob]:
-    return [job for job in cell_jobs.list_jobs(context.workspace) if job.state in LIVE_STATES]
-
-
-def _draw_jobs(context: PageContext) -> None:
-    ids = {dataset.name: dataset.id for dataset in loaders.all_datasets()}
-    for job in cell_jobs.list_jobs(context.workspace)[:_SHOWN_JOBS]:
-        words = as_text(f"{job.dataset} of {job.file}")
-        if job.state in LIVE_STATES:
-            st.info(f"{words}: {as_text(job.last_line or 'starting')}", icon=":material/hourglass_top:")
-        elif job.state != "done":
-            st.error(f"{words}: {as_text(job.last_line or 'its process ended without a word')}", icon=":material/error:")
-            _offer_resume(context, job)
-        elif job.dataset in ids and (context.dataset is None or context.dataset.name != job.dataset):
+    """Show what was started last, until it is made and chosen."""
+    chosen = "" if context.dataset is None else context.dataset.name
+    for job in job_control.list_jobs(context.workspace, [KIND])[:_SHOWN_JOBS]:
+        if job.state != "done":
+            watch_job(context.workspace, KIND, job.key)
+        elif (dataset := job.view.get("dataset")) is not None and job.name != chosen:
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown(f"{words}: made.")
-                links.to_dataset(ids[job.dataset], "Open the dataset")
-
-
-def _offer_resume(context: PageContext, job: LabelJob) -> None:
-    if context.workspace.settings.read_only or not job.can_resume:
-        return
-    if st.button("Start again", key=f"resume-{job.key}"):
-        with explain_errors(), st.spinner("Starting …"):
-            cell_jobs.resume(context.workspace, job.key)
-            confirm(f"{job.dataset} is being made in a process of its own.")
-            st.rerun()
+                st.markdown(f"{as_text(job.name)}: made.")
+                links.to_dataset(dataset, "Open the dataset")

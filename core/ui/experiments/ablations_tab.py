@@ -13,11 +13,12 @@ from core.experiments.ablations.base import Ablation
 from core.experiments.ablations.material import find_missing
 from core.plots import ablation_scores
 from core.store.datasets import Dataset
+from core.texts import describe_duration
 from core.ui.shared import links, tables
 from core.ui.shared.linked import choose_one
 from core.ui.shared.option_controls import show_option
 from core.ui.shared.shell import PageContext, explain_errors
-from core.ui.shared.widgets import as_text, describe_duration, show_empty, show_figure
+from core.ui.shared.widgets import as_text, show_empty, show_figure
 
 _DONE = "_ablations"  # session key: what this visitor ran, by dataset, name, settings and the state of the workspace
 _MOST_KEPT = 20

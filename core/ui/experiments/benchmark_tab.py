@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.actions.benchmark_process import start_apart
-from core.actions.benchmarks import SavedBenchmark, job_of, record_result
+from core.actions.benchmarks import PAGE, SavedBenchmark, job_of, record_result
 from core.experiments.arm_differences import check_arms
 from core.experiments.benchmark_report import ArmResult, BenchmarkReport
 from core.experiments.benchmark_spec import BenchmarkSpec, parse_benchmark
@@ -14,16 +14,16 @@ from core.experiments.benchmark_words import noise_sentence, result_sentences
 from core.experiments.delta_table import delta_table
 from core.experiments.ledger import ledger_lines, line_of_benchmark
 from core.experiments.ledger_words import benchmark_sentence
-from core.jobs.folder import JobFolder
 from core.plots import benchmark_deltas
 from core.scoring import terms
 from core.scoring.sentences import interval_text
 from core.texts import number_text
 from core.ui.experiments.spec_box import show_spec_box
-from core.ui.shared import job_panel, links, loaders, tables
+from core.ui.shared import links, loaders, tables
 from core.ui.shared.confirmation import confirm
+from core.ui.shared.job_panel import Parts, watch_job
 from core.ui.shared.linked import choose_one
-from core.ui.shared.shell import PageContext, draw_until_ready, explain_errors
+from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty, show_figure
 
 
@@ -40,34 +40,18 @@ def show(context: PageContext) -> None:
         chosen = choose_one(st.selectbox, "benchmark", "Benchmark", names, next(iter(names)))
         name = next((each.spec.name for each in saved if each.spec.name == chosen), saved[0].spec.name)
         with explain_errors():
-            job = job_of(context.workspace, name)
-            draw_until_ready(
-                lambda: _show_benchmark(context, _saved(name), job), lambda: _saved(name).is_done or not job_panel.is_live(job)
-            )
+            _show_benchmark(context, next(each for each in saved if each.spec.name == name))
     if not context.workspace.settings.read_only:
         with st.expander("Start a benchmark", expanded=not saved):
             _show_start(context)
 
 
-def _saved(name: str) -> SavedBenchmark:
-    """The benchmark as it stands now: its process records each of its runs."""
-    return next(each for each in loaders.saved_benchmarks() if each.spec.name == name)
-
-
-def _show_benchmark(context: PageContext, saved: SavedBenchmark, job: JobFolder) -> None:
+def _show_benchmark(context: PageContext, saved: SavedBenchmark) -> None:
     if saved.spec.question:
         st.markdown(as_text(saved.spec.question))
     if not saved.is_done:
-        done = sum(len(of_arm) for of_arm in saved.runs.values())
-        st.markdown(f"Not finished: {done:,} of its runs are recorded. Started again, it goes on where it was.")
-        job_panel.show_job(job)
-        if context.workspace.settings.read_only or job_panel.is_live(job):
-            return
-        if st.button("Resume", key=f"resume-{saved.spec.name}"):
-            with explain_errors(), st.spinner("Starting …"):
-                start_apart(context.workspace, saved.spec)
-                confirm(f"{saved.spec.name} goes on in a process of its own.")
-                st.rerun()
+        name = saved.spec.name
+        watch_job(context.workspace, PAGE, job_of(context.workspace, name).key, Parts(lambda: _show_progress(name)))
         return
     with st.spinner("Comparing the arms …"):
         found = loaders.benchmark_report(saved.spec.name)
@@ -77,6 +61,13 @@ def _show_benchmark(context: PageContext, saved: SavedBenchmark, job: JobFolder)
     st.text(noise_sentence(found.noise))
     _show_arms(found)
     _show_specification(saved.spec)
+
+
+def _show_progress(name: str) -> None:
+    """Show how many runs of a benchmark its process has recorded by now."""
+    saved = next(each for each in loaders.saved_benchmarks() if each.spec.name == name)
+    done = sum(len(of_arm) for of_arm in saved.runs.values())
+    st.markdown(f"Not finished: {done:,} of its runs are recorded.")
 
 
 def _show_result(each: ArmResult, found: BenchmarkReport) -> None:
@@ -151,3 +142,6 @@ def _show_start(context: PageContext) -> None:
             check_arms(spec)
             start_apart(context.workspace, spec)
             confirm(f"{spec.name} was started in a process of its own; its runs are listed on Launch.")
+            st.session_state.pop("id-benchmark", None)  # so that the choice is read from the address again
+            links.set_parameter("benchmark", spec.name)
+            st.rerun()

@@ -6,11 +6,10 @@ import pandas as pd
 import streamlit as st
 
 from core.actions.attribution import (
+    PAGE,
     AttributionRequest,
     SavedAttribution,
-    job_of,
     plan_attribution,
-    server_of,
     start_apart,
 )
 from core.errors import StateError
@@ -18,17 +17,17 @@ from core.experiments.attribution import Attribution
 from core.experiments.attribution_arms import AttributionSpec, tools_given
 from core.experiments.attribution_words import cost_sentence, method_sentence, verdict_sentence
 from core.fields.record import make
-from core.jobs.folder import JobFolder
 from core.plots import attribution as figure
 from core.scoring.sentences import interval_text
 from core.store.runs import Run
 from core.ui.ask import further
 from core.ui.ask.judge_panel import show_seeds
-from core.ui.shared import job_panel, links, loaders, tables
+from core.ui.shared import links, loaders, tables
 from core.ui.shared.confirmation import confirm
+from core.ui.shared.job_panel import Parts, watch_job
 from core.ui.shared.linked import bind, choose_one, choose_several
 from core.ui.shared.option_controls import show_more, show_settings
-from core.ui.shared.shell import PageContext, draw_until_ready, explain_errors
+from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty, show_figure
 
 _ABOUT = (
@@ -51,10 +50,8 @@ def show(context: PageContext) -> None:
     else:
         titles = {key: _title(each.spec) for key, each in saved.items()}
         key = choose_one(st.selectbox, "attribution", "Evidence of", titles, next(reversed(titles))) or next(reversed(titles))
-        chosen = saved[key]
         with explain_errors():
-            job = job_of(context.workspace, key)
-            draw_until_ready(lambda: _show(context, chosen, job), lambda: not job_panel.is_live(job))
+            _show(context, saved[key])
     if context.run is not None:
         further.show_judge(context.run)
     if not context.workspace.settings.read_only:
@@ -66,17 +63,10 @@ def _title(spec: AttributionSpec) -> str:
     return f"{spec.name}: {len(spec.rows):,} rows, {len(spec.tools)} tools, {spec.repeats} repeats"
 
 
-def _show(context: PageContext, saved: SavedAttribution, job: JobFolder) -> None:
+def _show(context: PageContext, saved: SavedAttribution) -> None:
     spec, done = saved.spec, loaders.count_done_arms(saved)
     if done < len(saved.runs):
-        st.markdown(f"Not finished: {done:,} of {len(saved.runs):,} runs are done. Started again, it goes on where it was.")
-        job_panel.show_job(job)
-        if context.workspace.settings.read_only or job_panel.is_live(job):
-            return
-        if st.button("Resume", key=f"resume-{spec.key}"):
-            server = server_of(context.workspace, saved)
-            with explain_errors(), st.spinner("Starting …"):
-                _start(context, AttributionRequest(spec.run, spec.rows, spec.tools, spec.repeats, server))
+        watch_job(context.workspace, PAGE, spec.key, Parts(lambda: _show_progress(saved)))
         return
     with st.spinner("Comparing the answers …"):
         found = loaders.attribution_report(spec.key)
@@ -86,6 +76,11 @@ def _show(context: PageContext, saved: SavedAttribution, job: JobFolder) -> None
     others = f" · beside {', '.join(found.seeds.others)}" if found.seeds.others else ""
     caption = f"{found.seeds.rows:,} rows of {found.spec.name}, asked {found.seeds.asks} times{others}"
     show_seeds(found.seeds, "seeds", f"What seeds are worth for {found.spec.name}", caption)
+
+
+def _show_progress(saved: SavedAttribution) -> None:
+    done = loaders.count_done_arms(saved)
+    st.markdown(f"Not finished: {done:,} of {len(saved.runs):,} runs are done.")
 
 
 def _show_tools(found: Attribution) -> None:

@@ -18,6 +18,7 @@ from core.log import record_error
 from core.methods.base import AsksAgain, DerivedMethod, Method, ReadsTexts, methods
 from core.store.datasets import Dataset
 from core.store.runs import Run
+from core.texts import describe_duration
 from core.ui.launch.backend_choice import choose_backend
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
@@ -25,7 +26,7 @@ from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.method_words import method_text
 from core.ui.shared.option_controls import SOURCES, show_option, show_settings
 from core.ui.shared.shell import PageContext, show_error
-from core.ui.shared.widgets import as_text, describe_duration
+from core.ui.shared.widgets import as_text
 
 ADDRESS_HELP = (
     "An address ending in /v1. Several, joined by commas, share the requests; so do those in a file of one address a line, "

@@ -10,23 +10,23 @@ import streamlit as st
 
 from core.actions import run_control
 from core.actions.changed_settings import change_settings
+from core.actions.job_kinds.reading import KIND as READING
+from core.actions.job_kinds.run import KIND as RUN
 from core.actions.workspace import Workspace
 from core.engine.journal import read_progress
 from core.engine.request import MOST_CALLS
 from core.engine.run_state import LIVE_STATES, Status
-from core.errors import DeskError
 from core.store.runs import Run
+from core.texts import describe_duration
 from core.ui.launch.backend_choice import change_backend
 from core.ui.launch.run_form import ADDRESS_HELP
 from core.ui.shared import links, loaders, tables
-from core.ui.shared.confirmation import confirm
+from core.ui.shared.job_panel import Button, Parts, show_job
 from core.ui.shared.linked import read_ids
 from core.ui.shared.method_words import method_text
-from core.ui.shared.shell import PageContext, show_error
-from core.ui.shared.widgets import as_text, describe_duration, show_empty
+from core.ui.shared.shell import PageContext, draw_until_ready, fragment
+from core.ui.shared.widgets import as_text, show_empty
 
-WATCH_S = 2.0  # between two refreshes of the list
-LOG_LINES = 12
 TABLE = "started-runs"  # widget key
 _COLUMNS = {
     # What changes while a run goes on has a width of its own, so that no column moves.
@@ -53,22 +53,25 @@ _NODE_COLUMNS = {
     },
     "rows/s": st.column_config.NumberColumn(format="%.2f", width=70),
 }
-STATES = {
-    "waiting": "waiting to start",
-    "running": "running",
-    "pausing": "pausing: the rows that have begun are finished first",
-    "paused": "paused",
-    "crashed": "crashed; can be resumed",
-    "interrupted": "interrupted; can be resumed",
-    "stopped": "stopped; can be resumed",
-    "budget": "token budget spent; can be resumed with a larger one",
-    "cancelled": "cancelled; can be resumed",
-    "done": "done",
-}
 
 
 def show_runs(context: PageContext) -> None:
-    """Show the runs of this workspace's workers with the progress in their journals, and what can be done to the chosen one."""
+    """Show the runs of this workspace's workers and what can be done to the chosen one, again and again while one is live."""
+
+    def draw() -> None:
+        _draw_runs(context)
+
+    if _is_any_live(context):
+        draw_until_ready(draw, lambda: not _is_any_live(context))
+    else:
+        fragment(draw)()
+
+
+def _is_any_live(context: PageContext) -> bool:
+    return any(status.state in (*LIVE_STATES, "waiting") for status in run_control.states(context.workspace).values())
+
+
+def _draw_runs(context: PageContext) -> None:
     states = run_control.states(context.workspace)
     named = {run.id: run for run in loaders.all_runs()}
     here = {key: named[key] for key in reversed(list(named)) if key in states and not named[key].is_asked}
@@ -119,15 +122,20 @@ def _table_row(run: Run, status: Status) -> dict[str, Any]:
 
 
 def _show_run(context: PageContext, run: Run, status: Status) -> None:
+    kind = READING if run.is_reading else RUN
+    changes: dict[str, Any] = {}
+
+    def details() -> None:
+        _show_details(context.workspace, run, status)
+        if not context.workspace.settings.read_only:
+            changes.update(_show_settings(context.workspace, run, status))
+
+    parts = Parts(details, lambda: _buttons(context.workspace, run, status, changes), lambda: _show_links(run, status))
+    show_job(context.workspace, kind.job_of(context.workspace, run, status), parts)
+
+
+def _show_details(workspace: Workspace, run: Run, status: Status) -> None:
     counts = status.counts
-    finished = counts.done + counts.failed
-    words = STATES[status.state] + (f": {status.cause}" if status.cause else "")
-    left = f" · {describe_duration(status.left_s)} left" if status.left_s is not None else ""
-    rate = _tokens_per_s(status)
-    st.markdown(f"**{as_text(run.name)}**")
-    st.progress(finished / max(status.total, 1), f"{as_text(words)} · {finished:,} of {status.total:,} rows{left}{rate}")
-    if status.notice:
-        st.warning(as_text(status.notice), icon=":material/hourglass:")
     if status.servers:
         _show_servers(status)
     if status.nodes:
@@ -138,21 +146,17 @@ def _show_run(context: PageContext, run: Run, status: Status) -> None:
             "is not among the tokens spent."
         )
     if counts.failed:
-        kinds = read_progress(context.workspace.run_folder(run.id).rows).kinds
-        text = ", ".join(f"{n:,} × {as_text(kind)}" for kind, n in kinds.most_common())
+        kinds_of_failure = read_progress(workspace.run_folder(run.id).rows).kinds
+        text = ", ".join(f"{n:,} × {as_text(kind)}" for kind, n in kinds_of_failure.most_common())
         st.markdown(f":orange[{counts.failed:,} rows failed]: {text}")
-    may_change = not context.workspace.settings.read_only
-    changes = _show_settings(context.workspace, run, status) if may_change else {}
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if may_change:
-            _show_controls(context.workspace, run, status, changes)
-        links.to_rows(run, "Open rows")
-        if status.state in LIVE_STATES and run.expected_calls and not run.is_reading:
-            links.to_ask(run, "Watch a debate" if run.method == "debate" else "Watch a row", ":material/visibility:")
-        if counts.failed and not run.is_reading:  # whose link leads to the rows of the run that it reads
-            links.to_rows(run, "Open failed rows", failed="true")
-    with st.expander("Log", expanded=status.state in ("crashed", "stopped")):
-        st.text("\n".join(run_control.log_tail(context.workspace, run.id, LOG_LINES)) or "nothing yet")
+
+
+def _show_links(run: Run, status: Status) -> None:
+    links.to_rows(run, "Open rows")
+    if status.state in LIVE_STATES and run.expected_calls and not run.is_reading:
+        links.to_ask(run, "Watch a debate" if run.method == "debate" else "Watch a row", ":material/visibility:")
+    if status.counts.failed and not run.is_reading:  # whose link leads to the rows of the run that it reads
+        links.to_rows(run, "Open failed rows", failed="true")
 
 
 def _show_servers(status: Status) -> None:
@@ -197,13 +201,6 @@ def _show_nodes(status: Status) -> None:
     tables.show_table(pd.DataFrame(rows)[columns], "nodes of a run", _NODE_COLUMNS, height="auto", alt="Nodes of the run")
 
 
-def _tokens_per_s(status: Status) -> str:
-    finished = status.counts.done + status.counts.failed
-    if status.rows_per_s is None or not finished or status.state not in LIVE_STATES or not status.counts.cost:
-        return ""
-    return f" · {status.counts.cost / finished * status.rows_per_s:,.0f} tokens/s"
-
-
 def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, Any]:
     """Show how a run that can go on would be carried out; return what was chosen there, as `change_settings` takes it.
 
@@ -238,28 +235,24 @@ def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, 
         return changes | change_backend(run.id, present)
 
 
-def _show_controls(workspace: Workspace, run: Run, status: Status, changes: Mapping[str, Any]) -> None:
-    """Show the buttons that make sense in this state. changes: of the settings with which a run goes on."""
+def _buttons(workspace: Workspace, run: Run, status: Status, changes: Mapping[str, Any]) -> dict[str, Button]:
+    """Return what can be done to a run beside stopping it. changes: of the settings with which it goes on."""
 
     def go_on(action: Callable[..., Run]) -> None:
         present = run_control.settings_of(workspace, run.id)
         action(workspace, run.id, settings=change_settings(present, **changes) if changes else None)
 
-    live, n_failed = status.state in LIVE_STATES, status.counts.failed
-    can_resume = status.state not in ("running", "pausing", "waiting", "done")
+    n_failed, rows = status.counts.failed, (lambda: links.to_rows(run, "Open rows"),)
     retrying = f"Retrying {n_failed:,} failed row{'s' * (n_failed != 1)} of {run.name}."
-    actions: dict[str, tuple[bool, Callable[[], object], str]] = {
-        "Pause": (status.state == "running", lambda: run_control.pause(workspace, run.id), f"Pausing {run.name}."),
-        "Resume": (can_resume, lambda: go_on(run_control.resume), f"Resumed {run.name}."),
-        "Cancel": (live, lambda: run_control.cancel(workspace, run.id), f"Cancelled {run.name}; its finished rows are kept."),
-        "Retry failed rows": (not live and n_failed > 0, lambda: go_on(run_control.retry), retrying),
-    }
-    for name, (possible, act, done) in actions.items():
-        if possible and st.button(name, key=f"{name}-{run.id}"):
-            try:
-                act()
-            except DeskError as error:
-                show_error(error)
-            else:
-                confirm(done, lambda: links.to_rows(run, "Open rows"))
-                st.rerun()
+    possible = (
+        (Button("Pause", lambda: run_control.pause(workspace, run.id), f"Pausing {run.name}.", rows), status.state == "running"),
+        (
+            Button("Resume", lambda: go_on(run_control.resume), f"Resumed {run.name}.", rows),
+            status.state not in ("running", "pausing", "waiting", "done"),
+        ),
+        (
+            Button("Retry failed rows", lambda: go_on(run_control.retry), retrying, rows),
+            status.state not in LIVE_STATES and n_failed > 0,
+        ),
+    )
+    return {button.label: button for button, can in possible if can}

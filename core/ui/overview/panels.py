@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 import streamlit as st
 
+from core.actions.job_kinds.base import Job, kinds
 from core.audit.concerns import Concern, RunFacts, find_concerns
 from core.engine.run_state import LIVE_STATES
 from core.store.runs import Run
@@ -47,19 +48,22 @@ def show_counts(context: PageContext, counts: pd.DataFrame) -> None:
 
 
 def show_concerns(context: PageContext) -> None:
-    """Show what to check before believing a number, each with a link to its rows; first the runs that wait for a person."""
+    """Show what to check before believing a number, each with a link to its rows; first the work that waits for a person."""
     rejected = loaders.rejected_rows()
     all_concerns = find_concerns([_facts(run) for run in context.runs], len(rejected))
     leaks = loaders.leakage_audit(context.dataset.id).findings if context.dataset else []
-    if not all_concerns and not leaks:
+    left = [job for job in loaders.other_jobs() if job.ended_early]
+    if not all_concerns and not leaks and not left:
         st.caption(
-            "Nothing: no run that ended early, no row without an answer, no mean of fewer seeds, no role that did not argue its "
-            "side, no rejected row, no leak."
+            "Nothing: no run or other work that ended early, no row without an answer, no mean of fewer seeds, no role that did "
+            "not argue its side, no rejected row, no leak."
         )
     by_run = {run.id: [concern for concern in all_concerns if concern.run == run.id] for run in context.runs}
     waiting = {run for run, concerns in by_run.items() if any(concern.on_launch for concern in concerns)}
     for run in [run for run in context.runs if run.id in waiting]:
         _show_concerns_of_run(run, by_run[run.id])
+    for job in left:
+        _show_left_job(job)
     for leak in leaks:
         name, what = st.columns([0.28, 0.72])
         name.text(leak.name)
@@ -74,15 +78,16 @@ def show_concerns(context: PageContext) -> None:
 
 
 def watch_states(context: PageContext) -> None:
-    """Draw the page again when the state of a run changes, as long as a worker is on one."""
-    drawn = {run.id: run.status for run in context.runs}
-    if any(state in (*LIVE_STATES, "waiting") for state in drawn.values()):
+    """Draw the page again when the state of a run or other job changes, as long as a process is on one."""
+    drawn = {run.id: run.status for run in context.runs} | {job.key: job.state for job in loaders.other_jobs()}
+    if any(state in (*LIVE_STATES, "waiting") for state in drawn.values()) or any(job.is_live for job in loaders.other_jobs()):
         shell.fragment(lambda: _draw_again_if_changed(drawn), every_s=_WATCH_S)()
 
 
 def _draw_again_if_changed(drawn: Mapping[str, str]) -> None:
-    if any(drawn.get(run.id, run.status) != run.status for run in loaders.all_runs()):
-        st.rerun()
+    now = {run.id: run.status for run in loaders.all_runs()} | {job.key: job.state for job in loaders.other_jobs()}
+    if any(drawn.get(key, state) != state for key, state in now.items()):
+        shell.draw_page_anew()
 
 
 def _facts(run: Run) -> RunFacts:
@@ -105,6 +110,16 @@ def _facts(run: Run) -> RunFacts:
 def _leave_one_out_sentences(run: Run) -> tuple[str, ...]:
     """What each leave-one-out kNN scores beside what no gene information scores, which leave-one-out favours too."""
     return tuple(sentence for kind, sentence in loaders.protocol_sentences(run.id) if kind == "loo")
+
+
+def _show_left_job(job: Job) -> None:
+    """Show a job that is no run of the table above, with a link to where it can be resumed."""
+    name, concern = st.columns([0.28, 0.72])
+    name.text(job.name)
+    with concern.container(gap="xxsmall"):
+        links.to_job(job, f"{kinds()[job.kind].title}: {job.words}")
+        if job.cause:
+            st.caption(as_text(job.cause))
 
 
 def _show_concerns_of_run(run: Run, concerns: list[Concern]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from core.engine.request import Price
 from core.store.runs import Run
-from core.ui.shared.widgets import describe_duration
+from core.texts import describe_duration
 
 
 def time_text(run: Run) -> str | None:

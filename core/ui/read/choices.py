@@ -46,6 +46,12 @@ def finished_readings(run: Run, rubric: Rubric) -> list[Run]:
         return [each for each in readings.list_readings(db, rubric, run.id) if each.status == "done"]
 
 
+def unfinished_readings(run: Run, rubric: Rubric) -> list[Run]:
+    """The readings of this run for a rubric as it is worded that are not done, oldest first."""
+    of_run = [each for each in loaders.all_runs() if each.is_reading and each.parents == (run.id,) and each.status != "done"]
+    return [each for each in of_run if readings.rubric_of(each).sha256 == rubric.sha256]
+
+
 def judges_of(run: Run, rubric: Rubric) -> dict[str, str]:
     """What has answered a rubric about a run: "rule" or a reading's id → its title."""
     rule = {RULE: "its pattern" if rubric.pattern else "its rule"} if rubric.is_answered_by_rule else {}

@@ -9,11 +9,12 @@ import streamlit as st
 from core.actions import readings, rubrics
 from core.audit.rubric import Rubric, Unit
 from core.store.runs import Run
+from core.texts import describe_duration
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind
 from core.ui.shared.shell import PageContext, explain_errors
-from core.ui.shared.widgets import as_text, describe_duration
+from core.ui.shared.widgets import as_text
 
 _UNITS = {"brief": "each brief", "verdict": "each verdict", "row": "each whole row"}
 assert set(_UNITS) == set(get_args(Unit))

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.actions.job_kinds.reading import KIND as READING
 from core.audit.brief_checks import FINDINGS
 from core.audit.rubric import YES_NO, Rubric
 from core.plots import theme
@@ -18,6 +19,7 @@ from core.store.runs import Run
 from core.ui.debates import filters
 from core.ui.read import choices, numbers, rubric_forms
 from core.ui.shared import links, loaders, tables
+from core.ui.shared.job_panel import watch_job
 from core.ui.shared.linked import choose_one
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_captioned, show_empty
@@ -50,6 +52,8 @@ def show(context: PageContext, run: Run) -> None:
         answer = choose_one(answer_place.selectbox, "answer", "Answer", titles, rubric.answers[0]) or rubric.answers[0]
         other = _choose_other(context, run, rubric, other_place)
         _show_rubric(run, rubric, judged_by, answer, other)
+        for reading in choices.unfinished_readings(run, rubric):
+            watch_job(context.workspace, READING.name, reading.id)
     if not context.workspace.settings.read_only:
         rubric_forms.show(context, run, rubric)
     _show_list(run, choices.all_rubrics(context.workspace))

@@ -1,48 +1,100 @@
-"""A background job on a page: how far it is, or why it ended early, with the end of its log."""
+"""A background job on a page, whatever its kind: how it is, how far, what it waits for, its error, its buttons, its log."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
 import streamlit as st
 
-from core.jobs.folder import JobFolder, log_tail
-from core.jobs.state import JobStatus, status_of
+from core.actions import job_control
+from core.actions.job_kinds.base import Job
+from core.actions.workspace import Workspace
+from core.ui.shared.confirmation import confirm
+from core.ui.shared.shell import draw_until_ready, explain_errors
 from core.ui.shared.widgets import as_text
 
 _LOG_LINES = 12
-WORDS = {
-    "waiting": "Starting.",
-    "running": "Running",
-    "failed": "It failed",
-    "stopped": "It was stopped",
-    "interrupted": "It was interrupted",
-    "crashed": "It crashed",
-}
+_AFTER_ERRORS = ("failed", "crashed", "stopped")  # states whose log is open
 
 
-def find_status(folder: JobFolder) -> JobStatus | None:
-    """Return the state of a job; None if no process was ever asked for."""
-    return status_of(folder) if folder.was_begun else None
+@dataclass(frozen=True, slots=True)
+class Button:
+    """A button of a job. said: what the page says once `act` has been done, with these links beside it."""
+
+    label: str
+    act: Callable[[], object]
+    said: str
+    links: Sequence[Callable[[], object]] = ()
 
 
-def is_live(folder: JobFolder) -> bool:
-    """Return whether a process is on a job, so that it is worth looking again."""
-    status = find_status(folder)
-    return status is not None and status.is_live
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a page adds to a job. details: drawn below its state. buttons: more of them, by label; one called Resume stands in the
+    place of the usual one. links: drawn beside the buttons."""
+
+    details: Callable[[], object] | None = None
+    buttons: Callable[[], Mapping[str, Button]] = dict
+    links: Callable[[], object] | None = None
 
 
-def show_job(folder: JobFolder) -> None:
-    """Show how far a job is, or why it ended early; nothing of one that is done or was never begun."""
-    status = find_status(folder)
-    if status is None or status.state == "done":
+def watch_job(workspace: Workspace, kind: str, key: str, parts: Parts | None = None) -> None:
+    """Show the job of a kind and key, again and again while it is live, and then the page once more; nothing without the job."""
+
+    def look() -> Job | None:
+        return job_control.find(workspace, kind, key)
+
+    def draw() -> None:
+        if (job := look()) is not None:
+            show_job(workspace, job, parts)
+
+    draw_until_ready(draw, lambda: not is_live(look()))
+
+
+def is_live(job: Job | None) -> bool:
+    """Return whether a job is worth another look."""
+    return job is not None and job.is_live
+
+
+def show_job(workspace: Workspace, job: Job, parts: Parts | None = None) -> None:
+    """Show a job as it is now, and what can be done to it."""
+    parts = parts or Parts()
+    st.markdown(f"**{as_text(job.name)}**")
+    share = min(max(job.share or 0.0, 0.0), 1.0)
+    st.progress(share, as_text(" · ".join(filter(None, (job.words, job.progress)))))
+    if job.waits_for:
+        st.warning(as_text(job.waits_for), icon=":material/hourglass:")
+    if job.cause:
+        st.error(as_text(job.cause), icon=":material/error:")
+    if parts.details is not None:
+        parts.details()
+    _show_controls(workspace, job, parts)
+    lines = job.log_tail(_LOG_LINES)
+    if job.is_live and job.last_line:
+        st.caption(as_text(job.last_line))
+    if lines or job.is_live:
+        with st.expander("Log", expanded=job.state in _AFTER_ERRORS):
+            st.text("\n".join(lines) or "nothing yet")
+
+
+def _show_controls(workspace: Workspace, job: Job, parts: Parts) -> None:
+    """Show the buttons that make sense in this state, none of them to who may only read, and the links."""
+    buttons = {} if workspace.settings.read_only else _buttons(workspace, job) | dict(parts.buttons())
+    if not buttons and parts.links is None:
         return
-    if status.is_live:
-        st.progress(min(float(status.said.get("share", 0.0)), 1.0), as_text(_words(status, str(status.said.get("what", "")))))
-        return
-    st.error(as_text(_words(status, status.cause)), icon=":material/error:")
-    if lines := log_tail(folder, _LOG_LINES):
-        with st.expander("Log"):
-            st.text("\n".join(lines))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for label, button in buttons.items():
+            if st.button(label, key=f"{label}-{job.key}"):
+                with explain_errors():
+                    button.act()
+                    confirm(button.said, *button.links)
+                    st.rerun()
+        if parts.links is not None:
+            parts.links()
 
 
-def _words(status: JobStatus, what: str) -> str:
-    return f"{WORDS[status.state]}: {what}" if what and status.state != "waiting" else WORDS[status.state]
+def _buttons(workspace: Workspace, job: Job) -> dict[str, Button]:
+    stop = Button("Stop", lambda: job_control.stop(workspace, job), f"{job.name} stops; what it has made is kept.")
+    resume = Button("Resume", lambda: job_control.resume(workspace, job), f"Resumed {job.name}.")
+    possible = ((stop, job.can_stop), (resume, job.can_resume))
+    return {button.label: button for button, can in possible if can}

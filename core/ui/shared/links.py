@@ -10,6 +10,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
 
+from core.actions.job_kinds.base import Job
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui.shared.server_workspace import read_workspace
@@ -131,6 +132,12 @@ def to_ask(run: Run, label: str, icon: str | None = None) -> None:
 def to_launch(run: Run, label: str) -> None:
     """Show a link to Launch with a run chosen there."""
     st.page_link(LAUNCH, label=label, query_params={"dataset": run.dataset, "run": run.id, "watched": run.id}, width="content")
+
+
+def to_job(job: Job, label: str) -> None:
+    """Show a link to the page that shows a job."""
+    view = {**({"dataset": st.query_params["dataset"]} if "dataset" in st.query_params else {}), **job.view}
+    st.page_link(f"pages/{job.page}.py", label=label, query_params=view, width="content")
 
 
 def to_neighbours(dataset: str, pair_id: str, label: str) -> None:

@@ -20,7 +20,7 @@ from core.store.runs import Run
 from core.system_errors import explain
 from core.ui.shared import figure_menu, linked, links, loaders, server_workspace, sign_in, text_size
 from core.ui.shared.background import background
-from core.ui.shared.confirmation import show_confirmation
+from core.ui.shared.confirmation import repeat_confirmation, show_confirmation
 from core.ui.shared.widgets import as_text, draw_figures_last
 
 PRODUCT = "PerturbDesk"
@@ -167,6 +167,12 @@ def fragment(draw: Callable[[], None], every_s: float | None = None) -> Callable
     return run
 
 
+def draw_page_anew() -> None:
+    """Run the page again, by itself: what it says about the last action stays."""
+    repeat_confirmation()
+    st.rerun()
+
+
 def draw_until_ready(draw: Callable[[], None], ready: Callable[[], bool]) -> None:
     """Draw a part of a page, and if it is not ready again every few seconds, until the page is drawn with all of it."""
     if ready():
@@ -176,7 +182,7 @@ def draw_until_ready(draw: Callable[[], None], ready: Callable[[], bool]) -> Non
     def draw_again() -> None:
         draw()
         if ready():
-            st.rerun()
+            draw_page_anew()
 
     fragment(draw_again, every_s=_ASK_EVERY_S)()
 

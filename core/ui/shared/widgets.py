@@ -163,10 +163,3 @@ def draw_figures_last() -> Iterator[None]:
             for draw in waiting:
                 draw()
             st.session_state[_PLOTLY_IS_LOADED] = True
-
-
-def describe_duration(seconds: float) -> str:
-    """Seconds in the words of a clock: "2 h 5 min", "3 min 20 s", "12 s"."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from core.actions.workspace import Workspace
 from core.target_ranking.conditions import targets_in
 from core.target_ranking.evaluate import TOP
 from core.target_ranking.results import SavedEvaluation
@@ -19,13 +20,13 @@ from core.ui.targets.choices import ShownRanking
 FOUND = "✓"
 
 
-def show(shown: ShownRanking | None) -> None:
+def show(workspace: Workspace, shown: ShownRanking | None) -> None:
     """Show the drill-down of a test condition."""
     if shown is None:
         show_empty("No model was trained here; the tab Table says what it takes.")
         return
     if shown.saved is None or shown.split is None:
-        training_tab.show_unevaluated(shown.folder)
+        training_tab.show_unevaluated(workspace, shown.folder)
         return
     names = {condition: condition.replace("+", " + ") for condition in shown.split.test}
     chosen = choose_one(st.selectbox, "condition", "Test condition", names, shown.split.test[0]) or shown.split.test[0]

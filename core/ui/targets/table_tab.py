@@ -44,7 +44,7 @@ def show(workspace: Workspace, shown: ShownRanking | None) -> None:
         training_tab.show_empty_page(workspace)
         return
     if shown.saved is None or shown.split is None:
-        training_tab.show_unevaluated(shown.folder)
+        training_tab.show_unevaluated(workspace, shown.folder)
         return
     _show_numbers(shown)
     _show_figure(shown)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.actions import target_process, target_ranking
-from core.actions.target_ranking import RankingStatus
+from core.actions import target_process
+from core.actions.job_kinds.targets import KIND
 from core.actions.workspace import Workspace
 from core.plots import ranking_training
 from core.target_ranking.models.base import ranking_models
@@ -14,23 +14,16 @@ from core.target_ranking.models.saved_model import read_manifest
 from core.target_ranking.reading import SIMULATED, CellSource
 from core.target_ranking.request import SplitChoice, TrainingRequest, make_request, missing_packages
 from core.target_ranking.results import RankingFolder
-from core.ui.shared import shell, tables
+from core.ui.shared import tables
 from core.ui.shared.confirmation import confirm
+from core.ui.shared.job_panel import watch_job
 from core.ui.shared.linked import bind
 from core.ui.shared.option_controls import show_more, show_settings
 from core.ui.shared.shell import explain_errors
 from core.ui.shared.widgets import as_text, show_empty, show_figure
 from core.ui.targets.choices import ShownRanking
 
-WATCH_S = 2.0  # between two refreshes
-LOG_LINES = 12
 QUICK = ("pca_knn", "random_forest", "xgboost")  # what trains on the simulated screen within a minute
-STATES = {
-    "waiting": "waiting to start",
-    "training": "training",
-    "done": "done",
-    **{state: f"{state}; can be resumed" for state in ("failed", "stopped", "interrupted", "crashed")},
-}
 KINDS = {"hard": "hard: some genes are never perturbed in training", "compositional": "compositional: doubles of trained genes"}
 
 
@@ -70,13 +63,7 @@ def show(workspace: Workspace, shown: ShownRanking | None) -> None:
         show_empty_page(workspace)
         return
     folder = shown.folder
-    status = target_ranking.status_of(folder)
-    if status.is_live:
-        shell.fragment(lambda: _watch(folder), every_s=WATCH_S)()
-    else:
-        _show_status(folder, status)
-    if not workspace.settings.read_only:
-        _show_controls(workspace, folder, status)
+    watch_job(workspace, KIND.name, folder.name)
     _show_curves(folder)
     _show_origin(folder)
     if not workspace.settings.read_only:
@@ -84,39 +71,10 @@ def show(workspace: Workspace, shown: ShownRanking | None) -> None:
             _show_form(workspace)
 
 
-def _watch(folder: RankingFolder) -> None:
-    """Show how far a training is, and draw the whole page once it has ended."""
-    status = target_ranking.status_of(folder)
-    _show_status(folder, status)
-    if not status.is_live:
-        st.rerun()
-
-
-def show_unevaluated(folder: RankingFolder) -> None:
+def show_unevaluated(workspace: Workspace, folder: RankingFolder) -> None:
     """Say where an evaluation comes from, and how far its training is or why it ended early."""
-    show_empty("No evaluation yet: it comes with the end of the training, which the tab Training follows.")
-    _show_state(target_ranking.status_of(folder))
-
-
-def _show_state(status: RankingStatus) -> None:
-    what = f": {status.what}" if status.what else ""
-    st.progress(1.0 if status.state == "done" else min(status.share, 1.0), as_text(f"{STATES[status.state]}{what}"))
-
-
-def _show_status(folder: RankingFolder, status: RankingStatus) -> None:
-    _show_state(status)
-    lines = target_ranking.log_tail(folder, LOG_LINES)
-    if lines and status.state != "done":
-        with st.expander("Log", expanded=not status.is_live):
-            st.text("\n".join(lines))
-
-
-def _show_controls(workspace: Workspace, folder: RankingFolder, status: RankingStatus) -> None:
-    if not status.is_live and status.state != "done" and st.button("Resume", key=f"resume-{folder.name}"):
-        with explain_errors():
-            target_process.resume(workspace, folder.name)
-            confirm(f"{folder.name} goes on in a process of its own.")
-            st.rerun()
+    show_empty("No evaluation yet: it comes with the end of the training.")
+    watch_job(workspace, KIND.name, folder.name)
 
 
 def _show_curves(folder: RankingFolder) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import benchmark_process, benchmarks, ledger
+from core.actions import benchmark_process, benchmarks, job_control, ledger
 from core.actions import runs as runs_actions
 from core.actions.workspace import Workspace
 from core.experiments.benchmark_spec import BenchmarkSpec, parse_benchmark
@@ -21,6 +21,8 @@ from core.ui.shared import shell
 from tests import worlds
 from tests.actions.test_benchmark_ledger import CLAIMED
 from tests.actions.test_benchmarks import FUSED
+from tests.jobs.crashed import BENCHMARK
+from tests.jobs.worker import until
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import press, text_of
 
@@ -100,7 +102,7 @@ def test_one_that_goes_on_is_drawn_again_until_it_has_ended(
         app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark", benchmark="later")
         assert "Not finished" in text_of(app)
         [bar] = app.main.get("progress")
-        assert bar.proto.text.replace("\\", "") == "Running: LLM + kNN, cut 1, seed 0"
+        assert bar.proto.text.replace("\\", "") == "running · LLM + kNN, cut 1, seed 0"
         assert not [button for button in app.button if button.label == "Resume"]
     assert [every_s for every_s in drawn if every_s] == [2.0]
     benchmarks.run_benchmark(workspace_with_benchmarks, parse_benchmark(FUSED.replace('name = "b"', 'name = "later"')))
@@ -118,7 +120,7 @@ def test_one_that_died_says_why_and_is_not_asked_again_and_again(
     app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark", benchmark="later")
     [error] = app.error
     shown = error.value.replace("\\", "")
-    assert shown == f"It crashed: {NO_REASON}; the last line of its log: 1 of 2: LLM + kNN, cut 0, seed 0"
+    assert shown == f"{NO_REASON}; the last line of its log: 1 of 2: LLM + kNN, cut 0, seed 0"
     assert [button.label for button in app.button if button.label == "Resume"] == ["Resume"]
     assert not any(drawn)
 
@@ -146,3 +148,18 @@ def test_one_is_started_and_resumed(visit: Visit, workspace_with_benchmarks: Wor
     app.text_area[0].set_value(FUSED.replace("k = 2", "k = 1"))
     app = press(app, "Start benchmark")
     assert "line 7: folds.k is 1" in app.error[0].value.replace("\\", "")
+
+
+def test_one_whose_server_is_dead_says_so_on_the_page(visit: Visit, workspace_with_benchmarks: Workspace) -> None:
+    """A real process: it fails as soon as it asks which models there are."""
+    app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark")
+    dead = BENCHMARK.replace('model = "m"', 'endpoint = "http://127.0.0.1:9/v1"').replace('name = "rules"', 'name = "dead"', 1)
+    app.text_area[0].set_value(dead)
+    app = press(app, "Start benchmark")
+    assert not app.exception
+    until(lambda: not job_control.find_named(workspace_with_benchmarks, "benchmark/dead").is_live)
+    app.run()
+    assert app.selectbox(key="id-benchmark").value == "dead"
+    [error] = app.error
+    assert "the connection failed" in error.value
+    assert [button.label for button in app.button if button.label in ("Stop", "Resume")] == ["Resume"]

@@ -73,8 +73,8 @@ def test_resume_asks_the_server_that_it_was_started_with(visit: Visit, world: Wo
     with pytest.raises(KeyboardInterrupt):
         attribution.run_attribution(world.workspace, plan, progress=leave)
     servers: list[str | None] = []
-    monkeypatch.setattr(evidence_tab, "start_apart", lambda _workspace, plan: servers.append(plan.request.endpoint))
+    monkeypatch.setattr(attribution, "start_apart", lambda _workspace, plan: servers.append(plan.request.endpoint))
     app = visit(world.workspace, "experiments", run=world.run.id, tab="Evidence", attribution=plan.spec.key)
-    app.button(key=f"resume-{plan.spec.key}").click().run()
+    app.button(key=f"Resume-{plan.spec.key}").click().run()
     assert not app.exception
     assert servers == [world.url]

@@ -14,7 +14,7 @@ from streamlit.testing.v1.element_tree import Element
 
 from core.actions import imports, run_control
 from core.actions.workspace import Workspace
-from core.engine.run_state import State, Status
+from core.engine.run_state import State, Status, status_of
 from tests import cases, worlds
 from tests.engine.killed import killed_run
 from tests.ui.conftest import Visit
@@ -147,27 +147,39 @@ def test_a_fetch_leads_to_what_it_brought(visit: Visit, small_workspace: Workspa
 
 
 @pytest.mark.parametrize(
-    ("button", "state", "failed", "said"),
+    ("button", "action", "state", "failed", "said", "shown"),
     [
-        ("Pause", "running", 0, "Pausing r."),
-        ("Cancel", "running", 0, "Cancelled r; its finished rows are kept."),
-        ("Resume", "paused", 0, "Resumed r."),
-        ("Retry failed rows", "done", 2, "Retrying 2 failed rows of r."),
+        ("Pause", "pause", "running", 0, "Pausing r.", ["Open rows"]),
+        ("Stop", "cancel", "running", 0, "r stops; what it has made is kept.", []),
+        ("Resume", "resume", "paused", 0, "Resumed r.", ["Open rows"]),
+        ("Retry failed rows", "retry", "done", 2, "Retrying 2 failed rows of r.", ["Open rows"]),
     ],
 )
 def test_what_is_done_to_a_run_is_confirmed(
-    visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, button: str, state: State, failed: int, said: str
+    visit: Visit,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    button: str,
+    action: str,
+    state: State,
+    failed: int,
+    said: str,
+    shown: list[str],
 ) -> None:
     workspace, run = killed_run(tmp_path)
     states, asked = run_control.states, []
 
     def pretend(of: Workspace) -> dict[str, Status]:
-        return {key: replace(each, state=state, counts=replace(each.counts, failed=failed)) for key, each in states(of).items()}
+        return {key: pretended(each) for key, each in states(of).items()}
+
+    def pretended(status: Status) -> Status:
+        return replace(status, state=state, cause="", counts=replace(status.counts, failed=failed))
 
     monkeypatch.setattr(run_control, "states", pretend)
-    for action in ("pause", "cancel", "resume", "retry"):
-        monkeypatch.setattr(run_control, action, lambda _, key, action=action, **__: asked.append((action, key)))
+    monkeypatch.setattr("core.actions.job_kinds.run.status_of", lambda folder: pretended(status_of(folder)))
+    for each in ("pause", "cancel", "resume", "retry"):
+        monkeypatch.setattr(run_control, each, lambda _, key, each=each, **__: asked.append((each, key)))
     app = press(visit(workspace, "launch", watched=run.id), button)
     assert not app.error
-    assert asked == [(button.split()[0].lower(), run.id)]
-    assert confirmation_of(app) == (said, ["Open rows"])
+    assert asked == [(action, run.id)]
+    assert confirmation_of(app) == (said, shown)

@@ -84,7 +84,8 @@ def test_a_failed_training_says_why_and_can_be_resumed(visit: Visit, workspace: 
         record_ending(target_ranking.job_of(folder), "failed", "no memory")
         app = visit(workspace, "targets", tab="Training")
         [bar] = app.main.get("progress")
-        assert bar.proto.text.replace("\\", "") == "failed; can be resumed: no memory"
+        assert bar.proto.text.replace("\\", "") == "failed; can be resumed"
+        assert app.error[0].value == "no memory"
         assert "Resume" in [button.label for button in app.button]
         assert not visit(workspace, "targets").exception
         assert not visit(workspace, "targets", tab="Conditions").exception

@@ -9,6 +9,7 @@ scores    scores, controls and protocols of runs
 benchmarks  benchmarks that were started here, and what they found
 asked_again  rows that were asked again, and how sure judges are
 attributions  which evidence moved runs, as it was asked here
+jobs      background jobs other than runs
 leakage   what splits share, and which spaces and runs repeat labels or row counts
 spaces    gene spaces, knowledge packs and what is computed from them
 """
@@ -17,6 +18,7 @@ from core.ui.shared.loaders.asked_again import again_report, askings_of_row, see
 from core.ui.shared.loaders.attributions import attribution_report, count_done_arms, saved_attributions
 from core.ui.shared.loaders.benchmarks import benchmark_plan, benchmark_report, saved_benchmarks
 from core.ui.shared.loaders.cache import refresh, run_version, versions_of
+from core.ui.shared.loaders.jobs import other_jobs
 from core.ui.shared.loaders.labels import labels, samples, texts_by_place
 from core.ui.shared.loaders.leakage import leakage_audit
 from core.ui.shared.loaders.records import (
@@ -123,6 +125,7 @@ __all__ = [
     "list_rows",
     "matching_ids",
     "most_similar",
+    "other_jobs",
     "other_scores",
     "p_de_values",
     "predicting_runs",

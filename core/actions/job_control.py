@@ -1,0 +1,95 @@
+"""Background jobs of every kind: listed, found, stopped and resumed; those that are one declaration are started here, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from core.actions import jobs
+from core.actions.job_kinds.base import Job, every_job, kinds
+from core.actions.workspace import Workspace
+from core.engine.spec import KEY_DIGITS, sha256_of
+from core.errors import InputError, NotFound, StateError
+from core.jobs.work import work_on
+from core.texts import list_known
+
+
+def list_jobs(workspace: Workspace, names: Iterable[str] = ()) -> list[Job]:
+    """Return the jobs of the kinds of these names, by default of all: the live ones first, then the latest begun."""
+    return sorted(every_job(workspace, names), key=lambda job: (not job.is_live, -(job.begun_at or 0.0), job.title))
+
+
+def find(workspace: Workspace, kind: str, key: str) -> Job | None:
+    """Return the job of a kind and key as it is now; None if there is none."""
+    return kinds()[kind].find(workspace, key)
+
+
+def find_named(workspace: Workspace, name: str) -> Job:
+    """Return the job of a name or id, or of KIND/NAME or KIND/ID.
+
+    Raise NotFound, which names jobs like it, and InputError where several have the name.
+    """
+    known = list_jobs(workspace)
+    found = [job for job in known if name in (job.title, f"{job.kind}/{job.key}")]
+    found = found or [job for job in known if name in (job.name, job.key)]
+    if not found:
+        raise NotFound(f"job {name!r}: not in this workspace, {list_known(name, [job.title for job in known])}")
+    if len(found) > 1:
+        ids = ", ".join(f"{job.kind}/{job.key}" for job in found)
+        raise InputError(f"job {name!r}: {len(found)} jobs have this name, expected one of {ids}")
+    return found[0]
+
+
+def stop(workspace: Workspace, job: Job) -> Job:
+    """Ask the process of a job to end; return the job as it is then. Raise StateError if none can be stopped."""
+    workspace.refuse_if_read_only("stop", job.title)
+    now = _look_again(workspace, job)
+    if not now.can_stop:
+        raise StateError(f"job {job.title}: is {now.state}, expected one that is running and was not asked to end")
+    kinds()[job.kind].stop(workspace, now)
+    return _look_again(workspace, job)
+
+
+def resume(workspace: Workspace, job: Job) -> Job:
+    """Start a process that goes on with a job; return the job as it is then.
+
+    Raise StateError, and start nothing, if a process is on it, if it is done, or if only its own command can go on.
+    """
+    workspace.refuse_if_read_only("resume", job.title)
+    now = _look_again(workspace, job)
+    if not now.can_resume:
+        doing = f"process {now.pid} is working on it" if now.pid else f"is {now.state}"
+        raise StateError(f"job {job.title}: {doing}, expected one that ended early and can be resumed")
+    kinds()[job.kind].resume(workspace, now)
+    return _look_again(workspace, job)
+
+
+def _look_again(workspace: Workspace, job: Job) -> Job:
+    found = find(workspace, job.kind, job.key)
+    if found is None:
+        raise NotFound(f"job {job.title}: not in this workspace any more")
+    return found
+
+
+def start(workspace: Workspace, kind: str, name: str, wanted: Mapping[str, Any]) -> Job:
+    """Start a job of a kind whose work is written in its declaration; return it. One that a process is on stays as it is.
+
+    name: what people call it, and what tells it from others of its kind. wanted: plain data, which the work gets.
+    """
+    key = sha256_of(name)[:KEY_DIGITS]
+    folder = jobs.folder_of(workspace, kind, key)
+    jobs.start(workspace, folder, kind, ("jobs", "work", kind, key), name=name, wanted=dict(wanted))
+    return _look_again(workspace, kinds()[kind].job_in(folder))
+
+
+def work(workspace: Workspace, kind: str, key: str) -> Path:
+    """Do the work of a job that was started, in this process; return its folder. Raise NotFound for a kind or job that is not."""
+    workspace.refuse_if_read_only("work", f"{kind}/{key}")
+    if kind not in kinds():
+        raise NotFound(f"kind of job {kind!r}: not known, {list_known(kind, list(kinds()))}")
+    folder = jobs.folder_of(workspace, kind, key)
+    about = jobs.read_about(folder)
+    with work_on(folder, kinds()[kind].title) as reporter:
+        kinds()[kind].work(workspace, about["wanted"], reporter)
+    return folder.path

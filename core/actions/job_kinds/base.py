@@ -1,0 +1,187 @@
+"""What a kind of background job is, and one job as pages and commands show it.
+
+A kind is a file of this room with a `KIND`. The command `jobs`, the panel on pages and Overview then know it. One whose `work` is
+written here as well is carried out by the command `jobs work` in a process of its own (`core.actions.job_control.start`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Final
+
+from core.actions import job_kinds as room
+from core.actions import jobs
+from core.actions.workspace import Workspace
+from core.errors import InputError, StateError
+from core.jobs.folder import JobFolder, last_line, log_tail, read_json
+from core.jobs.state import JobStatus, describe_silence, last_heartbeat, status_of
+from core.jobs.state import stop as stop_process
+from core.jobs.work import Reporter
+
+UNFINISHED: Final = "unfinished"  # what no process of this version was on
+_ENDS: Final = "the end of what it is doing; then it stops"
+_RESUMABLE = ("stopped", "failed", "interrupted", "crashed", "cancelled", UNFINISHED)
+WORDS: Final[Mapping[str, str]] = {
+    "waiting": "waiting to start",
+    "running": "running",
+    "loading": "loading the model",
+    "training": "training",
+    "merging": "merging the adapter into the model",
+    "pausing": "pausing: the rows that have begun are finished first",
+    "paused": "paused",
+    "budget": "token budget spent; can be resumed with a larger one",
+    "done": "done",
+    UNFINISHED: "not finished; can be resumed",
+    **{state: f"{state}; can be resumed" for state in _RESUMABLE[:-1]},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job. kind, key: what tells it from every other. name: what people call it. state: in one word, a key of WORDS.
+
+    cause: why it ended early, "" if it did not. share: of the work that is done, in [0, 1]; None where nobody knows. progress:
+    how far it is, in words. waits_for: what a live one waits for. begun_at: in seconds since 1970, None if nobody knows. pid: of
+    its live process. page, view: the page that shows it, and its query parameters there.
+    """
+
+    kind: str
+    key: str
+    name: str
+    folder: JobFolder
+    state: str
+    is_live: bool = False
+    can_stop: bool = False
+    can_resume: bool = False
+    cause: str = ""
+    share: float | None = None
+    progress: str = ""
+    waits_for: str = ""
+    begun_at: float | None = None
+    pid: int | None = None
+    page: str = ""
+    view: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """The job's name with its kind, as commands take it."""
+        return f"{self.kind}/{self.name}"
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether its process ended with work to do."""
+        return not self.is_live and self.state not in ("done", UNFINISHED)
+
+    @property
+    def words(self) -> str:
+        """The state in plain words."""
+        return WORDS[self.state] if self.can_resume or not self.ended_early else self.state
+
+    @property
+    def last_line(self) -> str:
+        """The last line that it said; "" if it said nothing."""
+        return last_line(self.folder.log)
+
+    def log_tail(self, lines: int) -> list[str]:
+        """Return the last lines of its log."""
+        return log_tail(self.folder, lines)
+
+
+class JobKind:
+    """A kind of job. What is here suits a command that `jobs.start` began; a kind replaces what differs.
+
+    name: one word, the folder below data/jobs. title: for people. page, tab: where pages show it.
+    """
+
+    name: str
+    title: str
+    page: str
+    tab: str = ""
+
+    def list_jobs(self, workspace: Workspace) -> Iterable[Job]:
+        """Yield every job of this kind."""
+        for folder in jobs.list_folders(workspace, self.name):
+            yield self.job_in(folder)
+
+    def find(self, workspace: Workspace, key: str) -> Job | None:
+        """Return the job of a key; None if there is none."""
+        return next((job for job in self.list_jobs(workspace) if job.key == key), None)
+
+    def stop(self, workspace: Workspace, job: Job) -> None:
+        """Ask the process of a job to end."""
+        with workspace.change(f"stop {self.title}", job.name) as (_, detail):
+            detail |= {"job": job.key}
+            stop_process(job.folder)
+
+    def resume(self, workspace: Workspace, job: Job) -> None:
+        """Start a process that goes on with a job, unless one is on it."""
+        with workspace.change(f"resume {self.title}", job.name) as (_, detail):
+            detail |= {"job": job.key}
+        jobs.resume(workspace, job.folder)
+
+    def work(self, _workspace: Workspace, _wanted: Mapping[str, Any], _reporter: Reporter, /) -> None:
+        """Do the work, in a process of its own, without what an earlier process made already.
+
+        The second argument is what `job_control.start` was given; the third hears how far the work is.
+        """
+        raise StateError(f"{self.title}: has a command of its own, expected a kind whose work `jobs work` does")
+
+    def unbegun_in(self, folder: JobFolder, name: str, view: Mapping[str, str]) -> Job:
+        """Return the job of what was asked for, is not finished, and no process of this version was on."""
+        return Job(self.name, folder.key, name, folder, UNFINISHED, can_resume=True, page=self.page, view=view)
+
+    def job_in(self, folder: JobFolder, name: str = "", **more: Any) -> Job:
+        """Return the job of a folder. more: fields of the record that differ; what cannot be read counts as crashed."""
+        said, about = last_heartbeat(folder) or {}, _about(folder)
+        try:
+            status = status_of(folder)
+        except InputError as error:
+            status = JobStatus("crashed", f"its files cannot be read: {error}")
+        is_on_it = status.state == "running"
+        is_ending = is_on_it and folder.command() == "cancel"
+        shown: dict[str, Any] = {
+            "kind": self.name,
+            "key": folder.key,
+            "name": name or str(about.get("name") or said.get("name") or folder.key),
+            "folder": folder,
+            "state": status.state,
+            "is_live": status.is_live,
+            "can_stop": is_on_it and not is_ending,
+            "can_resume": not status.is_live and status.state != "done",
+            "cause": status.cause,
+            "share": 1.0 if status.state == "done" else said.get("share"),
+            "progress": str(said.get("what", "")) if status.is_live else "",
+            "waits_for": _ENDS if is_ending else describe_silence(folder, said) if is_on_it else "",
+            "begun_at": said.get("begun_at") or about.get("started_at"),
+            "pid": status.pid,
+            "page": self.page,
+            "view": {"tab": self.tab} if self.tab else {},
+        }
+        return Job(**{**shown, **more})
+
+
+def _about(folder: JobFolder) -> Mapping[str, Any]:
+    """Return what was written down when a job was started; {} of one that is no command, or where it was damaged."""
+    try:
+        return read_json(folder.about) or {}
+    except InputError:
+        return {}
+
+
+@cache
+def kinds() -> Mapping[str, JobKind]:
+    """Return the kinds by name, sorted: a new file with a `KIND` is in without being listed anywhere."""
+    modules = (importlib.import_module(f"{room.__name__}.{found.name}") for found in pkgutil.iter_modules(room.__path__))
+    found = [module.KIND for module in modules if hasattr(module, "KIND")]
+    return MappingProxyType({kind.name: kind for kind in sorted(found, key=lambda kind: kind.name)})
+
+
+def every_job(workspace: Workspace, names: Iterable[str] = ()) -> Iterator[Job]:
+    """Yield the jobs of the kinds of these names, by default of all."""
+    for name in names or kinds():
+        yield from kinds()[name].list_jobs(workspace)

@@ -1,0 +1,38 @@
+"""Jobs of the kind benchmark: every arm of a benchmark is made, a run after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.actions import benchmark_process, benchmarks
+from core.actions.benchmarks import SavedBenchmark
+from core.actions.job_kinds.arms import with_notice_of_run
+from core.actions.job_kinds.base import Job, JobKind
+from core.actions.workspace import Workspace
+
+
+class BenchmarkKind(JobKind):
+    """Benchmarks that were saved here, by a page or by the command."""
+
+    name, title, page, tab = benchmarks.PAGE, "benchmark", "experiments", "Benchmark"
+
+    def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
+        """Yield every benchmark with a job, and those that are not finished."""
+        for values in benchmarks.saved_benchmarks(workspace).values():
+            if (job := self.job_of(workspace, benchmarks.read_saved(values))) is not None:
+                yield job
+
+    def job_of(self, workspace: Workspace, saved: SavedBenchmark) -> Job | None:
+        """Return the job that makes a benchmark; None of one that is done and was made without any."""
+        folder, name = benchmarks.job_of(workspace, saved.spec.name), saved.spec.name
+        view = {"tab": self.tab, "dataset": saved.dataset, "benchmark": name}
+        if not folder.was_begun:
+            return None if saved.is_done else self.unbegun_in(folder, name, view)
+        return with_notice_of_run(workspace, self.job_in(folder, name, view=view))
+
+    def resume(self, workspace: Workspace, job: Job) -> None:
+        """Go on with the arms that are missing."""
+        benchmark_process.start_apart(workspace, benchmarks.find_saved(workspace, job.name).spec)
+
+
+KIND = BenchmarkKind()

@@ -1,0 +1,83 @@
+"""Jobs of the kind run: a worker predicts the rows of a run. Readings are runs of a kind of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.actions import run_control
+from core.actions.job_kinds.base import Job, JobKind
+from core.actions.workspace import Workspace
+from core.engine.run_state import LIVE_STATES, Status, status_of
+from core.errors import DeskError
+from core.store import runs
+from core.store.runs import Run
+from core.texts import describe_duration
+
+
+class RunKind(JobKind):
+    """Runs that a worker of this workspace makes or made."""
+
+    name, title, page = "run", "run", "launch"
+    of_readings = False
+
+    def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
+        """Yield every run of this kind that has a folder."""
+        with workspace.store.read() as db:
+            known = [run for run in runs.list_all(db) if run.is_reading == self.of_readings]
+        for run in known:
+            if workspace.run_folder(run.id).exists:
+                yield self.job_of(workspace, run)
+
+    def job_of(self, workspace: Workspace, run: Run, status: Status | None = None) -> Job:
+        """Return the job that makes a run. status: that of its folder, if it was read already."""
+        folder = workspace.run_folder(run.id)
+        view = {"dataset": run.dataset, "watched": run.id, **({} if run.is_reading else {"run": run.id})}
+        try:
+            status = status or status_of(folder)
+        except DeskError as error:
+            cause = f"the files of its worker cannot be read: {error}"
+            return Job(self.name, run.id, run.name, folder, "crashed", cause=cause, page=self.page, view=view)
+        finished = status.counts.done + status.counts.failed
+        is_live = status.state in (*LIVE_STATES, "waiting")
+        return Job(
+            kind=self.name,
+            key=run.id,
+            name=run.name,
+            folder=folder,
+            state=status.state,
+            is_live=is_live,
+            can_stop=status.state in LIVE_STATES,
+            can_resume=status.state not in ("running", "pausing", "waiting", "done"),
+            cause=status.cause,
+            share=finished / max(status.total, 1),
+            progress=_progress_text(status, finished),
+            waits_for=status.notice,
+            begun_at=status.begun_at,
+            pid=status.pid,
+            page=self.page,
+            view=view,
+        )
+
+    def stop(self, workspace: Workspace, job: Job) -> None:
+        """End the work on a run; its finished rows are kept."""
+        run_control.cancel(workspace, job.key)
+
+    def resume(self, workspace: Workspace, job: Job) -> None:
+        """Continue a run with the settings that it has."""
+        run_control.resume(workspace, job.key)
+
+
+def _progress_text(status: Status, finished: int) -> str:
+    failed = f", {status.counts.failed:,} failed" if status.counts.failed else ""
+    left = "" if status.left_s is None else f" · {describe_duration(status.left_s)} left"
+    rate = "" if status.rows_per_s is None or status.state not in LIVE_STATES else _rate_text(status, finished)
+    return f"{finished:,} of {status.total:,} rows{failed}{left}{rate}"
+
+
+def _rate_text(status: Status, finished: int) -> str:
+    if not finished or not status.counts.cost or status.rows_per_s is None:
+        return ""
+    return f" · {status.counts.cost / finished * status.rows_per_s:,.0f} tokens/s"
+
+
+KIND = RunKind()

@@ -1,0 +1,92 @@
+"""Commands behind `jobs`: list, log, stop, resume, and what the process of a declared kind runs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from core.actions import job_control
+from core.actions.job_kinds.base import Job
+from core.actions.workspace import Workspace
+from core.cli.base import Json, show
+
+app = typer.Typer()
+
+Name = Annotated[str, typer.Argument(metavar="JOB", help="A name or id of `jobs list`, with its kind if several have it.")]
+
+
+@app.command("list")
+def list_(
+    context: typer.Context,
+    every: Annotated[bool, typer.Option("--all", help="Also the jobs that are done.")] = False,
+    as_json: Json = False,
+) -> None:
+    """List background work of every kind: what is under way, and what ended early. The latest begun comes first."""
+    found = [job for job in job_control.list_jobs(context.obj) if every or job.state != "done"]
+    none = "no job yet" if every else "no job is under way, and none ended early; --all lists those that are done"
+    show({"jobs": [_record(job) for job in found]}, as_json, "\n".join(map(_line, found)) or none)
+
+
+@app.command()
+def log(
+    context: typer.Context,
+    job: Name,
+    lines: Annotated[int, typer.Option(help="How many lines to show.", min=1)] = 50,
+    as_json: Json = False,
+) -> None:
+    """Show the last lines that a job said, and how it is: with its error, if it ended early."""
+    found = job_control.find_named(context.obj, job)
+    said = found.log_tail(lines)
+    show({**_record(found), "lines": said}, as_json, "\n".join([*said, _line(found)]))
+
+
+@app.command()
+def stop(context: typer.Context, job: Name, as_json: Json = False) -> None:
+    """Ask a job to end. What it has made is kept, and `jobs resume` goes on."""
+    _show(job_control.stop(context.obj, _find(context.obj, job)), as_json)
+
+
+@app.command()
+def resume(context: typer.Context, job: Name, as_json: Json = False) -> None:
+    """Go on with a job that ended early, in a process of its own. One that is under way is left alone."""
+    _show(job_control.resume(context.obj, _find(context.obj, job)), as_json)
+
+
+@app.command(hidden=True)
+def work(context: typer.Context, kind: str, key: str) -> None:
+    """Do the work of a job; the process of a job runs this."""
+    job_control.work(context.obj, kind, key)
+
+
+def _find(workspace: Workspace, name: str) -> Job:
+    return job_control.find_named(workspace, name)
+
+
+def _show(job: Job, as_json: bool) -> None:
+    show(_record(job), as_json, _line(job))
+
+
+def _record(job: Job) -> dict[str, Any]:
+    return {
+        "job": job.title,
+        "kind": job.kind,
+        "id": job.key,
+        "name": job.name,
+        "state": job.state,
+        "cause": job.cause,
+        "share": job.share,
+        "progress": job.progress,
+        "waits_for": job.waits_for,
+        "last_line": job.last_line,
+        "begun_at": job.begun_at,
+        "pid": job.pid,
+        "can_stop": job.can_stop,
+        "can_resume": job.can_resume,
+    }
+
+
+def _line(job: Job) -> str:
+    share = "" if job.share is None or not job.is_live else f"{100 * job.share:.0f}%"
+    parts = [job.words, share, job.progress, job.waits_for and f"waits: {job.waits_for}", job.cause]
+    return f"{job.title}: {' · '.join(filter(None, parts))}"

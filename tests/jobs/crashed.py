@@ -1,0 +1,116 @@
+"""A job of every kind whose process died, as it leaves its files: for the tests of all that shows jobs. No process is started."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from core.actions import attribution, benchmarks, launch, run_control, target_ranking
+from core.actions import runs as run_actions
+from core.actions.attribution import SavedAttribution
+from core.actions.cells import job_of as labels_job
+from core.actions.workspace import Workspace
+from core.audit.rubric import Rubric
+from core.engine.request import RunRequest
+from core.engine.spec import ExecutionSettings
+from core.experiments.attribution_arms import AttributionSpec
+from core.experiments.benchmark_spec import parse_benchmark
+from core.jobs.folder import JobFolder, write_json
+from core.jobs.process import identify_process
+from core.methods.judge_rubric import reading_options
+from core.store import runs
+from tests.finetune.cases import folder_in
+from tests.target_ranking import cases as targets
+
+SAID = "33% of it is done"
+RUBRIC = Rubric("mechanism", "Does the brief name a mechanism?")
+BENCHMARK = """\
+name = "rules"
+primary = "mean"
+smallest_effect = 0.01
+[rows]
+sample = 4
+[folds]
+k = 2
+cuts = [0]
+[[arms]]
+name = "rules"
+method = "evidence_rules"
+[[arms]]
+name = "asked"
+method = "prompt_only"
+model = "m"
+"""
+
+
+def leave_dead(folder: JobFolder, **said: object) -> JobFolder:
+    """Leave a job as a process does that is killed: its heartbeat and its log, and no ending."""
+    folder.path.mkdir(parents=True, exist_ok=True)
+    folder.set_command("run")
+    os.utime(folder.control, (0, 0))
+    folder.log.write_text(f"{SAID}\n")
+    write_json(folder.heartbeat, {**identify_process(os.getpid()), "born": "1", **said})
+    return folder
+
+
+def _start(workspace: Workspace, request: RunRequest, name: str) -> JobFolder:
+    def begin(of: Workspace, run: str) -> None:
+        leave_dead(of.run_folder(run))
+
+    spec = launch.resolve(workspace, request)
+    run = run_control.start(workspace, spec, name, ExecutionSettings("http://127.0.0.1:9/v1"), begin=begin)
+    return workspace.run_folder(run.id)
+
+
+def _run(workspace: Workspace) -> JobFolder:
+    return _start(workspace, RunRequest("prompt_only", None, {}, "split=train", model="m"), "asked")
+
+
+def _reading(workspace: Workspace) -> JobFolder:
+    with workspace.store.read() as db:
+        debate = runs.find(db, "debate")
+    options = reading_options(RUBRIC, debate.id, answers="letters", effort="")
+    return _start(workspace, RunRequest("judge_rubric", debate.dataset, options, model="m"), "read")
+
+
+def _benchmark(workspace: Workspace) -> JobFolder:
+    benchmarks.save_benchmark(workspace, parse_benchmark(BENCHMARK))
+    return leave_dead(benchmarks.job_of(workspace, "rules"), share=0.5, what="all, cut 0, seed 0")
+
+
+def _attribution(workspace: Workspace) -> JobFolder:
+    with workspace.store.read() as db:
+        debate = runs.find(db, "debate")
+    spec = AttributionSpec(debate.id, debate.name, debate.dataset, ("Pa_Ga",), ("gene_class",), 1)
+    saved = SavedAttribution(spec, {arm: f"none{i}" for i, arm in enumerate(spec.arms)})
+    run_actions.save_preset(workspace, attribution.PAGE, spec.key, saved.as_json())
+    return leave_dead(attribution.job_of(workspace, spec.key))
+
+
+def _cells(workspace: Workspace) -> JobFolder:
+    folder = leave_dead(labels_job(workspace, Path("screen.h5ad"), "screen"))
+    arguments = ["cells", "labels", "screen.h5ad", "--name", "screen"]
+    write_json(folder.about, {"kind": "cells", "arguments": arguments, "started_at": 1.0, "dataset": "screen"})
+    return folder
+
+
+def _targets(workspace: Workspace) -> JobFolder:
+    return leave_dead(target_ranking.job_of(target_ranking.create(workspace, replace(targets.request(), models={"pca_knn": {}}))))
+
+
+def _finetune(workspace: Workspace) -> JobFolder:
+    return leave_dead(folder_in(workspace.settings.data / "finetune").worker, state="training")
+
+
+# Kind → leaves one of it in a copy of the small workspace of tests/conftest.py.
+MAKERS: Mapping[str, Callable[[Workspace], JobFolder]] = {
+    "run": _run,
+    "reading": _reading,
+    "benchmark": _benchmark,
+    "attribution": _attribution,
+    "cells": _cells,
+    "targets": _targets,
+    "finetune": _finetune,
+}

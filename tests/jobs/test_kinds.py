@@ -1,0 +1,155 @@
+"""Every kind of job is on core/jobs: it is listed, told as crashed, resumed once, stopped, and has a page.
+
+tests/jobs/test_work.py kills, stops and starves one small job; soak/test_job_kills.py does so to each kind.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from core.actions import attribution, benchmark_process, finetunes, job_control, jobs, run_control, target_process
+from core.actions.job_kinds import base
+from core.actions.job_kinds.base import WORDS, Job, kinds
+from core.actions.workspace import Workspace, open_workspace
+from core.config import REPOSITORY, Settings
+from core.engine.run_state import State as RunState
+from core.errors import InputError, NotFound, ReadOnly, StateError
+from core.finetune.status import State as FinetuneState
+from core.jobs.folder import JobFolder
+from core.jobs.state import NO_REASON, beat, record_ending
+from core.jobs.state import State as JobState
+from tests import commands, worlds
+from tests.jobs.crashed import MAKERS, SAID
+
+CAUSE = f"{NO_REASON}; the last line of its log: {SAID}"
+each_kind = pytest.mark.parametrize("kind", sorted(MAKERS))
+
+
+@pytest.fixture(scope="module")
+def crashed(tmp_path_factory: pytest.TempPathFactory, small_template: Path) -> Workspace:
+    """A workspace with a crashed job of every kind; tests leave it as it is."""
+    workspace = worlds.copied(small_template, open_workspace(Settings(workspace=tmp_path_factory.mktemp("w"), author="tester")))
+    for make in MAKERS.values():
+        make(workspace)
+    return workspace
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What would have been started."""
+    found: list[str] = []
+    for module, name in (
+        (jobs, "resume"),
+        (benchmark_process, "start_apart"),
+        (attribution, "resume"),
+        (finetunes, "resume"),
+        (target_process, "resume"),
+        (run_control, "resume"),
+    ):
+        monkeypatch.setattr(module, name, lambda *_, of=module.__name__: found.append(of))
+    return found
+
+
+def of_kind(workspace: Workspace, kind: str) -> Job:
+    [job] = job_control.list_jobs(workspace, [kind])
+    return job
+
+
+def test_a_new_kind_has_a_maker_here_and_every_state_words() -> None:
+    assert set(kinds()) == set(MAKERS)
+    assert {*get_args(RunState), *get_args(JobState), *get_args(FinetuneState)} | {base.UNFINISHED} == set(WORDS)
+    assert WORDS["interrupted"] == "interrupted; can be resumed"
+
+
+@each_kind
+def test_one_that_died_is_listed_with_its_cause_and_resumed_once(kind: str, crashed: Workspace, started: list[str]) -> None:
+    job = of_kind(crashed, kind)
+    assert isinstance(job.folder, JobFolder)
+    assert (job.kind, job.state, job.is_live, job.can_stop, job.can_resume) == (kind, "crashed", False, False, True)
+    assert job.cause in (CAUSE, NO_REASON)  # a run's is in its log
+    assert job.last_line == SAID
+    assert (REPOSITORY / "pages" / f"{job.page}.py").is_file()
+    with pytest.raises(StateError, match="expected one that is running"):
+        job_control.stop(crashed, job)
+    job_control.resume(crashed, job)
+    assert len(started) == 1
+
+
+@each_kind
+def test_one_that_is_live_is_not_resumed(
+    kind: str, crashed: Workspace, started: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = of_kind(crashed, kind)
+    live = Job(kind, job.key, job.name, job.folder, "running", is_live=True, can_stop=True, pid=7)
+    monkeypatch.setattr(type(kinds()[kind]), "find", lambda *_: live)
+    with pytest.raises(StateError, match="process 7 is working on it, expected one that ended early"):
+        job_control.resume(crashed, job)
+    assert started == []
+
+
+@each_kind
+def test_a_reader_starts_and_stops_none(kind: str, crashed: Workspace, started: list[str]) -> None:
+    job, reader = of_kind(crashed, kind), crashed.for_reading("a test only reads")
+    for act in (job_control.stop, job_control.resume):
+        with pytest.raises(ReadOnly):
+            act(reader, job)
+    assert started == []
+
+
+def test_a_done_one_is_left_alone_and_a_damaged_one_is_listed(small_workspace: Workspace) -> None:
+    folder = MAKERS["cells"](small_workspace)
+    record_ending(folder, "done")
+    job = of_kind(small_workspace, "cells")
+    assert (job.state, job.share, job.words) == ("done", 1.0, "done")
+    with pytest.raises(StateError, match=r"cells/screen: is done, expected"):
+        job_control.resume(small_workspace, job)
+    folder.done.write_text("[")
+    job = of_kind(small_workspace, "cells")
+    assert job.state == "crashed"
+    assert "its files cannot be read" in job.cause
+
+
+def test_the_commands_show_every_kind(crashed: Workspace, started: list[str]) -> None:
+    place = crashed.settings.workspace
+    listed = commands.core_json(place, "jobs", "list")["jobs"]
+    assert {job["kind"]: job["state"] for job in listed} == dict.fromkeys(kinds(), "crashed")
+    assert "benchmark/rules: crashed; can be resumed" in commands.core(place, "jobs", "list").out
+    for job in listed:
+        log = commands.core_json(place, "jobs", "log", job["job"], "--lines", "3")
+        assert (log["lines"], log["cause"], log["id"]) == ([SAID], job["cause"], job["id"])
+    done = commands.core(place, "jobs", "stop", "benchmark/rules")
+    assert (done.status, "benchmark/rules: is crashed, expected one that is running" in done.err) == (1, True)
+    assert commands.core_json(place, "jobs", "resume", "rules")["id"] == of_kind(crashed, "benchmark").key
+    assert started == ["core.actions.benchmark_process"]
+
+
+def test_names_are_found_with_and_without_their_kind(crashed: Workspace) -> None:
+    job = of_kind(crashed, "cells")
+    for name in ("screen", "cells/screen", job.key, f"cells/{job.key}"):
+        assert job_control.find_named(crashed, name).key == job.key
+    with pytest.raises(NotFound, match=r"job 'scree': not in this workspace, did you mean cells/screen\?"):
+        job_control.find_named(crashed, "scree")
+
+
+def test_a_name_of_several_is_asked_for_with_its_kind(crashed: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = of_kind(crashed, "cells")
+    other = Job("targets", "k", "screen", one.folder, "done")
+    monkeypatch.setattr(job_control, "every_job", lambda *_: iter([one, other]))
+    with pytest.raises(InputError, match=rf"2 jobs have this name, expected one of cells/{one.key}, targets/k"):
+        job_control.find_named(crashed, "screen")
+    assert job_control.find_named(crashed, "targets/screen") == other
+
+
+def test_one_that_was_asked_to_end_says_so_and_is_asked_once(small_workspace: Workspace) -> None:
+    folder = MAKERS["targets"](small_workspace)
+    beat(folder, {"share": 0.4, "what": "fitting"})
+    job = of_kind(small_workspace, "targets")
+    assert (job.state, job.share, job.progress, job.can_stop, job.can_resume) == ("running", 0.4, "fitting", True, False)
+    job = job_control.stop(small_workspace, job)
+    assert folder.command() == "cancel"
+    assert (job.is_live, job.can_stop, job.waits_for) == (True, False, "the end of what it is doing; then it stops")
+    with pytest.raises(StateError, match="is running, expected one that is running and was not asked to end"):
+        job_control.stop(small_workspace, job)
