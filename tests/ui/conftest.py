@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,18 +12,17 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
-from core.actions.workspace import Workspace, open_workspace
-from core.config import REPOSITORY, Settings
+from core.actions.workspace import Workspace
+from core.config import REPOSITORY
 from core.ui.experiments import baselines_tab
 from core.ui.read import kinds_tab
 from core.ui.shared import space_numbers
 from core.ui.shared.background import Background, Result
 from core.ui.shared.loaders import rows
 from core.ui.what_if import results
-from tests import worlds
-from tests.ui.page_client import AUTH
 from tests.ui.serving import CHROMIUM_FLAGS, WAIT_S, Server, chromium, serving
-from tests.ui.strangers import ADA, LIMITS, ROLES, Visitor, run_script
+from tests.ui.shared_server import ADA, SharedServer, sharing
+from tests.ui.strangers import LIMITS, Visitor, run_script
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Locator, Page
@@ -171,16 +169,18 @@ def demo_server(demo_workspace: Workspace) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def shared_server(small_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A shared server with two editors, a reader and small limits, which has shown a page; tests change nothing there."""
-    place = tmp_path_factory.mktemp("shared")
-    workspace = worlds.copied(small_template, open_workspace(Settings(workspace=place / "workspace")))
-    (place / "secrets.toml").write_text(AUTH, "utf-8")
-    secrets = {"PERTURBDESK_SECRETS_FILE": str(place / "secrets.toml")}
-    with serving(workspace.settings.workspace, PERTURBDESK_TAB_KEPT_S="0.5", **secrets, **ROLES, **LIMITS) as server:
-        with Visitor(server, ADA).socket() as opened:
+def shared_workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedServer]:
+    """A workspace that a server with small limits shares with two editors and two readers, and which has shown a page."""
+    with sharing(tmp_path_factory.mktemp("shared"), PERTURBDESK_TAB_KEPT_S="0.5", **LIMITS) as shared:
+        with Visitor(shared.server, ADA).socket() as opened:
             run_script(opened)
-        yield server
+        yield shared
+
+
+@pytest.fixture(scope="session")
+def shared_server(shared_workspace: SharedServer) -> Server:
+    """The server alone."""
+    return shared_workspace.server
 
 
 def settle(page: Page) -> None:

@@ -19,19 +19,11 @@ from core.config import REPOSITORY
 from core.store import notes, runs
 from core.store.runs import Run
 from core.ui.shared import linked, row_list
+from tests.ui import views
 from tests.ui.conftest import APP, Visit, forget
 
 PAGES = sorted(path.stem for path in (REPOSITORY / "pages").glob("*.py"))
-TABS = {  # below the first one: parameter and titles
-    "debates": ("tab", ("Audit",)),
-    "experiments": ("tab", ("Benchmark", "Plan", "Evidence", "Controls", "Baselines", "Ablations", "Published numbers")),
-    "targets": ("tab", ("Conditions", "Training", "Published")),
-    "submit": ("tab", ("Check a file",)),
-    "read": ("tab", ("Label", "Worth", "Kinds")),
-    "launch": ("tab", ("Fine-tune",)),
-    "data": ("tab", ("Cells", "Leakage", "Spaces", "Imported files", "Rejected rows", "Runs", "Notes", "Changes")),
-    "breakdown": ("part", ("Baselines", "Other ways to score", "Top of the list", "Curves", "Distributions", "Calibration")),
-}
+TABS = {page: (parameter, titles[1:]) for page, (parameter, titles) in views.TABS.items()}  # below the first one
 NO_TABS: tuple[str, tuple[str, ...]] = ("tab", ())
 VIEWS = [(page, tab) for page in PAGES for tab in ("", *TABS.get(page, NO_TABS)[1])]
 REAL_RUNS = ("track_b_sharp", "track_a_logprobs_train2499")  # without labels, and with
@@ -102,6 +94,12 @@ def test_every_page_runs(visit: Visit, request: pytest.FixtureRequest, fixture: 
     assert text_of(app)
     if fixture == "demo_workspace":  # no tab is left out above
         assert tuple(tab.label for tab in app.tabs)[1:] == TABS.get(page, NO_TABS)[1]
+
+
+def test_every_page_is_in_the_sidebar(visit: Visit, workspace: Workspace) -> None:
+    """But for those of one symbol, to which links lead."""
+    linked_to = [each.proto.page for each in visit(workspace, "data").sidebar.get("page_link")]
+    assert sorted(linked_to, key=str) == sorted("" if page == "overview" else page for page in views.PAGES)
 
 
 @pytest.mark.parametrize(("page", "symbol"), [("perturbation", "Pa"), ("gene", "Ga")])

@@ -51,6 +51,7 @@ def until(holds: object, what: str, within_s: float = 60.0) -> None:
         time.sleep(0.2)
 
 
+@pytest.mark.soak
 def test_a_run_outlives_its_browser_and_the_app(copy: Workspace, open_tab: OpenTab) -> None:
     with scripted_server.serving(scripted_server.Script(delay_s=DELAY_S)) as model:
         start = {"PERTURBDESK_ENDPOINT": model}
