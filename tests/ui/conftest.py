@@ -12,14 +12,23 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
+from core.actions import component_loader
 from core.actions.workspace import Workspace
 from core.config import REPOSITORY
+from core.methods.fusion_settings import FusionSettings
+from core.store import runs
+from core.transfer.knn_settings import KnnSettings
+from core.transfer.protocols import EvaluationProtocol
 from core.ui.experiments import baselines_tab
 from core.ui.read import kinds_tab
-from core.ui.shared import space_numbers
+from core.ui.shared import space_numbers, widgets
 from core.ui.shared.background import Background, Result
 from core.ui.shared.loaders import rows
 from core.ui.what_if import results
+from tests import worlds
+from tests.conftest import make_once
+from tests.derived import save_fusion, save_knn
+from tests.ui.little_demo import make_little_demo
 from tests.ui.serving import CHROMIUM_FLAGS, WAIT_S, Server, chromium, serving
 from tests.ui.shared_server import ADA, SharedServer, sharing
 from tests.ui.strangers import LIMITS, Visitor, run_script
@@ -28,6 +37,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
 APP = REPOSITORY / "app.py"
+LABELLED, KNN, FUSED = "simulated debate", "knn by folds", "fused with it"  # runs of `fused_demo`
 READ_AHEAD = rows._AHEAD.submit  # as it is before a test replaces it
 EACH_START = ("hardened", pytest.param("plain", marks=pytest.mark.soak))  # of STARTS
 Visit = Callable[..., AppTest]
@@ -54,6 +64,39 @@ DRAWN = """([runs, since]) => (window.runs > runs || performance.now() > since)
   && document.querySelector('[data-testid=stApp][data-test-script-state=notRunning]')
   && document.querySelector('[data-testid=stMainBlockContainer] [data-testid=stElementContainer]')
   && !document.querySelector('[data-testid=stSkeleton]')"""
+
+
+@pytest.fixture(scope="session")
+def little_demo(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """The simulated workspace at a sixth of its size, shared: tests only read it."""
+    return make_once(tmp_path_factory, "little", make_little_demo)
+
+
+@pytest.fixture
+def little_copy(little_demo: Workspace, workspace: Workspace) -> Workspace:
+    """A copy of it to change."""
+    return worlds.copied(little_demo.settings.workspace, workspace)
+
+
+@pytest.fixture(scope="session")
+def fused_demo(little_demo: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """It with a kNN by folds, and its fusion with a debate by the weights that What-if starts with, shared."""
+
+    def fill(workspace: Workspace) -> None:
+        worlds.copied(little_demo.settings.workspace, workspace)
+        dataset = component_loader.default_dataset(workspace, None)
+        knn = save_knn(workspace, dataset, KnnSettings(("simulated",), EvaluationProtocol("folds", 5, 2)), KNN)
+        with workspace.store.read() as db:
+            base = runs.find(db, LABELLED)
+        save_fusion(workspace, FusionSettings(base.id, (knn.id,), (0.5,), (0.5,)), FUSED)
+
+    return make_once(tmp_path_factory, "fused", fill)
+
+
+@pytest.fixture
+def fused_copy(fused_demo: Workspace, workspace: Workspace) -> Workspace:
+    """A copy of that to change."""
+    return worlds.copied(fused_demo.settings.workspace, workspace)
 
 
 class RoutedPages(PagesManager):
@@ -86,6 +129,8 @@ def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Visit]:
     monkeypatch.setattr(results, "background", Idle)
     monkeypatch.setattr(baselines_tab, "background", Idle)
     monkeypatch.setattr(kinds_tab, "background", Idle)
+    monkeypatch.setattr(widgets, "_HEAD_START_S", 0)  # no browser needs time to draw
+    monkeypatch.setattr(widgets, "_DRAWN_S", 0)
     monkeypatch.setattr("streamlit.testing.v1.app_test.PagesManager", RoutedPages)
     monkeypatch.delenv("PERTURBDESK_READ_ONLY", raising=False)
     monkeypatch.setenv("PERTURBDESK_AUTHOR", "tester")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from core.actions.workspace import Workspace
-from tests.ui.conftest import OpenTab, settle, then
+from tests.ui.conftest import LABELLED, OpenTab, settle, then
 from tests.ui.serving import serving
 from tests.ui.test_apptest import the_run
-from tests.ui.test_transfer_pages import LABELLED, TEST
+from tests.ui.test_transfer_pages import TEST
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

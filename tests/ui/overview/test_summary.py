@@ -12,20 +12,21 @@ from core.scoring.run_scores import load_scored_rows as load
 from core.scoring.run_scores import score_run
 from core.store import changes, runs
 from tests.ui.conftest import OpenTab, Visit, settle
+from tests.ui.little_demo import DEBATED_ROWS
 from tests.ui.serving import Server
 from tests.ui.test_apptest import text_of
 
 
 def test_it_names_the_best_run_whether_it_beats_counts_and_whether_debates_were_debates(
-    visit: Visit, demo_workspace: Workspace
+    visit: Visit, little_demo: Workspace
 ) -> None:
-    app = visit(demo_workspace, "overview")
+    app = visit(little_demo, "overview")
     text = text_of(app).replace("\\", "")
-    with demo_workspace.store.read() as db:
+    with little_demo.store.read() as db:
         scores = {run.name: score_run(load(db, run.name)).headline.value for run in runs.list_all(db)}
     best = max((name for name, value in scores.items() if not np.isnan(value.estimate)), key=lambda name: scores[name].estimate)
     shown = f"{best} {scores[best].estimate:.3f} [{scores[best].low:.3f}, {scores[best].high:.3f}]"
-    assert f"Best so far (mean of DE and DIR): {shown} on 2,400 rows" in text
+    assert f"Best so far (mean of DE and DIR): {shown} on {DEBATED_ROWS} rows" in text
     assert text.index("Best so far") < text.index("no-biology baseline") < text.index("runs with debates")
     assert re.search(r"In \d of \d runs with debates most briefs argue: \d+% of the briefs of simulated collapsed", text)
     assert "Unfinished" not in text

@@ -17,13 +17,11 @@ def sizes_of_text(app: AppTest) -> set[float]:
     return {json.loads(each.proto.spec)["layout"]["template"]["layout"]["font"]["size"] for each in app.get("plotly_chart")}
 
 
-def test_a_browser_with_the_cookie_has_larger_text(
-    visit: Visit, demo_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    usual = visit(demo_workspace, "compare")
+def test_a_browser_with_the_cookie_has_larger_text(visit: Visit, little_demo: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = visit(little_demo, "compare")
     cookies = {text_size.COOKIE: "on"}
     monkeypatch.setattr("streamlit.runtime.context.ContextProxy.cookies", cookies)
-    larger = visit(demo_workspace, "compare")
+    larger = visit(little_demo, "compare")
     [size], [large] = sizes_of_text(usual), sizes_of_text(larger)
     assert large == pytest.approx(text_size.LARGER * size)
     styles = [[each.proto.body for each in app.get("html") if "font-size: 18px" in each.proto.body] for app in (usual, larger)]
