@@ -28,6 +28,7 @@ from core.ui.what_if import results
 from tests import worlds
 from tests.conftest import make_once
 from tests.derived import save_fusion, save_knn
+from tests.ui.kept_caches import kept_caches
 from tests.ui.little_demo import make_little_demo
 from tests.ui.serving import CHROMIUM_FLAGS, WAIT_S, Server, chromium, serving
 from tests.ui.shared_server import ADA, SharedServer, sharing
@@ -122,21 +123,17 @@ class Idle(Background):
         return Result(ready=False)
 
 
-@pytest.fixture
-def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Visit]:
-    """Open a page of a workspace, with query parameters; it has run once. Nothing is computed in the background."""
-    monkeypatch.setattr(space_numbers, "background", Idle)
-    monkeypatch.setattr(results, "background", Idle)
-    monkeypatch.setattr(baselines_tab, "background", Idle)
-    monkeypatch.setattr(kinds_tab, "background", Idle)
-    monkeypatch.setattr(widgets, "_HEAD_START_S", 0)  # no browser needs time to draw
+def page_opener(monkeypatch: pytest.MonkeyPatch) -> Visit:
+    """Return what opens a page with what the caches hold; nothing is computed in the background, and no browser is waited for."""
+    for module in (space_numbers, results, baselines_tab, kinds_tab):
+        monkeypatch.setattr(module, "background", Idle)
+    monkeypatch.setattr(widgets, "_HEAD_START_S", 0)
     monkeypatch.setattr(widgets, "_DRAWN_S", 0)
     monkeypatch.setattr("streamlit.testing.v1.app_test.PagesManager", RoutedPages)
     monkeypatch.delenv("PERTURBDESK_READ_ONLY", raising=False)
     monkeypatch.setenv("PERTURBDESK_AUTHOR", "tester")
 
     def open_page(workspace: Workspace, page: str, **parameters: str | Sequence[str]) -> AppTest:
-        forget()
         monkeypatch.setenv("PERTURBDESK_WORKSPACE", str(workspace.settings.workspace))
         app = AppTest.from_file(APP, default_timeout=60)
         if page != "overview":  # the one that lives at /
@@ -144,7 +141,35 @@ def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Visit]:
         app.query_params.update(parameters)
         return app.run()
 
-    yield open_page
+    return open_page
+
+
+@pytest.fixture
+def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Visit]:
+    """Open a page of a workspace, with query parameters; it has run once."""
+    open_page = page_opener(monkeypatch)
+
+    def open_anew(workspace: Workspace, page: str, **parameters: str | Sequence[str]) -> AppTest:
+        forget()
+        return open_page(workspace, page, **parameters)
+
+    yield open_anew
+    forget()
+
+
+@pytest.fixture
+def glance(monkeypatch: pytest.MonkeyPatch) -> Iterator[Visit]:
+    """Open a page of a workspace that no test changes, to look at only: what was read of it once is not read again."""
+    open_page = page_opener(monkeypatch)
+
+    def open_again(workspace: Workspace, page: str, **parameters: str | Sequence[str]) -> AppTest:
+        forget()
+        with kept_caches(workspace.settings.workspace):
+            app = open_page(workspace, page, **parameters)
+            READ_AHEAD(bool).result()  # belongs to this workspace, too
+        return app
+
+    yield open_again
     forget()
 
 

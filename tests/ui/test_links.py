@@ -14,7 +14,7 @@ from core.config import REPOSITORY
 from core.ui.shared import links
 from core.ui.shared.linked import CARRIED_BY, NOT_CARRIED
 from tests.ui.conftest import Visit
-from tests.ui.test_apptest import text_of, the_run
+from tests.ui.test_apptest import numbers, text_of, the_run
 
 # Streamlit's functions that make a control.
 CONTROLS = {
@@ -124,6 +124,9 @@ def test_a_link_selects_rows_of_a_table(visit: Visit, little_demo: Workspace) ->
     app = visit(little_demo, "neighbours", without=[listed[1], listed[3]])
     assert app.query_params["without"] == [listed[1], listed[3]]
     assert "Without the picked" in text_of(app)
+    moved = re.search(r"P\(DE\) (0\.\d{3}) → (0\.\d{3})", text_of(app).replace("\\", ""))
+    assert moved is not None
+    assert numbers(app)["Prior P(DE)"].startswith(moved[1])
     app = visit(little_demo, "neighbours", without="nobody")
     assert "without" not in app.query_params
     assert "This link sets without to “nobody”, which is not known here" in text_of(app).replace("\\", "")

@@ -1,10 +1,11 @@
-"""Runs that are started and watched in a real browser: closing it, or stopping the app, stops none."""
+"""Runs that are started and watched on a page: closing its browser, or stopping the app, stops none."""
 
 from __future__ import annotations
 
 import os
 import re
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -17,12 +18,12 @@ from core.engine.run_state import LIVE_STATES
 from core.llm import scripted_server
 from core.store import predictions, runs
 from tests.ui.conftest import OpenTab
-from tests.ui.serving import serving
+from tests.ui.page_client import browsing, state_of
+from tests.ui.serving import WAIT_S, serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = pytest.mark.browser
 ROWS, DELAY_S = 15, 0.6
 PROGRESS = re.compile(r"(\d+) of (\d+) rows")
 
@@ -52,6 +53,7 @@ def until(holds: object, what: str, within_s: float = 60.0) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.browser
 def test_a_run_outlives_its_browser_and_the_app(copy: Workspace, open_tab: OpenTab) -> None:
     with scripted_server.serving(scripted_server.Script(delay_s=DELAY_S)) as model:
         start = {"PERTURBDESK_ENDPOINT": model}
@@ -89,3 +91,25 @@ def test_a_run_outlives_its_browser_and_the_app(copy: Workspace, open_tab: OpenT
     with copy.store.read() as db:
         assert runs.find(db, run).status == "done"
         assert len(predictions.frame(db, run)) == ROWS
+
+
+def test_a_run_outlives_its_session_and_the_app(small_workspace: Workspace) -> None:
+    gone = threading.Event()  # the model answers once the app is gone
+
+    def answer(_: object) -> str:
+        assert gone.wait(WAIT_S)
+        return "<answer>A</answer>"
+
+    with scripted_server.serving(scripted_server.Script(answer=answer)) as model:
+        with serving(small_workspace.settings.workspace, PERTURBDESK_ENDPOINT=model) as server:
+            with browsing(server.address) as client:
+                drawn = client.run("launch", "method=prompt_only")
+                [start] = [each for each in drawn.widgets if each.label == "Start run"]
+                client.run("launch", "method=prompt_only", [state_of(start)])
+            [(run, begun)] = run_control.states(small_workspace).items()
+            server.stop()  # Ctrl-C
+        status = run_control.states(small_workspace)[run]
+        assert (status.state, status.pid) == ("running", begun.pid)
+        gone.set()
+        until(lambda: run_control.states(small_workspace)[run].state not in LIVE_STATES, "the run did not end")
+    assert run_control.settle(small_workspace, run).status == "done"

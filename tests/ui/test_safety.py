@@ -153,9 +153,9 @@ def becomes_more(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("page", "tab"), VIEWS)
-def test_no_view_makes_more_of_a_text(visit: Visit, hostile_desk: Workspace, page: str, tab: str) -> None:
+def test_no_view_makes_more_of_a_text(glance: Visit, hostile_desk: Workspace, page: str, tab: str) -> None:
     """As the browser above sees it: what is drawn as Markdown, in labels and hints too."""
-    app = visit(hostile_desk, page, **tab_of(page, tab))
+    app = glance(hostile_desk, page, **tab_of(page, tab))
     assert not app.exception
     elements = [*app.main, *app.sidebar]
     assert [each.proto.body for each in elements if each.type == "html" and TAG.search(each.proto.body)] == []

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+import streamlit as st
 
 from core.actions.workspace import Workspace
 from core.scoring.run_scores import load_scored_rows as load
@@ -67,3 +68,12 @@ def test_tabs_of_the_browser_say_page_and_row(open_tab: OpenTab, demo_server: Se
     settle(page)
     pair = page.locator("[data-testid=stMain] h3").first.inner_text().replace("⟶", "→")
     assert page.title() == f"{pair} · Debates · PerturbDesk"
+
+
+def test_the_title_says_page_and_row(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    titles: list[str] = []
+    monkeypatch.setattr(st, "set_page_config", lambda page_title, **_: titles.append(page_title))
+    visit(small_workspace, "overview")
+    visit(small_workspace, "debates", run="debate", row="Pa_Gb")
+    assert "Overview · PerturbDesk" in titles
+    assert titles[-1] == "Pa → Gb · Debates · PerturbDesk"
