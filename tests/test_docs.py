@@ -217,8 +217,9 @@ def example_files() -> dict[str, str]:
     return found
 
 
-def test_the_examples_run(tmp_path: Path) -> None:
-    """In a copy of the repository: they keep the style, and their own tests and the one of who imports whom pass."""
+@pytest.fixture
+def extended(tmp_path: Path) -> Path:
+    """A copy of the repository with the examples in it."""
     copy = tmp_path / "copy"
     for folder in COPIED:
         shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__", "secrets.toml"))
@@ -231,13 +232,21 @@ def test_the_examples_run(tmp_path: Path) -> None:
     for name, code in files.items():
         assert not (copy / name).exists(), f"{name} is there already: the example needs another name"
         (copy / name).write_text(code, "utf-8")
-    tests = [name for name in files if name.startswith("tests/")]
+    return copy
+
+
+def run_in(copy: Path, *command: str) -> None:
+    done = subprocess.run([sys.executable, "-m", *command], cwd=copy, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_examples_keep_the_style(extended: Path) -> None:
+    run_in(extended, "ruff", "check", "--no-cache", *(name for name in example_files() if name != "app.py"))
+
+
+@pytest.mark.soak  # `make lint` and `make soak PART=variants` run it
+def test_the_examples_run(extended: Path) -> None:
+    """Their own tests and the one of who imports whom pass."""
+    tests = [name for name in example_files() if name.startswith("tests/")]
     assert len(tests) == 7
-    for command in (
-        ["ruff", "check", "--no-cache", *files],
-        ["pytest", "-n", "0", "-p", "no:randomly", *tests, "tests/test_imports.py"],
-    ):
-        done = subprocess.run(
-            [sys.executable, "-m", *command], cwd=copy, capture_output=True, text=True, check=False, timeout=300
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+    run_in(extended, "pytest", "-n", "0", "-p", "no:randomly", *tests, "tests/test_imports.py")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,23 +12,33 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
-from core.actions.workspace import Workspace, open_workspace
-from core.config import REPOSITORY, Settings
+from core.actions import component_loader
+from core.actions.workspace import Workspace
+from core.config import REPOSITORY
+from core.methods.fusion_settings import FusionSettings
+from core.store import runs
+from core.transfer.knn_settings import KnnSettings
+from core.transfer.protocols import EvaluationProtocol
 from core.ui.experiments import baselines_tab
 from core.ui.read import kinds_tab
-from core.ui.shared import space_numbers
+from core.ui.shared import space_numbers, widgets
 from core.ui.shared.background import Background, Result
 from core.ui.shared.loaders import rows
 from core.ui.what_if import results
 from tests import worlds
-from tests.ui.page_client import AUTH
+from tests.conftest import make_once
+from tests.derived import save_fusion, save_knn
+from tests.ui.kept_caches import kept_caches
+from tests.ui.little_demo import make_little_demo
 from tests.ui.serving import CHROMIUM_FLAGS, WAIT_S, Server, chromium, serving
-from tests.ui.strangers import ADA, LIMITS, ROLES, Visitor, run_script
+from tests.ui.shared_server import ADA, SharedServer, sharing
+from tests.ui.strangers import LIMITS, Visitor, run_script
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
 APP = REPOSITORY / "app.py"
+LABELLED, KNN, FUSED = "simulated debate", "knn by folds", "fused with it"  # runs of `fused_demo`
 READ_AHEAD = rows._AHEAD.submit  # as it is before a test replaces it
 EACH_START = ("hardened", pytest.param("plain", marks=pytest.mark.soak))  # of STARTS
 Visit = Callable[..., AppTest]
@@ -58,6 +67,39 @@ DRAWN = """([runs, since]) => (window.runs > runs || performance.now() > since)
   && !document.querySelector('[data-testid=stSkeleton]')"""
 
 
+@pytest.fixture(scope="session")
+def little_demo(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """The simulated workspace at a sixth of its size, shared: tests only read it."""
+    return make_once(tmp_path_factory, "little", make_little_demo)
+
+
+@pytest.fixture
+def little_copy(little_demo: Workspace, workspace: Workspace) -> Workspace:
+    """A copy of it to change."""
+    return worlds.copied(little_demo.settings.workspace, workspace)
+
+
+@pytest.fixture(scope="session")
+def fused_demo(little_demo: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """It with a kNN by folds, and its fusion with a debate by the weights that What-if starts with, shared."""
+
+    def fill(workspace: Workspace) -> None:
+        worlds.copied(little_demo.settings.workspace, workspace)
+        dataset = component_loader.default_dataset(workspace, None)
+        knn = save_knn(workspace, dataset, KnnSettings(("simulated",), EvaluationProtocol("folds", 5, 2)), KNN)
+        with workspace.store.read() as db:
+            base = runs.find(db, LABELLED)
+        save_fusion(workspace, FusionSettings(base.id, (knn.id,), (0.5,), (0.5,)), FUSED)
+
+    return make_once(tmp_path_factory, "fused", fill)
+
+
+@pytest.fixture
+def fused_copy(fused_demo: Workspace, workspace: Workspace) -> Workspace:
+    """A copy of that to change."""
+    return worlds.copied(fused_demo.settings.workspace, workspace)
+
+
 class RoutedPages(PagesManager):
     """A server whose router has run; AppTest pretends before each run that it has not."""
 
@@ -81,19 +123,17 @@ class Idle(Background):
         return Result(ready=False)
 
 
-@pytest.fixture
-def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Visit]:
-    """Open a page of a workspace, with query parameters; it has run once. Nothing is computed in the background."""
-    monkeypatch.setattr(space_numbers, "background", Idle)
-    monkeypatch.setattr(results, "background", Idle)
-    monkeypatch.setattr(baselines_tab, "background", Idle)
-    monkeypatch.setattr(kinds_tab, "background", Idle)
+def page_opener(monkeypatch: pytest.MonkeyPatch) -> Visit:
+    """Return what opens a page with what the caches hold; nothing is computed in the background, and no browser is waited for."""
+    for module in (space_numbers, results, baselines_tab, kinds_tab):
+        monkeypatch.setattr(module, "background", Idle)
+    monkeypatch.setattr(widgets, "_HEAD_START_S", 0)
+    monkeypatch.setattr(widgets, "_DRAWN_S", 0)
     monkeypatch.setattr("streamlit.testing.v1.app_test.PagesManager", RoutedPages)
     monkeypatch.delenv("PERTURBDESK_READ_ONLY", raising=False)
     monkeypatch.setenv("PERTURBDESK_AUTHOR", "tester")
 
     def open_page(workspace: Workspace, page: str, **parameters: str | Sequence[str]) -> AppTest:
-        forget()
         monkeypatch.setenv("PERTURBDESK_WORKSPACE", str(workspace.settings.workspace))
         app = AppTest.from_file(APP, default_timeout=60)
         if page != "overview":  # the one that lives at /
@@ -101,7 +141,35 @@ def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Visit]:
         app.query_params.update(parameters)
         return app.run()
 
-    yield open_page
+    return open_page
+
+
+@pytest.fixture
+def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Visit]:
+    """Open a page of a workspace, with query parameters; it has run once."""
+    open_page = page_opener(monkeypatch)
+
+    def open_anew(workspace: Workspace, page: str, **parameters: str | Sequence[str]) -> AppTest:
+        forget()
+        return open_page(workspace, page, **parameters)
+
+    yield open_anew
+    forget()
+
+
+@pytest.fixture
+def glance(monkeypatch: pytest.MonkeyPatch) -> Iterator[Visit]:
+    """Open a page of a workspace that no test changes, to look at only: what was read of it once is not read again."""
+    open_page = page_opener(monkeypatch)
+
+    def open_again(workspace: Workspace, page: str, **parameters: str | Sequence[str]) -> AppTest:
+        forget()
+        with kept_caches(workspace.settings.workspace):
+            app = open_page(workspace, page, **parameters)
+            READ_AHEAD(bool).result()  # belongs to this workspace, too
+        return app
+
+    yield open_again
     forget()
 
 
@@ -171,16 +239,18 @@ def demo_server(demo_workspace: Workspace) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def shared_server(small_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A shared server with two editors, a reader and small limits, which has shown a page; tests change nothing there."""
-    place = tmp_path_factory.mktemp("shared")
-    workspace = worlds.copied(small_template, open_workspace(Settings(workspace=place / "workspace")))
-    (place / "secrets.toml").write_text(AUTH, "utf-8")
-    secrets = {"PERTURBDESK_SECRETS_FILE": str(place / "secrets.toml")}
-    with serving(workspace.settings.workspace, PERTURBDESK_TAB_KEPT_S="0.5", **secrets, **ROLES, **LIMITS) as server:
-        with Visitor(server, ADA).socket() as opened:
+def shared_workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedServer]:
+    """A workspace that a server with small limits shares with two editors and two readers, and which has shown a page."""
+    with sharing(tmp_path_factory.mktemp("shared"), PERTURBDESK_TAB_KEPT_S="0.5", **LIMITS) as shared:
+        with Visitor(shared.server, ADA).socket() as opened:
             run_script(opened)
-        yield server
+        yield shared
+
+
+@pytest.fixture(scope="session")
+def shared_server(shared_workspace: SharedServer) -> Server:
+    """The server alone."""
+    return shared_workspace.server
 
 
 def settle(page: Page) -> None:

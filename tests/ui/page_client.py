@@ -46,9 +46,10 @@ class _SignerOf(TimestampSigner):
         return int(time.time() - self.age_s)
 
 
-def cookie_of(address: str, email: str, name: str = "", age_s: float = 0.0) -> str:
+def cookie_of(address: str, email: str, name: str = "", age_s: float = 0.0, *, verified: bool = True) -> str:
     """What a browser's cookie holds once somebody has signed in at the server with this address, which was `age_s` ago."""
     user = {"email": email, "name": name, "origin": address, "is_logged_in": True, "provider": "default"}
+    user |= {} if verified else {"email_verified": False}
     signer = type("Signer", (_SignerOf,), {"age_s": age_s})
     return str(URLSafeTimedSerializer(COOKIE_SECRET, salt=USER_COOKIE, signer=signer).dumps(json.dumps(user)))
 

@@ -19,7 +19,8 @@ from tests.ui.change_watch import API_KEY, ModelServer, Snapshot, counting, snap
 from tests.ui.page_client import AUTH, cookie_of
 from tests.ui.serving import Server, serving
 
-ADA, EVE = "ada@lab.example", "eve@lab.example"  # an editor and a reader
+ADA, CARL = "ada@lab.example", "carl@lab.example"  # editors
+EVE, BOB = "eve@lab.example", "bob@lab.example"  # readers
 
 
 @dataclass(frozen=True)
@@ -41,14 +42,16 @@ class SharedServer:
 
     def set_roles(self, editors: Sequence[str], readers: Sequence[str]) -> None:
         """Write other roles to the file of secrets."""
-        write_secrets(self.secrets, editors, readers)
+        write_roles(self.secrets, editors, readers)
 
     def snapshot(self) -> Snapshot:
         return snapshot(self.workspace, self.server, self.model)
 
 
-def write_secrets(file: Path, editors: Sequence[str], readers: Sequence[str]) -> None:
-    file.write_text(f"PERTURBDESK_EDITORS = {json.dumps(editors)}\nPERTURBDESK_READERS = {json.dumps(readers)}\n{AUTH}", "utf-8")
+def write_roles(file: Path, editors: Sequence[str] = (ADA, CARL), readers: Sequence[str] = (EVE, BOB)) -> None:
+    """Write a file of secrets with roles, by default those that the server begins with."""
+    roles = f"PERTURBDESK_EDITORS = {json.dumps(editors)}\nPERTURBDESK_READERS = {json.dumps(readers)}\n"
+    file.write_text(f"{roles}{AUTH}", "utf-8")
 
 
 def fill(workspace: Workspace) -> Run:
@@ -66,12 +69,12 @@ def fill(workspace: Workspace) -> Run:
 
 
 @contextmanager
-def sharing(folder: Path) -> Iterator[SharedServer]:
+def sharing(folder: Path, **environment: str) -> Iterator[SharedServer]:
     """Serve a new workspace in a folder to others for as long as a block lasts."""
     workspace = open_workspace(Settings(workspace=folder / "workspace", author="whoever runs it"))
     run, secrets = fill(workspace), folder / "secrets.toml"
-    write_secrets(secrets, [ADA], [EVE])
+    write_roles(secrets)
     with counting() as model:
         own = {"PERTURBDESK_API_KEY": API_KEY, "PERTURBDESK_ENDPOINT": model.address, "PERTURBDESK_SECRETS_FILE": str(secrets)}
-        with serving(workspace.settings.workspace, **own) as server:
+        with serving(workspace.settings.workspace, **own, **environment) as server:
             yield SharedServer(server, workspace, model, run, secrets)

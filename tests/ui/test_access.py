@@ -11,9 +11,9 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from core.actions.workspace import Workspace
-from tests.ui.page_client import AUTH
 from tests.ui.serving import PLAIN, Server, serving
-from tests.ui.strangers import ADA, BOB, CARL, MAL, ROLES, Visitor, exchange, noise, rss_mb, run_script
+from tests.ui.shared_server import ADA, BOB, CARL, write_roles
+from tests.ui.strangers import MAL, Visitor, exchange, noise, rss_mb, run_script
 
 UPLOAD = "/_stcore/upload_file/a-session/a-file"
 
@@ -176,9 +176,8 @@ def test_cookies_have_their_flags(server: Server) -> None:
 
 def test_streamlit_alone_serves_no_shared_workspace(small_workspace: Workspace, tmp_path: Path) -> None:
     """It says why, and takes no upload either."""
-    (tmp_path / "secrets.toml").write_text(AUTH, "utf-8")
-    secrets = str(tmp_path / "secrets.toml")
-    with serving(small_workspace.settings.workspace, PLAIN, PERTURBDESK_SECRETS_FILE=secrets, **ROLES) as plain:
+    write_roles(tmp_path / "secrets.toml")
+    with serving(small_workspace.settings.workspace, PLAIN, PERTURBDESK_SECRETS_FILE=str(tmp_path / "secrets.toml")) as plain:
         visitor = Visitor(plain, ADA)
         with visitor.socket() as opened:
             session, texts = run_script(opened)

@@ -17,21 +17,14 @@ from core.actions import runs as actions
 from core.actions.workspace import Workspace
 from core.config import REPOSITORY
 from core.store import notes, runs
+from core.store.predictions import CONFIDENTLY_WRONG
 from core.store.runs import Run
 from core.ui.shared import linked, row_list
+from tests.ui import views
 from tests.ui.conftest import APP, Visit, forget
 
 PAGES = sorted(path.stem for path in (REPOSITORY / "pages").glob("*.py"))
-TABS = {  # below the first one: parameter and titles
-    "debates": ("tab", ("Audit",)),
-    "experiments": ("tab", ("Benchmark", "Plan", "Evidence", "Controls", "Baselines", "Ablations", "Published numbers")),
-    "targets": ("tab", ("Conditions", "Training", "Published")),
-    "submit": ("tab", ("Check a file",)),
-    "read": ("tab", ("Label", "Worth", "Kinds")),
-    "launch": ("tab", ("Fine-tune",)),
-    "data": ("tab", ("Cells", "Leakage", "Spaces", "Imported files", "Rejected rows", "Runs", "Notes", "Changes")),
-    "breakdown": ("part", ("Baselines", "Other ways to score", "Top of the list", "Curves", "Distributions", "Calibration")),
-}
+TABS = {page: (parameter, titles[1:]) for page, (parameter, titles) in views.TABS.items()}  # below the first one
 NO_TABS: tuple[str, tuple[str, ...]] = ("tab", ())
 VIEWS = [(page, tab) for page in PAGES for tab in ("", *TABS.get(page, NO_TABS)[1])]
 REAL_RUNS = ("track_b_sharp", "track_a_logprobs_train2499")  # without labels, and with
@@ -95,13 +88,19 @@ def press(app: AppTest, label: str) -> AppTest:
 
 
 @pytest.mark.parametrize(("fixture", "run", "page", "tab"), EVERYWHERE)
-def test_every_page_runs(visit: Visit, request: pytest.FixtureRequest, fixture: str, run: str, page: str, tab: str) -> None:
-    app = visit(request.getfixturevalue(fixture), page, **({"run": run} if run else {}), **tab_of(page, tab))
+def test_every_page_runs(glance: Visit, request: pytest.FixtureRequest, fixture: str, run: str, page: str, tab: str) -> None:
+    app = glance(request.getfixturevalue(fixture), page, **({"run": run} if run else {}), **tab_of(page, tab))
     assert not app.exception
     assert not app.error
     assert text_of(app)
     if fixture == "demo_workspace":  # no tab is left out above
         assert tuple(tab.label for tab in app.tabs)[1:] == TABS.get(page, NO_TABS)[1]
+
+
+def test_every_page_is_in_the_sidebar(visit: Visit, workspace: Workspace) -> None:
+    """But for those of one symbol, to which links lead."""
+    linked_to = [each.proto.page for each in visit(workspace, "data").sidebar.get("page_link")]
+    assert sorted(linked_to, key=str) == sorted("" if page == "overview" else page for page in views.PAGES)
 
 
 @pytest.mark.parametrize(("page", "symbol"), [("perturbation", "Pa"), ("gene", "Ga")])
@@ -133,8 +132,8 @@ def test_an_empty_workspace_says_what_to_do(visit: Visit, workspace: Workspace, 
     assert "Data" in text if page != "data" else "Make the simulated demo" in text
 
 
-def test_what_a_published_run_lacks_is_said_in_words(visit: Visit, real_workspace: Workspace) -> None:
-    app = visit(real_workspace, "debates", run="track_b_sharp")
+def test_what_a_published_run_lacks_is_said_in_words(glance: Visit, real_workspace: Workspace) -> None:
+    app = glance(real_workspace, "debates", run="track_b_sharp")
     text = text_of(app)
     assert "This file kept no dossier" in text
     assert any(each.value.endswith(" no label") for each in app.markdown)
@@ -144,14 +143,14 @@ def test_what_a_published_run_lacks_is_said_in_words(visit: Visit, real_workspac
     assert {"hit", "miss"}.isdisjoint(", ".join(rows["says"]).split(", "))
 
 
-def test_methods_without_briefs_have_no_debate_to_audit(visit: Visit, real_workspace: Workspace) -> None:
+def test_methods_without_briefs_have_no_debate_to_audit(glance: Visit, real_workspace: Workspace) -> None:
     for run, method in (("track_b_react", "react"), ("track_c_qwen3_4b", "local model")):
-        text = text_of(visit(real_workspace, "debates", run=run, tab="Audit"))
+        text = text_of(glance(real_workspace, "debates", run=run, tab="Audit"))
         assert f"method is {method}: its traces hold no briefs" in text
 
 
-def test_the_audit_tells_what_the_published_briefs_are(visit: Visit, real_workspace: Workspace) -> None:
-    app = visit(real_workspace, "debates", run="track_b_sharp", tab="Audit")
+def test_the_audit_tells_what_the_published_briefs_are(glance: Visit, real_workspace: Workspace) -> None:
+    app = glance(real_workspace, "debates", run="track_b_sharp", tab="Audit")
     text = text_of(app)
     assert "6,556 of 7,252 briefs (90%) answer the multiple-choice question instead of arguing, 2,557 of them against" in text
     labels = [button.label for button in app.button]
@@ -188,6 +187,7 @@ FILTERS: list[tuple[dict[str, str | Sequence[str]], list[str]]] = [
     ({"gene": "Ga", "label": "down"}, ["Pb_Ga"]),
     ({"p_de": ["0.5", "1.0"]}, ["Pc_Gc"]),
     ({"order": "P(DE), high first"}, ["Pc_Gc", "Pa_Ga", "Pa_Gb", "Pb_Ga"]),
+    ({"order": CONFIDENTLY_WRONG}, ["Pb_Ga", "Pa_Ga", "Pa_Gb", "Pc_Gc"]),  # .2, .3 and .6 for the label; none
     ({"brief": "UP: opens with A), B) or C) against its own side"}, ["Pa_Gb"]),
     ({"brief": "any: answers A, B or C"}, ["Pa_Gb"]),
     ({"arguing": "3"}, ["Pa_Gb"]),

@@ -19,6 +19,7 @@ from core.config import REPOSITORY
 from core.store import Store, changes, pairs, predictions, runs
 from core.store.predictions import RowFilter
 from core.store.runs import Run
+from core.ui.shared import text_size
 from tests import cases
 from tests.ui.conftest import EACH_START, OpenTab, button, heading, settle, then
 from tests.ui.serving import STARTS, Server, serving
@@ -32,6 +33,18 @@ COLLAPSED = "simulated collapsed debate"  # a run that a page shows only when it
 COUNT = re.compile(r"^[\d,]+ of [\d,]+ rows$")
 ROW_OF = re.compile(r"^row [\d,]+ of [\d,]+$")
 IMPORTS, IMPORTED_ROWS = 2, 1000
+# Keeps what is seen frame by frame: the sidebar's width, what stands there before ours, and the size of text.
+FILM = """
+  window.seen = [];
+  const look = () => {
+    const side = document.querySelector('[data-testid=stSidebar]');
+    const raw = document.querySelector('[data-testid=stSidebarNav]')?.innerText?.trim();
+    const size = side?.innerText.trim() ? getComputedStyle(document.documentElement).fontSize : '';
+    window.seen.push({width: side ? Math.round(side.getBoundingClientRect().width) : 0, raw: raw || '', size});
+    requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+"""
 
 
 def the_run(workspace: Workspace, name: str = COLLAPSED) -> Run:
@@ -64,13 +77,41 @@ def place(page: Page) -> int:
     return int(page.get_by_text(ROW_OF).inner_text().split()[1].replace(",", ""))
 
 
+def look_closely(page: Page, size: str) -> None:
+    """Keep what is seen frame by frame, in a browser that remembers text of a size in pixels."""
+    page.context.add_cookies([{"name": text_size.COOKIE, "value": "on" if size == "18px" else "off", "url": "http://127.0.0.1"}])
+    page.add_init_script(FILM)
+
+
+def assert_nothing_raw(page: Page, size: str) -> None:
+    """No names of files; a sidebar of one width, and text of one size, from the moment that they are there."""
+    page.wait_for_timeout(500)
+    frames = page.evaluate("window.seen")
+    assert len(frames) > 10
+    assert {frame["raw"] for frame in frames} == {""}
+    widths = {frame["width"] for frame in frames if frame["width"]}
+    assert len(widths) == 1, widths
+    assert {frame["size"] for frame in frames} - {""} == {size}
+
+
+def assert_left_nothing_behind(server: Server, workspace: Workspace) -> None:
+    with pytest.raises(ProcessLookupError):
+        os.killpg(server.process.pid, 0)  # it began a process group of its own
+    assert not list(workspace.settings.data.glob("*.holder"))
+    hurried = Store(workspace.settings.store_file, workspace.settings.cache / "scratch", timeout_s=1)
+    with hurried.write() as db:
+        changes.bump(db, "notes")
+
+
 @pytest.mark.parametrize("start", EACH_START)
-def test_the_first_visit_to_a_fresh_server_may_be_any_page(open_tab: OpenTab, demo_workspace: Workspace, start: str) -> None:
-    run, page = the_run(demo_workspace), open_tab()
-    with demo_workspace.store.read() as db:
+def test_the_first_visit_to_a_fresh_server_may_be_any_page(open_tab: OpenTab, demo_copy: Workspace, start: str) -> None:
+    """It shows nothing raw meanwhile, and an interrupt leaves nothing behind."""
+    run, page = the_run(demo_copy), open_tab()
+    look_closely(page, "15px")
+    with demo_copy.store.read() as db:
         row = predictions.find_pair_ids(db, run.id, RowFilter(flags=("role_collapse",), p_de=(0.0, 0.5)))[6]
     asked = {"run": [run.id], "row": [row], "flags": ["did not argue its side"], "p_de": ["0.0", "0.5"]}
-    with serving(demo_workspace.settings.workspace, STARTS[start]) as server:
+    with serving(demo_copy.settings.workspace, STARTS[start]) as server:
         page.goto(server.url("debates", **asked))
         page.get_by_text(ROW_OF).wait_for()
         settle(page)
@@ -80,8 +121,25 @@ def test_the_first_visit_to_a_fresh_server_may_be_any_page(open_tab: OpenTab, de
         assert heading(page).inner_text() == row.replace("_", " ⟶ ")
         assert page.get_by_role("combobox", name="Run", exact=True).input_value() == COLLAPSED
         assert page.evaluate("[window.alone, window.alerts]") == [[], []]
+        assert_nothing_raw(page, "15px")
+        server.stop()
+        assert_left_nothing_behind(server, demo_copy)
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize(("start", "size"), [("hardened", "15px"), ("plain", "15px"), ("hardened", "18px")])
+def test_the_first_session_of_a_fresh_server_shows_nothing_raw(
+    open_tab: OpenTab, demo_workspace: Workspace, start: str, size: str
+) -> None:
+    page = open_tab()
+    look_closely(page, size)
+    with serving(demo_workspace.settings.workspace, STARTS[start]) as server:
+        page.goto(server.url())
+        settle(page)
+        assert_nothing_raw(page, size)
+
+
+@pytest.mark.soak
 def test_a_copied_link_shows_the_same_elsewhere(
     open_tab: OpenTab, demo_server: Server, demo_workspace: Workspace, demo_copy: Workspace
 ) -> None:
@@ -109,6 +167,7 @@ def test_a_copied_link_shows_the_same_elsewhere(
         assert there.get_by_role("combobox", name="Run", exact=True).input_value() == "another name"
 
 
+@pytest.mark.soak
 def test_a_number_of_the_audit_opens_its_rows_and_the_address_names_them(
     open_tab: OpenTab, demo_server: Server, demo_workspace: Workspace
 ) -> None:
@@ -146,6 +205,7 @@ def test_the_sidebar_keeps_the_run_and_back_goes_back(open_tab: OpenTab, demo_se
         assert on(page, run) == title.lower()
 
 
+@pytest.mark.soak
 def test_arrow_keys_move_between_rows_but_not_while_typing(open_tab: OpenTab, demo_server: Server) -> None:
     page = open_tab()
     page.goto(demo_server.url("debates"))
@@ -174,6 +234,7 @@ def import_files(workspace: Workspace, folder: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(["sh", "-c", one_by_one], cwd=REPOSITORY, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
+@pytest.mark.soak
 def test_reading_goes_on_while_another_process_imports(open_tab: OpenTab, demo_copy: Workspace, tmp_path: Path) -> None:
     page, run = open_tab(), the_run(demo_copy)
     with serving(demo_copy.settings.workspace) as server:
@@ -192,17 +253,3 @@ def test_reading_goes_on_while_another_process_imports(open_tab: OpenTab, demo_c
         assert page.evaluate("window.alerts") == []
     with demo_copy.store.read() as db:
         assert {str(index) for index in range(IMPORTS)} < {run.name for run in runs.list_all(db)}
-
-
-def test_an_interrupt_leaves_nothing_behind(open_tab: OpenTab, small_workspace: Workspace) -> None:
-    page = open_tab()
-    with serving(small_workspace.settings.workspace) as server:
-        page.goto(server.url("debates", run="debate"))
-        page.get_by_text(ROW_OF).wait_for()
-        server.stop()
-        with pytest.raises(ProcessLookupError):
-            os.killpg(server.process.pid, 0)  # it began a process group of its own
-    assert not list(small_workspace.settings.data.glob("*.holder"))
-    hurried = Store(small_workspace.settings.store_file, small_workspace.settings.cache / "scratch", timeout_s=1)
-    with hurried.write() as db:
-        changes.bump(db, "notes")

@@ -5,11 +5,8 @@ from __future__ import annotations
 from streamlit.testing.v1 import AppTest
 
 from core.actions.workspace import Workspace
-from tests.ui.conftest import Visit
+from tests.ui.conftest import FUSED, KNN, LABELLED, Visit
 from tests.ui.test_apptest import text_of, the_run
-from tests.ui.test_one_score import FUSED, KNN, LABELLED, fused_demo, made
-
-__all__ = ["fused_demo", "made"]  # fixtures
 
 
 def values_of(app: AppTest) -> dict[str, object]:
@@ -42,9 +39,9 @@ def assert_same_elsewhere(visit: Visit, workspace: Workspace, page: str, app: Ap
     assert values_of(there) == values_of(app)
 
 
-def test_what_if_is_carried(visit: Visit, made: Workspace) -> None:
-    base, knn, fused = (the_run(made, name).id for name in (LABELLED, KNN, FUSED))
-    app = visit(made, "what_if", run=base)
+def test_what_if_is_carried(visit: Visit, fused_demo: Workspace) -> None:
+    base, knn, fused = (the_run(fused_demo, name).id for name in (LABELLED, KNN, FUSED))
+    app = visit(fused_demo, "what_if", run=base)
     app.multiselect(key="id-with").set_value(["knn", knn]).run()
     app.segmented_control(key="over").set_value("labelled rows").run()
     app.selectbox(key=f"id-reference_{base}").set_value(fused).run()
@@ -74,11 +71,11 @@ def test_what_if_is_carried(visit: Visit, made: Workspace) -> None:
         "centre",
     }
     assert {*app.query_params} == {"dataset", "run", *names}
-    assert_same_elsewhere(visit, made, "what_if", app)
+    assert_same_elsewhere(visit, fused_demo, "what_if", app)
 
 
-def test_launch_is_carried(visit: Visit, demo_workspace: Workspace) -> None:
-    app = visit(demo_workspace, "launch")
+def test_launch_is_carried(visit: Visit, little_demo: Workspace) -> None:
+    app = visit(little_demo, "launch")
     app.selectbox(key="launch_split").set_value("train").run()
     app.number_input(key="launch_sample").set_value(20).run()
     app.number_input(key="launch_seed").set_value(3).run()
@@ -86,26 +83,26 @@ def test_launch_is_carried(visit: Visit, demo_workspace: Workspace) -> None:
     app.text_input(key="run_name").input("mine").run()
     names = {"launch_split", "launch_sample", "launch_seed", "labels", "run_name"}
     assert {*app.query_params} - {"dataset", "run"} == names
-    assert_same_elsewhere(visit, demo_workspace, "launch", app)
+    assert_same_elsewhere(visit, little_demo, "launch", app)
     app.selectbox(key="id-method").set_value("debate").run()
     assert {*app.query_params} - {"dataset", "run"} == {*names, "method"}
-    assert_same_elsewhere(visit, demo_workspace, "launch", app)
+    assert_same_elsewhere(visit, little_demo, "launch", app)
 
 
-def test_submit_is_carried(visit: Visit, made: Workspace) -> None:
-    app = visit(made, "submit", run=the_run(made, FUSED).id)
+def test_submit_is_carried(visit: Visit, fused_demo: Workspace) -> None:
+    app = visit(fused_demo, "submit", run=the_run(fused_demo, FUSED).id)
     app.segmented_control(key="track").set_value("A").run()
     app.toggle(key="fusion_trace").set_value(True).run()
     assert {*app.query_params} == {"dataset", "run", "track", "fusion_trace"}
-    assert_same_elsewhere(visit, made, "submit", app)
-    checked = visit(made, "submit", tab="Check a file", check_track="C", check_labelled="true")
+    assert_same_elsewhere(visit, fused_demo, "submit", app)
+    checked = visit(fused_demo, "submit", tab="Check a file", check_track="C", check_labelled="true")
     assert {*checked.query_params} >= {"tab", "check_track", "check_labelled"}
-    assert_same_elsewhere(visit, made, "submit", checked)
+    assert_same_elsewhere(visit, fused_demo, "submit", checked)
 
 
-def test_debates_are_carried_with_the_open_card(visit: Visit, demo_workspace: Workspace) -> None:
-    run, other = (the_run(demo_workspace, f"simulated {name}debate").id for name in ("", "collapsed "))
-    app = visit(demo_workspace, "debates", run=run)
+def test_debates_are_carried_with_the_open_card(visit: Visit, little_demo: Workspace) -> None:
+    run, other = (the_run(little_demo, f"simulated {name}debate").id for name in ("", "collapsed "))
+    app = visit(little_demo, "debates", run=run)
     app.multiselect(key="label").set_value(["up", "none"]).run()
     app.slider(key="p_up").set_value((0.1, 0.9)).run()
     app.toggle(key="failed").set_value(False).run()
@@ -114,4 +111,4 @@ def test_debates_are_carried_with_the_open_card(visit: Visit, demo_workspace: Wo
     for key in ("id-card", f"id-card-{other}"):
         app.pills(key=key).set_value(app.pills(key=key).options[-1]).run()
     assert {*app.query_params} - {"row"} == {"dataset", "run", "label", "p_up", "order", "with", "card", f"card-{other}"}
-    assert_same_elsewhere(visit, demo_workspace, "debates", app)
+    assert_same_elsewhere(visit, little_demo, "debates", app)

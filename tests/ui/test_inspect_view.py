@@ -27,10 +27,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 BIN = REPOSITORY / ".venv-inspect" / "bin"
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not (BIN / "inspect").exists(), reason="needs Inspect AI: make .venv-inspect/ok"),
-]
+pytestmark = pytest.mark.skipif(not (BIN / "inspect").exists(), reason="needs Inspect AI: make .venv-inspect/ok")
 
 # Reads a log, then makes one: in one process, since its start takes longer than all else. The outputs of the mock model say
 # their usage: it would count tokens by a file that it downloads.
@@ -120,6 +117,8 @@ def test_the_pinned_release_reads_a_log_made_here_and_one_that_it_made_is_import
     assert (run.model, run.tokens, run.method) == ("mockllm/model", 36, "inspect")
 
 
+@pytest.mark.soak
+@pytest.mark.browser
 def test_its_viewer_shows_a_log_made_here(open_tab: OpenTab, logs: Path, tmp_path: Path) -> None:
     with inspect_view(logs, tmp_path) as address:
         page: Page = open_tab()

@@ -32,6 +32,7 @@ def two_tabs(browser: Browser) -> Iterator[tuple[Page, Page]]:
         context.close()
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("view", FIRST_VIEWS, ids=str)
 def test_a_link_shows_the_same_screen_elsewhere(
     two_tabs: tuple[Page, Page], demo_server: Server, demo_workspace: Workspace, view: View
@@ -40,6 +41,7 @@ def test_a_link_shows_the_same_screen_elsewhere(
     assert change_together(*two_tabs, demo_server.url(path, **parameters), CHANGED)
 
 
+@pytest.mark.soak
 def test_a_control_that_another_moves_still_writes_to_the_address(two_tabs: tuple[Page, Page], demo_server: Server) -> None:
     page, _ = two_tabs
     visit(page, demo_server.url("what_if"))

@@ -7,46 +7,18 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.actions import component_loader
 from core.actions.workspace import Workspace
-from core.methods.fusion_settings import FusionSettings
 from core.scoring import run_scores, sentences
 from core.scoring.run_scores import RunScore
 from core.scoring.sentences import scored_text
 from core.stats.official_score import ScoreIntervals
-from core.transfer.knn_settings import KnnSettings
-from core.transfer.protocols import EvaluationProtocol
-from tests import worlds
+from core.texts import estimate_text
 from tests.commands import core_json
-from tests.conftest import make_once
-from tests.derived import save_fusion, save_knn
-from tests.ui.conftest import Visit
+from tests.ui.conftest import FUSED, KNN, LABELLED, Visit
 from tests.ui.test_apptest import numbers, text_of, the_run
-from tests.ui.test_transfer_pages import LABELLED
 
-KNN, FUSED = "knn by folds", "fused with it"
 INSIDE, WHOLE = "inside 5×5 cells, cut 2", "all rows"
 WAYS = {LABELLED: WHOLE, KNN: INSIDE, FUSED: INSIDE}
-
-
-@pytest.fixture(scope="session")
-def fused_demo(demo_workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """The demo with a kNN by folds, and its fusion with a debate by the weights that What-if starts with; only copied."""
-
-    def fill(workspace: Workspace) -> None:
-        worlds.copied(demo_workspace.settings.workspace, workspace)
-        dataset = component_loader.default_dataset(workspace, None)
-        settings = KnnSettings(("simulated",), EvaluationProtocol("folds", 5, 2))
-        knn = save_knn(workspace, dataset, settings, KNN)
-        save_fusion(workspace, FusionSettings(the_run(workspace, LABELLED).id, (knn.id,), (0.5,), (0.5,)), FUSED)
-
-    return make_once(tmp_path_factory, "fused", fill)
-
-
-@pytest.fixture
-def made(fused_demo: Workspace, workspace: Workspace) -> Workspace:
-    """A copy of it to change."""
-    return worlds.copied(fused_demo.settings.workspace, workspace)
 
 
 def score_of(workspace: Workspace, name: str) -> RunScore:
@@ -62,10 +34,10 @@ def values(score: ScoreIntervals) -> dict[str, str]:
     return {name: f"{part.value:.3f}" for name, part in score.parts.items()}
 
 
-def test_every_command_prints_it(made: Workspace) -> None:
-    place = made.settings.workspace
+def test_every_command_prints_it(fused_copy: Workspace) -> None:
+    place = fused_copy.settings.workspace
     for name, scored in WAYS.items():
-        found = score_of(made, name)
+        found = score_of(fused_copy, name)
         assert found.whole.scored == scored
         printed = core_json(place, "score", name)
         assert printed["scored"] == scored
@@ -82,13 +54,13 @@ def test_every_command_prints_it(made: Workspace) -> None:
         assert slices["scored"] == scored
         assert slices["slices"][0]["mean"]["estimate"] == pytest.approx(found.whole.mean.value, abs=1e-12)
     saved = core_json(place, "knn", "--space", "simulated", "--seed", "2", "--permutations", "0")["saved"]
-    knn = score_of(made, KNN)
+    knn = score_of(fused_copy, KNN)
     assert (saved["de"], saved["dir"], saved["seed"]) == (knn.whole.de.value, knn.whole.dir.value, 2)
     assert knn.cuts[2].tolist() == pytest.approx([saved["de"], saved["dir"]], abs=1e-12)
     compared = core_json(place, "compare", KNN, FUSED)
     assert compared["scored"] == INSIDE
     if not compared["all_rows"]:  # both cover all rows of the debate: the difference is that of the two scores
-        change = score_of(made, FUSED).whole.mean.value - _on_rows_of(made, KNN, FUSED)
+        change = score_of(fused_copy, FUSED).whole.mean.value - _on_rows_of(fused_copy, KNN, FUSED)
         assert compared["delta_mean"]["estimate"] == pytest.approx(change, abs=1e-12)
 
 
@@ -101,40 +73,47 @@ def _on_rows_of(workspace: Workspace, name: str, other: str) -> float:
     return run_scores.score_run(chosen).whole.mean.value
 
 
-def test_every_page_shows_it(visit: Visit, made: Workspace) -> None:
-    overview = visit(made, "overview")
+def test_every_page_shows_it(visit: Visit, fused_demo: Workspace) -> None:
+    overview = visit(fused_demo, "overview")
     table = next(each.value for each in overview.dataframe if "run" in each.value).set_index("run")
     for name, scored in WAYS.items():
-        found = score_of(made, name)
+        found = score_of(fused_demo, name)
         line = table.loc[name]
         assert {part: line[part] for part in ("DE", "DIR", "mean")} == texts(found.whole)
         assert line["scored"] == scored
-        breakdown = visit(made, "breakdown", run=name)
+        breakdown = visit(fused_demo, "breakdown", run=name)
         assert {part: numbers(breakdown)[part] for part in ("DE", "DIR", "mean")} == values(found.whole)
         [sentence, *_] = sentences.scoring_sentences(found)
         assert sentence in text_of(breakdown).replace("\\", "")
 
 
-def test_what_if_shows_the_score_of_the_run_that_it_would_save(visit: Visit, made: Workspace) -> None:
-    found = score_of(made, FUSED).whole
-    app = visit(made, "what_if", run=LABELLED, **{"with": the_run(made, KNN).id})
+def test_what_if_shows_the_score_of_the_run_that_it_would_save(visit: Visit, fused_demo: Workspace) -> None:
+    found = score_of(fused_demo, FUSED).whole
+    app = visit(fused_demo, "what_if", run=LABELLED, **{"with": the_run(fused_demo, KNN).id})
     assert {part: numbers(app)[part] for part in ("DE", "DIR", "mean")} == values(found)
     assert f"Scored {INSIDE}" in text_of(app)
     assert f"[{found.mean.shown.low:.3f}, {found.mean.shown.high:.3f}] {sentences.TWO_WAY}" in text_of(app)
 
 
-def test_compare_scores_both_alike_and_says_how(visit: Visit, made: Workspace) -> None:
-    app = visit(made, "compare", run=FUSED, baseline=the_run(made, LABELLED).id)
+def test_compare_scores_both_alike_and_says_how(visit: Visit, fused_demo: Workspace) -> None:
+    app = visit(fused_demo, "compare", run=FUSED, baseline=the_run(fused_demo, LABELLED).id)
     assert f"Both are scored {sentences.UNSEEN} ({INSIDE})." in text_of(app)
-    printed = core_json(made.settings.workspace, "compare", LABELLED, FUSED)
+    printed = core_json(fused_demo.settings.workspace, "compare", LABELLED, FUSED)
     estimate = printed["delta_mean"]
-    text = f"{estimate['estimate']:+.3f} [{estimate['low']:+.3f}, {estimate['high']:+.3f}]"
+    text = estimate_text(estimate["estimate"], estimate["low"], estimate["high"], "+.3f")
     assert text in text_of(app).replace("\\", "")
-    several = visit(made, "compare", run=FUSED, baseline=the_run(made, LABELLED).id, also=the_run(made, KNN).id, margin="0.3")
+    several = visit(
+        fused_demo,
+        "compare",
+        run=FUSED,
+        baseline=the_run(fused_demo, LABELLED).id,
+        also=the_run(fused_demo, KNN).id,
+        margin="0.3",
+    )
     assert "equal within ±0.3" in text_of(several)
     table = next(each.value for each in several.dataframe if "Holm" in each.value)
     assert table["against"].tolist() == [LABELLED, KNN]
-    both = core_json(made.settings.workspace, "compare", FUSED, f"{LABELLED},{KNN}")["comparisons"]
+    both = core_json(fused_demo.settings.workspace, "compare", FUSED, f"{LABELLED},{KNN}")["comparisons"]
     assert table["p"].tolist() == pytest.approx([each["p"] for each in both])
     assert table["Holm"].tolist() == pytest.approx([each["p_holm"] for each in both])
 
@@ -144,24 +123,24 @@ def tables_with(app: AppTest, *columns: str) -> list[pd.DataFrame]:
     return [each.value for each in app.dataframe if set(columns) <= set(each.value)]
 
 
-def test_every_figure_draws_and_exports_it_and_says_how_it_was_scored(visit: Visit, made: Workspace) -> None:
-    overview = visit(made, "overview")
+def test_every_figure_draws_and_exports_it_and_says_how_it_was_scored(visit: Visit, fused_demo: Workspace) -> None:
+    overview = visit(fused_demo, "overview")
     ladder = pd.concat(tables_with(overview, "run", "score", "low", "high")).set_index("run")
     for name, scored in WAYS.items():
-        found = score_of(made, name).whole
+        found = score_of(fused_demo, name).whole
         mean = found.mean.shown
         line = ladder.loc[name]
         assert line[["score", "low", "high"]].tolist() == pytest.approx([mean.estimate, mean.low, mean.high], abs=1e-12)
         assert f"labelled rows · {scored}" in text_of(overview)
-        curves = visit(made, "breakdown", run=name, part="Curves")
+        curves = visit(fused_demo, "breakdown", run=name, part="Curves")
         [table] = tables_with(curves, "task", "who", "auroc")
         drawn = table[table["who"] == name].groupby("task")["auroc"].first()
         assert drawn.to_dict() == pytest.approx({"DE": found.de.value, "DIR": found.dir.value}, abs=1e-12)
         assert scored_text(scored) in text_of(curves)
-        assert scored_text(scored) in text_of(visit(made, "breakdown", run=name))
-    compared = visit(made, "compare", run=FUSED, baseline=the_run(made, LABELLED).id)
+        assert scored_text(scored) in text_of(visit(fused_demo, "breakdown", run=name))
+    compared = visit(fused_demo, "compare", run=FUSED, baseline=the_run(fused_demo, LABELLED).id)
     [changes] = tables_with(compared, "metric", "unit", "estimate")
     [both] = changes[(changes["metric"] == "mean") & (changes["unit"] == "perturbation and gene")].to_dict("records")
-    printed = core_json(made.settings.workspace, "compare", LABELLED, FUSED)["delta_mean"]
+    printed = core_json(fused_demo.settings.workspace, "compare", LABELLED, FUSED)["delta_mean"]
     assert [both[key] for key in ("estimate", "low", "high")] == pytest.approx([printed[k] for k in ("estimate", "low", "high")])
     assert scored_text(INSIDE) in text_of(compared)

@@ -1,4 +1,4 @@
-"""Runs that are started and watched in a real browser: closing it, or stopping the app, stops none."""
+"""Runs that are started and watched on a page: closing its browser, or stopping the app, stops none."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from core.engine.run_state import LIVE_STATES
 from core.llm import scripted_server
 from core.store import predictions, runs
 from tests.ui.conftest import OpenTab
+from tests.ui.page_client import browsing, state_of
 from tests.ui.serving import serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = pytest.mark.browser
 ROWS, DELAY_S = 15, 0.6
 PROGRESS = re.compile(r"(\d+) of (\d+) rows")
 
@@ -51,6 +51,8 @@ def until(holds: object, what: str, within_s: float = 60.0) -> None:
         time.sleep(0.2)
 
 
+@pytest.mark.soak
+@pytest.mark.browser
 def test_a_run_outlives_its_browser_and_the_app(copy: Workspace, open_tab: OpenTab) -> None:
     with scripted_server.serving(scripted_server.Script(delay_s=DELAY_S)) as model:
         start = {"PERTURBDESK_ENDPOINT": model}
@@ -88,3 +90,18 @@ def test_a_run_outlives_its_browser_and_the_app(copy: Workspace, open_tab: OpenT
     with copy.store.read() as db:
         assert runs.find(db, run).status == "done"
         assert len(predictions.frame(db, run)) == ROWS
+
+
+def test_a_run_outlives_its_session_and_the_app(small_workspace: Workspace) -> None:
+    with scripted_server.serving(scripted_server.Script(delay_s=5 * DELAY_S)) as model:
+        with serving(small_workspace.settings.workspace, PERTURBDESK_ENDPOINT=model) as server:
+            with browsing(server.address) as client:
+                drawn = client.run("launch", "method=prompt_only")
+                [start] = [each for each in drawn.widgets if each.label == "Start run"]
+                client.run("launch", "method=prompt_only", [state_of(start)])
+            [(run, begun)] = run_control.states(small_workspace).items()
+            server.stop()  # Ctrl-C
+        status = run_control.states(small_workspace)[run]
+        assert status.pid in (begun.pid, None)  # none where the machine is so busy that it has ended
+        until(lambda: run_control.states(small_workspace)[run].state not in LIVE_STATES, "the run did not end")
+    assert run_control.settle(small_workspace, run).status == "done"

@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
 
 import pytest
+from markdown_it import MarkdownIt
 
 from core.actions.workspace import Workspace
 from core.plots import theme
 from core.store import runs
 from tests import cases
 from tests.ui import hostile
-from tests.ui.conftest import EACH_START, OpenTab, button, settle, then
+from tests.ui.conftest import OpenTab, Visit, button, settle, then
 from tests.ui.serving import STARTS, Server, serving
+from tests.ui.test_apptest import VIEWS, tab_of
 from tests.ui.watch import Watch
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = pytest.mark.browser
+Views = Callable[["Page", Server, Workspace], Iterator[str]]  # what is looked at, one after the other; where we are
 # What a row's texts may link to: one article, or one gene, whose symbol may hold anything that is encoded.
 OUR_LINKS = re.compile(
     r"https://pubmed\.ncbi\.nlm\.nih\.gov/\d+/"
     r"|https://www\.ncbi\.nlm\.nih\.gov/gene/\?term=[\w.+%~-]*%5Bsym%5D\+AND\+(Mus\+musculus|Homo\+sapiens)%5Borgn%5D"
 )
+MARKED = MarkdownIt("commonmark", {"html": True}).enable("table")
+BARE_LINK = re.compile(r"(?:https?://|www\.)\w")  # GitHub's Markdown makes a link of it
+TAG = re.compile(r"<(?:script|img|svg|image|iframe|a|form)\b", re.IGNORECASE)
+MARKDOWN_FIELDS = ("body", "label", "help", "caption")
+PLAIN = ("text", "code", "html", "json", "bidi_component")  # what they hold is no Markdown
 
 
 def links_of(page: Page) -> list[str]:
@@ -50,7 +57,7 @@ def hostile_desk(listener: hostile.Listener, tmp_path_factory: pytest.TempPathFa
     return hostile.workspace(tmp_path_factory.mktemp("hostile"), listener.address)
 
 
-def every_view(page: Page, server: Server) -> Iterator[str]:
+def every_view(page: Page, server: Server, _: Workspace) -> Iterator[str]:
     """Every page of the sidebar with every one of its tabs, one after the other; where we are."""
     page.goto(server.url())
     settle(page)
@@ -64,12 +71,10 @@ def every_view(page: Page, server: Server) -> Iterator[str]:
 
 def every_row_view(page: Page, server: Server, workspace: Workspace) -> Iterator[str]:
     """The first two rows of every run, three runs side by side, the pages of symbols, a file that is refused."""
+    yield from same_row_in_every_run(page, server, workspace)
     with workspace.store.read() as db:
         everything = [run.id for run in runs.list_all(db)]
         [(symbol,), *_] = db.execute("SELECT pert FROM pair ORDER BY position").fetchall()
-    page.goto(server.url("debates", run=everything[0], **{"with": everything[1:]}))
-    settle(page)
-    yield "the same row in three runs"
     for run in everything:
         page.goto(server.url("debates", run=run))
         settle(page)
@@ -93,15 +98,33 @@ def every_row_view(page: Page, server: Server, workspace: Workspace) -> Iterator
     yield "a refused file"
 
 
-@pytest.mark.parametrize("start", EACH_START)
-def test_text_stays_text(open_tab: OpenTab, hostile_desk: Workspace, listener: hostile.Listener, start: str) -> None:
+def same_row_in_every_run(page: Page, server: Server, workspace: Workspace) -> Iterator[str]:
+    """A row with its texts of every run, side by side; where we are."""
+    with workspace.store.read() as db:
+        everything = [run.id for run in runs.list_all(db)]
+    page.goto(server.url("debates", run=everything[0], **{"with": everything[1:]}))
+    settle(page)
+    yield "the same row in three runs"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("start", "scheme", "views"),
+    [
+        ("plain", "light", same_row_in_every_run),
+        pytest.param("plain", "light", every_row_view, marks=pytest.mark.soak),
+        pytest.param("hardened", "dark", every_view, marks=pytest.mark.soak),
+    ],
+)
+def test_text_stays_text(
+    open_tab: OpenTab, hostile_desk: Workspace, listener: hostile.Listener, start: str, scheme: Any, views: Views
+) -> None:
     """Every row where no policy stands behind us; with it, where what it stops is an error, every view, in the dark."""
-    plain = start == "plain"
     listener.asked.clear()
-    watch, page = Watch(), open_tab(color_scheme="light" if plain else "dark")
+    watch, page = Watch(), open_tab(color_scheme=scheme)
     with serving(hostile_desk.settings.workspace, STARTS[start]) as server:
         watch.over(page, server)
-        for where in every_row_view(page, server, hostile_desk) if plain else every_view(page, server):
+        for where in views(page, server, hostile_desk):
             assert page.get_by_test_id("stException").count() == 0, server.log.read_text()
             outside = [link for link in links_of(page) if not link.startswith(server.address)]
             assert [link for link in outside if not OUR_LINKS.fullmatch(link)] == [], where
@@ -110,6 +133,38 @@ def test_text_stays_text(open_tab: OpenTab, hostile_desk: Workspace, listener: h
             assert (watch, listener.asked) == (Watch(), []), where
 
 
+def said_in(message: Any) -> Iterator[tuple[str, str]]:
+    """Every text of a page's element with the name of its field, however deep."""
+    for field, value in message.ListFields():
+        for each in value if field.is_repeated else (value,):
+            if field.type == field.TYPE_MESSAGE and hasattr(each, "ListFields"):
+                yield from said_in(each)
+            elif field.type == field.TYPE_STRING:
+                yield field.name, each
+
+
+def becomes_more(text: str) -> list[str]:
+    """What a browser would make of a text as Markdown that is more than text: images, HTML, links elsewhere."""
+    tokens = [each for block in MARKED.parse(text) for each in (block, *(block.children or ()))]
+    links = [str(each.attrs["href"]) for each in tokens if each.type == "link_open"]
+    found = [link for link in links if re.match("[a-z]+:", link) and not OUR_LINKS.fullmatch(link)]
+    found += [each.content for each in tokens if each.type in ("image", "html_block", "html_inline")]
+    return found + [each.content for each in tokens if each.type == "text" and BARE_LINK.search(each.content)]
+
+
+@pytest.mark.parametrize(("page", "tab"), VIEWS)
+def test_no_view_makes_more_of_a_text(glance: Visit, hostile_desk: Workspace, page: str, tab: str) -> None:
+    """As the browser above sees it: what is drawn as Markdown, in labels and hints too."""
+    app = glance(hostile_desk, page, **tab_of(page, tab))
+    assert not app.exception
+    elements = [*app.main, *app.sidebar]
+    assert [each.proto.body for each in elements if each.type == "html" and TAG.search(each.proto.body)] == []
+    for element in (each for each in elements if each.type not in PLAIN and hasattr(each.proto, "ListFields")):
+        for name, text in said_in(element.proto):
+            assert name not in MARKDOWN_FIELDS or not becomes_more(text), (element.type, name, text)
+
+
+@pytest.mark.browser
 def test_the_listener_hears(open_tab: OpenTab, listener: hostile.Listener) -> None:
     """What the test above relies on: the same text as HTML does ask."""
     page = open_tab()
@@ -119,53 +174,9 @@ def test_the_listener_hears(open_tab: OpenTab, listener: hostile.Listener) -> No
     assert {"/x.png", "/css.png", "/div.png", "/frame", "/import.css", "/script", "/svg.png"} <= set(listener.asked)
 
 
-def test_the_dark_is_ours(open_tab: OpenTab, demo_server: Server) -> None:
-    watch, page = Watch(), open_tab(color_scheme="dark")
-    watch.over(page, demo_server)
-    page.goto(demo_server.url("debates"))
-    settle(page)
-    assert watch == Watch()
-    paper = page.locator("[data-testid=stApp]").evaluate("app => getComputedStyle(app).backgroundColor")
-    assert paper == f"rgb{tuple(bytes.fromhex(theme.SURFACES['dark']['paper'][1:]))}"
-
-
-def test_every_answer_carries_the_policy(demo_server: Server) -> None:
-    for path in ("", "debates", "_stcore/health", "static/favicon.png"):
-        with urlopen(f"{demo_server.address}/{path}") as answer:
-            headers = answer.headers
-        policy = headers["content-security-policy"]
-        assert "default-src 'self'" in policy
-        assert "'unsafe-inline'" not in policy.partition("script-src")[2].partition(";")[0]
-        assert headers["x-content-type-options"] == "nosniff"
-
-
-def test_a_page_finds_its_server_at_the_first_try(open_tab: OpenTab, demo_server: Server) -> None:
-    """Streamlit's page tries the address of the page before that of the server, and waits between the two."""
-    page, asked = open_tab(), []
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(demo_server.url("debates"))
-    settle(page)
-    assert [url for url in asked if "_stcore/health" in url] == [f"{demo_server.address}/_stcore/health"]
-
-
-def test_only_pages_are_changed_on_their_way(demo_server: Server) -> None:
-    for path, accepted, is_page in (
-        ("debates", "text/html,*/*", True),
-        ("favicon.png", "text/html", False),
-        ("", "*/*", False),
-    ):
-        with urlopen(Request(f"{demo_server.address}/{path}", headers={"Accept": accepted})) as answer:
-            body = answer.read()
-        assert (b"<head><script>window.__streamlit={BACKEND_BASE_URL" in body) == is_page
-        assert len(body) == int(answer.headers["content-length"])
-
-
-def test_the_policy_holds(open_tab: OpenTab, demo_server: Server, listener: hostile.Listener) -> None:
-    """Were text to become HTML after all, it still could not phone home."""
+def assert_policy_holds(page: Page, listener: hostile.Listener) -> None:
+    """Put every trick into a page as HTML: each is blocked, and nothing is asked for."""
     listener.asked.clear()
-    page = open_tab()
-    page.goto(demo_server.url())
-    settle(page)
     page.evaluate(
         """([html, address]) => {
              window.blocked = [];
@@ -181,3 +192,41 @@ def test_the_policy_holds(open_tab: OpenTab, demo_server: Server, listener: host
     )
     assert page.evaluate("window.pwned") is None
     assert listener.asked == []
+
+
+@pytest.mark.browser
+def test_the_dark_is_ours_and_the_policy_holds(open_tab: OpenTab, demo_server: Server, listener: hostile.Listener) -> None:
+    """A page finds its server at the first try: Streamlit's tries the address of the page before, and waits between the two.
+    Were text to become HTML after all, it still could not phone home."""
+    watch, page, asked = Watch(), open_tab(color_scheme="dark"), []
+    watch.over(page, demo_server)
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(demo_server.url("debates"))
+    settle(page)
+    assert watch == Watch()
+    assert [url for url in asked if "_stcore/health" in url] == [f"{demo_server.address}/_stcore/health"]
+    paper = page.locator("[data-testid=stApp]").evaluate("app => getComputedStyle(app).backgroundColor")
+    assert paper == f"rgb{tuple(bytes.fromhex(theme.SURFACES['dark']['paper'][1:]))}"
+    assert_policy_holds(page, listener)
+
+
+def test_every_answer_carries_the_policy(demo_server: Server) -> None:
+    for path in ("", "debates", "_stcore/health", "static/favicon.png"):
+        with urlopen(f"{demo_server.address}/{path}") as answer:
+            headers = answer.headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'self'" in policy
+        assert "'unsafe-inline'" not in policy.partition("script-src")[2].partition(";")[0]
+        assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_only_pages_are_changed_on_their_way(demo_server: Server) -> None:
+    for path, accepted, is_page in (
+        ("debates", "text/html,*/*", True),
+        ("favicon.png", "text/html", False),
+        ("", "*/*", False),
+    ):
+        with urlopen(Request(f"{demo_server.address}/{path}", headers={"Accept": accepted})) as answer:
+            body = answer.read()
+        assert (b"<head><script>window.__streamlit={BACKEND_BASE_URL" in body) == is_page
+        assert len(body) == int(answer.headers["content-length"])

@@ -19,8 +19,6 @@ from tests.ui.conftest import OpenTab, settle
 from tests.ui.serving import Server, _wait, free_port
 from tests.ui.watch import Watch
 
-pytestmark = pytest.mark.browser
-
 
 @contextmanager
 def serve_app(workspace: Path, path: str, *options: str, **environment: str) -> Iterator[Server]:
@@ -42,6 +40,8 @@ def serve_app(workspace: Path, path: str, *options: str, **environment: str) -> 
             process.wait()
 
 
+@pytest.mark.soak
+@pytest.mark.browser
 def test_below_a_base_address_links_begin_with_it(open_tab: OpenTab, demo_workspace: Workspace) -> None:
     with serve_app(demo_workspace.settings.workspace, "/desk", "--read-only") as server:
         watch, page = Watch(), open_tab(permissions=["clipboard-read", "clipboard-write"])

@@ -9,7 +9,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from core.ui.session_limits import NOBODYS_MESSAGE, NOBODYS_TABS, PERSONS_TABS
 from tests.ui.serving import Server
-from tests.ui.strangers import ADA, BOB, Visitor, noise, rss_mb, run_script
+from tests.ui.shared_server import ADA, BOB
+from tests.ui.strangers import Visitor, noise, rss_mb, run_script
 from tests.ui.test_upload_limits import wait_for
 
 

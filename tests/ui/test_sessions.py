@@ -16,26 +16,48 @@ from websockets.exceptions import ConnectionClosed
 
 from core.ui.sessions import SIGN_IN_ENDED
 from tests.ui.change_watch import API_KEY, changes_since
-from tests.ui.page_client import CLIENT_SECRET, COOKIE_SECRET, browsing, state_of
+from tests.ui.page_client import CLIENT_SECRET, COOKIE_SECRET, browsing, cookie_of, state_of
 from tests.ui.serving import WAIT_S
-from tests.ui.shared_server import ADA, EVE, SharedServer, sharing
+from tests.ui.shared_server import ADA, EVE, SharedServer, write_roles
+from tests.ui.widget_walk import PAGES as PAGES_BY_ADDRESS
 from tests.ui.widget_walk import Step, walk
 
 SECRETS = (API_KEY, COOKIE_SECRET, CLIENT_SECRET)
 PAGES = ("debates", "launch", "report")
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedServer]:
-    with sharing(tmp_path_factory.mktemp("shared")) as server:
-        yield server
-
-
 @pytest.fixture
-def shared(served: SharedServer) -> Iterator[SharedServer]:
-    """The server of this file with its first roles."""
-    yield served
-    served.set_roles([ADA], [EVE])
+def shared(shared_workspace: SharedServer) -> Iterator[SharedServer]:
+    """A shared server with the roles that it began with."""
+    yield shared_workspace
+    write_roles(shared_workspace.secrets)
+
+
+def names_in(shared: SharedServer) -> list[bytes]:
+    """What only people with a role may be sent: the names of datasets, runs and rows, and where the workspace is."""
+    with shared.workspace.store.read() as db:
+        rows = db.execute("SELECT id FROM run UNION SELECT name FROM run UNION SELECT id FROM pair").fetchall()
+    return [str(shared.workspace.settings.workspace).encode(), *(name.encode() for (name,) in rows)]
+
+
+@pytest.mark.parametrize("page", PAGES_BY_ADDRESS)
+def test_who_has_not_signed_in_is_sent_the_sign_in_and_nothing_else(shared: SharedServer, page: str) -> None:
+    with browsing(shared.address) as nobody:
+        assert [each.label for each in nobody.run(page).widgets] == ["Sign in"]
+        assert not [name for name in names_in(shared) if name in nobody.received]
+    with browsing(shared.address, shared.cookie(EVE)) as reader:  # what is looked for is there
+        reader.run(page)
+        assert [name for name in names_in(shared) if name in reader.received]
+
+
+@pytest.mark.parametrize(("verified", "why"), [(True, "has no access"), (False, "is not verified")])
+def test_who_has_no_role_is_told_why(shared: SharedServer, verified: bool, why: str) -> None:
+    email = ADA if not verified else "mal@lab.example"
+    with browsing(shared.address, cookie_of(shared.address, email, verified=verified)) as client:
+        drawn = client.run("debates")
+        assert why in drawn.text
+        assert [each.label for each in drawn.widgets] == ["Sign out"]
+        assert not [name for name in names_in(shared) if name in client.received]
 
 
 def send(shared: SharedServer, email: str, step: Step) -> bytes:

@@ -1,8 +1,11 @@
-"""A shared server with sign-in: the anonymous see nothing, a reader changes nothing, an editor's name is on what they do."""
+"""A shared server with sign-in: the anonymous see nothing, a reader changes nothing, an editor's name is on what they do.
+
+The suite signs in two people at a provider; who is sent what without a browser is tests/ui/test_sessions.py.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,6 +77,7 @@ def frames_of(page: Page) -> list[bytes]:
 SIGN_IN = ["Sign in", "This workspace is shared with the people named by whoever runs this server.", "Sign in"]
 
 
+@pytest.mark.soak
 def test_an_anonymous_browser_sees_the_sign_in_and_nothing_else(open_tab: OpenTab, shared: Workspace, secrets: Path) -> None:
     """On every page, the first of which is the first that anybody opens on a fresh server."""
     with shared.store.read() as db:
@@ -102,7 +106,10 @@ def open_debates(page: Page, server: Server) -> None:
     settle(page)
 
 
-def test_an_editor_and_a_reader_at_the_same_time(open_tab: OpenTab, server: Server, shared: Workspace) -> None:
+@pytest.mark.parametrize("read", [("debates",), pytest.param(("debates", "data", "launch"), marks=pytest.mark.soak)], ids=len)
+def test_an_editor_and_a_reader_at_the_same_time(
+    open_tab: OpenTab, server: Server, shared: Workspace, read: Sequence[str]
+) -> None:
     ada, bob = open_tab(), open_tab()
     sign_in(ada, server, "ada")
     with shared.store.read() as db:
@@ -113,24 +120,29 @@ def test_an_editor_and_a_reader_at_the_same_time(open_tab: OpenTab, server: Serv
     assert bob.get_by_role("heading", name="Pa").first.is_visible()
     assert f"Signed in as Ada Byron <{ADA}>, editor" in [line.replace("\u2060", "") for line in shown(ada)]
     assert f"Signed in as Bob <{BOB}>, reader" in [line.replace("\u2060", "") for line in shown(bob)]
-    open_debates(bob, server)
     open_debates(ada, server)
-    add_note(ada, "by one who may")
+    text = f"by one who may, {len(read)}"
+    add_note(ada, text)
     assert ada.get_by_label("Author").count() == 0
-    for name in ("debates", "data", "launch"):
+    for name in read:
         bob.goto(server.url(name))
         settle(bob)
         assert bob.get_by_label("Add a note").count() == bob.get_by_test_id("stFileUploader").count() == 0, name
         for action in ("Start", "Save", "Delete", "Rename", "Undo", "Import", "Add note"):
             assert bob.get_by_test_id("stMain").get_by_role("button", name=action, disabled=False).count() == 0, (name, action)
+    ada.get_by_role("button", name="Sign out").click()
+    ada.wait_for_url("**/end_session**")  # the provider's own page
+    open_debates(ada, server)
+    assert shown(ada) == SIGN_IN
     with shared.store.read() as db:
-        [note] = db.execute("SELECT author, text FROM note WHERE author LIKE '%lab.example%'").fetchall()
+        note = db.execute("SELECT author, text FROM note WHERE text = ?", [text]).fetchone()
         authors = changes.latest(db)["author"].tolist()
-    assert note == (f"Ada Byron <{ADA}>", "by one who may")
+    assert note == (f"Ada Byron <{ADA}>", text)
     assert authors[0] == f"Ada Byron <{ADA}>"
     assert not [author for author in authors if BOB in author.lower()]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("name", "why"), [("eve", f"{EVE} has no access"), ("mal", f"{MAL} is not verified")])
 def test_who_has_no_role_is_told_why(open_tab: OpenTab, server: Server, name: str, why: str) -> None:
     page = open_tab()
@@ -141,15 +153,7 @@ def test_who_has_no_role_is_told_why(open_tab: OpenTab, server: Server, name: st
     assert page.get_by_test_id("stSidebar").get_by_role("link").count() == 0
 
 
-def test_who_signs_out_is_out(open_tab: OpenTab, server: Server) -> None:
-    page = open_tab()
-    sign_in(page, server, "ada")
-    page.get_by_role("button", name="Sign out").click()
-    page.wait_for_url("**/end_session**")  # the provider's own page
-    open_debates(page, server)
-    assert shown(page) == SIGN_IN
-
-
+@pytest.mark.soak
 def test_a_server_without_a_provider_lets_nobody_in(open_tab: OpenTab, shared: Workspace) -> None:
     with serving(shared.settings.workspace, PERTURBDESK_SIGN_IN="yes") as server:
         page = open_tab()

@@ -114,6 +114,7 @@ def test_a_colleague_reads_filters_and_searches(visitor: Page, demo_site: Path, 
     assert not site.faults
 
 
+@pytest.mark.soak
 def test_a_link_leads_to_the_same_row_and_filters(visitor: Page, demo_site: Path, demo_workspace: Workspace) -> None:
     site = Site(visitor, demo_site)
     key = rows_of(demo_workspace)[7]
@@ -131,6 +132,7 @@ def test_a_link_leads_to_the_same_row_and_filters(visitor: Page, demo_site: Path
     assert not site.faults
 
 
+@pytest.mark.soak
 def test_a_search_reads_all_texts(visitor: Page, demo_site: Path, demo_workspace: Workspace) -> None:
     site = Site(visitor, demo_site)
     site.open()
@@ -146,6 +148,7 @@ def test_a_search_reads_all_texts(visitor: Page, demo_site: Path, demo_workspace
     assert not site.faults
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("colours", ["light", "dark"])
 def test_nothing_keeps_anybody_out(browser: Browser, demo_site: Path, demo_workspace: Workspace, colours: Any) -> None:
     context = browser.new_context(viewport={"width": 1280, "height": 800}, color_scheme=colours, bypass_csp=True)
@@ -155,6 +158,7 @@ def test_nothing_keeps_anybody_out(browser: Browser, demo_site: Path, demo_works
     context.close()
 
 
+@pytest.mark.soak
 def test_a_phone_shows_the_list_or_a_row(visitor: Page, demo_site: Path) -> None:
     visitor.set_viewport_size({"width": 400, "height": 800})
     site = Site(visitor, demo_site)
@@ -167,6 +171,7 @@ def test_a_phone_shows_the_list_or_a_row(visitor: Page, demo_site: Path) -> None
     visitor.locator("#side").wait_for()
 
 
+@pytest.mark.soak
 def test_paper_has_the_row_alone(visitor: Page, demo_site: Path, demo_workspace: Workspace) -> None:
     site = Site(visitor, demo_site)
     site.open(row=rows_of(demo_workspace)[0])

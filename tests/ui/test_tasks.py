@@ -104,6 +104,7 @@ def wait_for_row(page: Page, pair_id: str) -> None:
     heading(page).get_by_text(pair_of(pair_id), exact=True).wait_for()
 
 
+@pytest.mark.soak
 def test_a_confidently_wrong_row_and_why(person: Person, demo_workspace: Workspace) -> None:
     run = the_run(demo_workspace)
     with demo_workspace.store.read() as db:
@@ -121,6 +122,7 @@ def test_a_confidently_wrong_row_and_why(person: Person, demo_workspace: Workspa
         row.get_by_text(max(re.split(r"[*#\n]+", text), key=len).strip()).first.wait_for()
 
 
+@pytest.mark.soak
 def test_a_gene(person: Person, demo_workspace: Workspace) -> None:
     run = the_run(demo_workspace)
     with demo_workspace.store.read() as db:
@@ -163,6 +165,7 @@ def test_a_phrase_across_runs(person: Person, demo_workspace: Workspace) -> None
     person.page.locator(".hits mark").first.wait_for()
 
 
+@pytest.mark.soak
 def test_next_row_by_key(person: Person, demo_workspace: Workspace) -> None:
     run = the_run(demo_workspace)
     with demo_workspace.store.read() as db:
@@ -175,6 +178,7 @@ def test_next_row_by_key(person: Person, demo_workspace: Workspace) -> None:
     assert (person.clicks, person.keys) == (0, 1)
 
 
+@pytest.mark.soak
 def test_the_same_row_in_three_runs(open_tab: OpenTab, table: list[str], demo_copy: Workspace) -> None:
     run, others = the_run(demo_copy), (OTHER, "neighbours")
     settings = KnnSettings(("simulated",), EvaluationProtocol("folds", 5, 2))
@@ -198,6 +202,7 @@ def test_the_same_row_in_three_runs(open_tab: OpenTab, table: list[str], demo_co
     assert person.clicks == 3
 
 
+@pytest.mark.soak
 def test_a_link_opened_elsewhere(person: Person, open_tab: OpenTab, demo_workspace: Workspace) -> None:
     run = the_run(demo_workspace)
     person.begin_at("debates", run=run.id)
@@ -212,6 +217,7 @@ def test_a_link_opened_elsewhere(person: Person, open_tab: OpenTab, demo_workspa
     assert (person.clicks, person.keys) == (1, 1)
 
 
+@pytest.mark.soak
 def test_a_weight_moved(person: Person, demo_workspace: Workspace) -> None:
     person.begin_at("what_if", run=the_run(demo_workspace).id)
     settle(person.page)
@@ -224,6 +230,7 @@ def test_a_weight_moved(person: Person, demo_workspace: Workspace) -> None:
     assert mean.inner_text() != before
 
 
+@pytest.mark.soak
 def test_a_note(open_tab: OpenTab, table: list[str], demo_copy: Workspace) -> None:
     with serving(demo_copy.settings.workspace) as server:
         person = Person(open_tab(), server)

@@ -1,4 +1,4 @@
-"""Neighbours and What-if, without a browser: on a copy of the demo, whose space is called "simulated"."""
+"""Neighbours and What-if, without a browser: on a little demo, whose space is called "simulated"."""
 
 from __future__ import annotations
 
@@ -18,45 +18,46 @@ from core.store import pairs, runs
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
 from tests.derived import save_fusion, save_knn
-from tests.ui.conftest import Visit
+from tests.ui.conftest import FUSED, LABELLED, Visit
+from tests.ui.little_demo import LABELLED_ROWS
 from tests.ui.shared.test_confirmation import confirmation_of
 from tests.ui.test_apptest import drawn, numbers, press, text_of, the_run
 
-LABELLED, TEST = "simulated debate", "simulated debate test"
+TEST = "simulated debate test"
 
 
-def test_neighbours_shows_the_priors_that_the_command_gives(visit: Visit, demo_workspace: Workspace) -> None:
-    dataset = component_loader.default_dataset(demo_workspace, None)
-    with demo_workspace.store.read() as db:
+def test_neighbours_shows_the_priors_that_the_command_gives(visit: Visit, little_demo: Workspace) -> None:
+    dataset = component_loader.default_dataset(little_demo, None)
+    with little_demo.store.read() as db:
         pair_ids = pairs.frame(db, dataset.id)["pair_id"].iloc[:20]
-    found = {key: derived_runs.neighbours_of(demo_workspace, dataset, key, KnnSettings(("simulated",))).why for key in pair_ids}
+    found = {key: derived_runs.neighbours_of(little_demo, dataset, key, KnnSettings(("simulated",))).why for key in pair_ids}
     pair_id, why = next((key, why) for key, why in found.items() if why.prior_up > 0)
-    app = visit(demo_workspace, "neighbours", row=pair_id)
+    app = visit(little_demo, "neighbours", row=pair_id)
     assert numbers(app)["Prior P(DE)"] == f"{why.prior_de:.3f}"
     assert numbers(app)["Prior P(up | DE)"] == f"{why.prior_up:.3f}"
     text = text_of(app).replace("\\", "")
     n_genes = numbers(app)["Neighbour genes"]
     assert f"of {n_genes} genes, highest share first" in text  # the table
     assert f"{n_genes} genes with {len(why.neighbours):,} labelled rows" in text  # the figure
-    loo = visit(demo_workspace, "neighbours", row=pair_id, protocol="leave-one-out", per="row", power="3.0")
+    loo = visit(little_demo, "neighbours", row=pair_id, protocol="leave-one-out", per="row", power="3.0")
     assert numbers(loo)["Prior P(DE)"] != numbers(app)["Prior P(DE)"]
     assert not loo.exception
     assert f"of {numbers(loo)['Neighbour rows']} rows, highest share first" in text_of(loo).replace("\\", "")
     assert "share its perturbation" in text_of(loo)
 
 
-def test_a_test_row_sees_all_labelled_rows(visit: Visit, demo_workspace: Workspace) -> None:
-    dataset = component_loader.default_dataset(demo_workspace, None)
-    with demo_workspace.store.read() as db:
+def test_a_test_row_sees_all_labelled_rows(visit: Visit, little_demo: Workspace) -> None:
+    dataset = component_loader.default_dataset(little_demo, None)
+    with little_demo.store.read() as db:
         frame = pairs.frame(db, dataset.id)
     pair_id = frame[frame["label"].isna()]["pair_id"].iloc[0]
-    app = visit(demo_workspace, "neighbours", row=pair_id)
-    assert "it may use all 7,700 labelled rows" in text_of(app)
+    app = visit(little_demo, "neighbours", row=pair_id)
+    assert f"it may use all {LABELLED_ROWS:,} labelled rows" in text_of(app)
     assert not [box for box in app.selectbox if box.label == "Protocol"]
 
 
-def test_a_link_to_an_unknown_row_says_so(visit: Visit, demo_workspace: Workspace) -> None:
-    app = visit(demo_workspace, "neighbours", row="nobody_nothing")
+def test_a_link_to_an_unknown_row_says_so(visit: Visit, little_demo: Workspace) -> None:
+    app = visit(little_demo, "neighbours", row="nobody_nothing")
     assert "not in this dataset" in app.warning[0].value
 
 
@@ -65,17 +66,17 @@ def test_without_a_space_it_says_what_to_do(visit: Visit, small_workspace: Works
     assert "Build one from a knowledge pack" in text_of(visit(small_workspace, "what_if"))
 
 
-def test_a_space_from_these_labels_is_not_offered(visit: Visit, demo_copy: Workspace) -> None:
-    spaces.embed(demo_copy, "coresponse", "co", {"dataset": "simulated", "of": "gene", "columns": 4, "seed": 0})
+def test_a_space_from_these_labels_is_not_offered(visit: Visit, little_copy: Workspace) -> None:
+    spaces.embed(little_copy, "coresponse", "co", {"dataset": "simulated", "of": "gene", "columns": 4, "seed": 0})
     for page in ("neighbours", "what_if"):
-        app = visit(demo_copy, page, run=LABELLED)
+        app = visit(little_copy, page, run=LABELLED)
         assert not app.exception
         assert "co" not in app.get("pills")[0].options if app.get("pills") else True
-    assert "it has to be rebuilt for each fold" in text_of(visit(demo_copy, "neighbours"))
+    assert "it has to be rebuilt for each fold" in text_of(visit(little_copy, "neighbours"))
 
 
-def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visit, demo_copy: Workspace) -> None:
-    app = visit(demo_copy, "what_if", run=LABELLED)
+def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visit, little_copy: Workspace) -> None:
+    app = visit(little_copy, "what_if", run=LABELLED)
     before = numbers(app)["DE"]
     app.slider(key="w_de_knn").set_value(0.8).run()
     after = numbers(app)["DE"]
@@ -84,19 +85,19 @@ def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visi
     press(app, "Save")
     assert not app.exception
     assert not app.error
-    run = the_run(demo_copy, "mixed")
-    with demo_copy.store.read() as db:
+    run = the_run(little_copy, "mixed")
+    with little_copy.store.read() as db:
         saved = run_scores.load_scored_rows(db, run.id)
         parent = runs.find(db, run.parents[1])
     assert after == f"{run_scores.score_run(saved).whole.de.value:.3f}"
     assert [run.spec["options"][name] for name in ("w_de", "w_dir")] == ["0.8", "0.5"]
     assert parent.method == "knn"
-    loo = visit(demo_copy, "what_if", run=LABELLED, protocol="leave-one-out", w_de_knn="0.8")
+    loo = visit(little_copy, "what_if", run=LABELLED, protocol="leave-one-out", w_de_knn="0.8")
     assert numbers(loo)["DE"] != after  # other neighbours
     # The page scores inside the cells of folds; the weights 0 and 0 leave the base alone, whatever the neighbours say.
-    alone = visit(demo_copy, "what_if", run=LABELLED, protocol="leave-one-out", w_de_knn="0.0", w_dir_knn="0.0")
-    base = the_run(demo_copy, LABELLED)
-    with demo_copy.store.read() as db:
+    alone = visit(little_copy, "what_if", run=LABELLED, protocol="leave-one-out", w_de_knn="0.0", w_dir_knn="0.0")
+    base = the_run(little_copy, LABELLED)
+    with little_copy.store.read() as db:
         own = run_scores.load_scored_rows(db, base.id)
     # from the trace: the file's sums are rounded
     ranked = scores_from_probabilities(own.frame["p_de"], own.frame["p_up_given_de"])
@@ -104,26 +105,26 @@ def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visi
     assert len(saved) == len(own)
 
 
-def test_the_same_on_a_test_run(visit: Visit, demo_copy: Workspace) -> None:
-    app = visit(demo_copy, "what_if", run=LABELLED)
-    app.selectbox(key="id-twin").set_value(the_run(demo_copy, TEST).id).run()
+def test_the_same_on_a_test_run(visit: Visit, little_copy: Workspace) -> None:
+    app = visit(little_copy, "what_if", run=LABELLED)
+    app.selectbox(key="id-twin").set_value(the_run(little_copy, TEST).id).run()
     app.text_input(key="twin_name").input("to submit")
     press(app, "Apply and save")
     assert not app.error
     assert "Check and export the submission" in text_of(app)
-    run, base = the_run(demo_copy, "to submit"), the_run(demo_copy, TEST)
-    with demo_copy.store.read() as db:
+    run, base = the_run(little_copy, "to submit"), the_run(little_copy, TEST)
+    with little_copy.store.read() as db:
         parent = runs.find(db, run.parents[1])
     assert run.parents[0] == base.id
     assert parent.spec["options"]["protocol"] == "test"
     assert run.total == base.total
-    submit = visit(demo_copy, "submit", run=run.id, fusion_trace="true")
+    submit = visit(little_copy, "submit", run=run.id, fusion_trace="true")
     assert "trace differs" not in submit.dataframe[0].value["check"].tolist()
     assert "prompt missing" in submit.dataframe[0].value["check"].tolist()  # the demo's debates were not made here
 
 
-def test_a_run_without_labels_has_ranks_and_no_score(visit: Visit, demo_workspace: Workspace) -> None:
-    app = visit(demo_workspace, "what_if", run=TEST)
+def test_a_run_without_labels_has_ranks_and_no_score(visit: Visit, little_demo: Workspace) -> None:
+    app = visit(little_demo, "what_if", run=TEST)
     assert not app.exception
     assert "No labels here" in text_of(app)
     assert not numbers(app)
@@ -132,86 +133,81 @@ def test_a_run_without_labels_has_ranks_and_no_score(visit: Visit, demo_workspac
     assert float(correlation[1]) < 1
 
 
-def test_percentiles_against_labelled_rows_need_a_reference(visit: Visit, demo_workspace: Workspace) -> None:
-    app = visit(demo_workspace, "what_if", run=TEST, over="labelled rows")
+def test_percentiles_against_labelled_rows_need_a_reference(visit: Visit, little_demo: Workspace) -> None:
+    app = visit(little_demo, "what_if", run=TEST, over="labelled rows")
     assert "has no reference run on labelled rows" in app.error[0].value
-    app.selectbox(key=f"id-reference_{the_run(demo_workspace, TEST).id}").set_value(the_run(demo_workspace, LABELLED).id).run()
+    app.selectbox(key=f"id-reference_{the_run(little_demo, TEST).id}").set_value(the_run(little_demo, LABELLED).id).run()
     assert not app.error
     assert "does not depend on the other rows" in text_of(app)
-    assert "depends on which other rows" in text_of(visit(demo_workspace, "what_if", run=TEST))
+    assert "depends on which other rows" in text_of(visit(little_demo, "what_if", run=TEST))
 
 
-def test_weights_by_support_are_the_same_on_the_page_in_a_link_and_in_the_run(visit: Visit, demo_copy: Workspace) -> None:
-    app = visit(demo_copy, "what_if", run=LABELLED)
+def test_weights_by_support_are_the_same_on_the_page_in_a_link_and_in_the_run(visit: Visit, little_copy: Workspace) -> None:
+    app = visit(little_copy, "what_if", run=LABELLED)
     even = numbers(app)["DE"]
     app.segmented_control(key="by_support").set_value("more with support").run()
     more = numbers(app)["DE"]
     assert more != even
     assert not app.exception
-    by_link = visit(demo_copy, "what_if", run=LABELLED, by_support="more with support")
+    by_link = visit(little_copy, "what_if", run=LABELLED, by_support="more with support")
     assert numbers(by_link)["DE"] == more
     by_link.text_input(key="mix_name").input("scaled")
     press(by_link, "Save")
-    run = the_run(demo_copy, "scaled")
-    with demo_copy.store.read() as db:
+    run = the_run(little_copy, "scaled")
+    with little_copy.store.read() as db:
         saved = run_scores.load_scored_rows(db, run.id)
     assert f"{run_scores.score_run(saved).whole.de.value:.3f}" == more
     assert run.spec["options"]["by_support"] == "more"
-    assert not visit(demo_copy, "debates", run="scaled").exception
+    assert not visit(little_copy, "debates", run="scaled").exception
 
 
-def test_presets_keep_and_bring_back_settings(visit: Visit, demo_copy: Workspace) -> None:
-    app = visit(demo_copy, "what_if", run=LABELLED)
+def test_presets_keep_and_bring_back_settings(visit: Visit, little_copy: Workspace) -> None:
+    app = visit(little_copy, "what_if", run=LABELLED)
     app.button(key="starter-base run only").click().run()
     assert app.slider(key="w_de_knn").value == 0.0
     app.slider(key="w_dir_knn").set_value(0.25).run()
     app.text_input(key="preset_name").input("quarter").run()
     app.button(key="save-preset").click().run()
     assert confirmation_of(app) == ("Saved the preset quarter.", ["Changes"])
-    fresh = visit(demo_copy, "what_if", run=LABELLED)
+    fresh = visit(little_copy, "what_if", run=LABELLED)
     assert fresh.slider(key="w_dir_knn").value == 0.5
     fresh.button(key="preset-quarter").click().run()
     assert (fresh.slider(key="w_de_knn").value, fresh.slider(key="w_dir_knn").value) == (0.0, 0.25)
     fresh.selectbox(key="preset_gone").select("quarter").run()
     fresh.button(key="delete-preset").click().run()
     assert confirmation_of(fresh) == ("Deleted the preset quarter.", ["Changes"])
-    assert not [b for b in visit(demo_copy, "what_if", run=LABELLED).button if b.label == "quarter"]
+    assert not [b for b in visit(little_copy, "what_if", run=LABELLED).button if b.label == "quarter"]
 
 
-def test_a_reader_of_what_if_finds_nothing_to_save(
-    visit: Visit, demo_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    writer = visit(demo_workspace, "what_if", run=LABELLED)
+def test_a_reader_of_what_if_finds_nothing_to_save(visit: Visit, little_demo: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = visit(little_demo, "what_if", run=LABELLED)
     assert {"Save", "Save preset"} <= {button.label for button in writer.button}
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    reader = visit(demo_workspace, "what_if", run=LABELLED)
+    reader = visit(little_demo, "what_if", run=LABELLED)
     assert {"Save", "Save preset", "Apply and save"}.isdisjoint(button.label for button in reader.button)
 
 
-def test_leave_one_out_never_stands_without_its_null(visit: Visit, demo_copy: Workspace) -> None:
-    dataset = component_loader.default_dataset(demo_copy, None)
-    run = save_knn(demo_copy, dataset, KnnSettings(("simulated",), EvaluationProtocol("loo")), "loo")
-    wanted = FusionSettings(the_run(demo_copy, LABELLED).id, (run.id,), (0.5,), (0.5,))
-    save_fusion(demo_copy, wanted, "fused")
+def test_leave_one_out_never_stands_without_its_null(visit: Visit, little_copy: Workspace) -> None:
+    dataset = component_loader.default_dataset(little_copy, None)
+    run = save_knn(little_copy, dataset, KnnSettings(("simulated",), EvaluationProtocol("loo")), "loo")
+    wanted = FusionSettings(the_run(little_copy, LABELLED).id, (run.id,), (0.5,), (0.5,))
+    save_fusion(little_copy, wanted, "fused")
     null = (
-        WorkspaceComponents(demo_copy, dataset)
+        WorkspaceComponents(little_copy, dataset)
         .predict_knn(KnnSettings(("simulated",), EvaluationProtocol("loo")), None)
         .evaluation()
         .null
     )
     told = f"with no gene information: {null.de.value:.3f}"
     for page, name in (("breakdown", "loo"), ("breakdown", "fused"), ("compare", "fused"), ("overview", "loo")):
-        text = text_of(visit(demo_copy, page, run=name)).replace("\\", "")
+        text = text_of(visit(little_copy, page, run=name)).replace("\\", "")
         assert told in text, (page, name)
-    assert "with no gene information" in text_of(visit(demo_copy, "what_if", run=LABELLED, protocol="leave-one-out"))
+    assert "with no gene information" in text_of(visit(little_copy, "what_if", run=LABELLED, protocol="leave-one-out"))
     assert not np.isnan(null.dir.value)
 
 
-def test_a_fused_value_is_a_rank_score_wherever_it_is_shown(visit: Visit, demo_copy: Workspace) -> None:
-    dataset = component_loader.default_dataset(demo_copy, None)
-    knn = save_knn(demo_copy, dataset, KnnSettings(("simulated",), EvaluationProtocol("folds", 5, 2)), "knn")
-    save_fusion(demo_copy, FusionSettings(the_run(demo_copy, LABELLED).id, (knn.id,), (0.5,), (0.5,)), "fused")
-    app = visit(demo_copy, "debates", run="fused")
+def test_a_fused_value_is_a_rank_score_wherever_it_is_shown(visit: Visit, fused_demo: Workspace) -> None:
+    app = visit(fused_demo, "debates", run=FUSED)
     text = text_of(app)
     assert not app.exception
     assert {"DE rank score", "DIR rank score"} <= set(numbers(app))
@@ -220,7 +216,7 @@ def test_a_fused_value_is_a_rank_score_wherever_it_is_shown(visit: Visit, demo_c
     assert "P(DE)" not in re.sub(r'<div class="scroll-hint">.*', "", text)  # but in a column for the parts of the fusion
     assert "Call" not in {each.label for each in app.selectbox}
     assert drawn(app)["name"] == "DE rank score"
-    work = visit(demo_copy, "overview", columns="method").dataframe[0].value.set_index("run")
-    assert work.loc["fused", "method"] == "fusion (rank scores)"
+    work = visit(fused_demo, "overview", columns="method").dataframe[0].value.set_index("run")
+    assert work.loc[FUSED, "method"] == "fusion (rank scores)"
     gene = drawn(app)["genes"][0]
-    assert "fused (rank score)" in visit(demo_copy, "gene", name=gene).dataframe[0].value
+    assert f"{FUSED} (rank score)" in visit(fused_demo, "gene", name=gene).dataframe[0].value

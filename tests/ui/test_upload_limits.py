@@ -15,7 +15,8 @@ from core.config import Settings
 from core.ui import upload_limits
 from core.ui.upload_limits import UploadLimits
 from tests.ui.serving import Server, serving
-from tests.ui.strangers import ADA, BOUNDARY, CARL, MB, Visitor, begin, exchange, noise, one_part, rss_mb, run_script
+from tests.ui.shared_server import ADA, CARL
+from tests.ui.strangers import BOUNDARY, MB, Visitor, begin, exchange, noise, one_part, rss_mb, run_script
 
 
 def wait_for(condition: Callable[[], bool]) -> None:

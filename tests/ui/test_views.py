@@ -1,6 +1,8 @@
 """Every page and tab, loaded once and looked at twice: nothing clipped and nothing over anything else on a small laptop, a laptop
-and a projector, and nothing in either theme that axe-core finds serious. Larger text is looked at on the fullest pages;
-soak/test_larger_text.py takes every tab. The other tabs of a page are looked at by `make soak PART=variants`.
+and a projector, and nothing in either theme that axe-core finds serious.
+
+The suite looks at Debates, the fullest page; `make soak PART=variants` at every page and tab. Larger text is
+soak/test_larger_text.py.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from core.plots import theme
 from core.ui.shared import shell, text_size
 from tests.ui.conftest import OpenTab, new_context, settle, then
 from tests.ui.serving import Server
-from tests.ui.views import HEIGHT, PAGES, REST_MS, TABS, TALLEST, VIEWS, WIDTHS, View, symbol_of
+from tests.ui.views import HEIGHT, REST_MS, TABS, TALLEST, VIEWS, WIDTHS, View, symbol_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -27,7 +29,7 @@ PATIENCE = 15  # times REST_MS
 FAULTS = Path(__file__).with_name("faults.js").read_text("utf-8")
 GRAVE = ("serious", "critical")
 LARGER_WIDTHS = WIDTHS[1:]
-FULL_PAGES = ("debates", "what_if", "launch", "breakdown")  # those with most on them
+FULLEST = View("debates", "Rows")
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +40,7 @@ def tab(browser: Browser) -> Iterator[Page]:
     context.close()
 
 
-FIRST_VIEWS = tuple({view.page: view for view in reversed(VIEWS)}.values())
-EACH_VIEW = [view if view in FIRST_VIEWS else pytest.param(view, marks=pytest.mark.soak) for view in VIEWS]
+EACH_VIEW = [view if view == FULLEST else pytest.param(view, marks=pytest.mark.soak) for view in VIEWS]
 
 
 @pytest.fixture(scope="module", params=EACH_VIEW, ids=str)
@@ -106,20 +107,6 @@ def test_its_tabs_are_those_that_are_looked_at(opened: tuple[Page, View]) -> Non
     assert tuple(tabs.all_inner_texts()) == TABS.get(view.page, ("", ()))[1]
 
 
-def test_the_pages_are_those_that_are_looked_at(open_tab: OpenTab, demo_server: Server) -> None:
-    page = open_tab()
-    page.goto(demo_server.url())
-    settle(page)
-    links = page.get_by_test_id("stSidebar").get_by_role("link").all_inner_texts()
-    assert sorted(link.split("\n")[-1].lower().replace("-", "_") for link in links) == list(PAGES)
-
-
-@pytest.mark.parametrize("view", [view for view in FIRST_VIEWS if view.page in FULL_PAGES], ids=str)
-def test_nothing_is_clipped_in_larger_text(larger: Page, demo_server: Server, demo_workspace: Workspace, view: View) -> None:
-    open_view(larger, demo_server, demo_workspace, view)
-    assert {width: lasting_faults(larger, width) for width in LARGER_WIDTHS} == {width: [] for width in LARGER_WIDTHS}
-
-
 def test_axe_sees_what_is_wrong(open_tab: OpenTab) -> None:
     """What is asked of every page relies on it."""
     page = open_tab()
@@ -149,6 +136,7 @@ def test_what_is_clipped_is_seen(open_tab: OpenTab) -> None:
     assert faults == [*wide, 'cut: "too long"', 'cut: "too low"', 'over one another: "under" and "over"']
 
 
+@pytest.mark.soak
 def test_larger_text_is_remembered(open_tab: OpenTab, demo_server: Server) -> None:
     page = open_tab()
     page.goto(demo_server.url("what_if"))

@@ -16,18 +16,17 @@ from core.transfer.knn import Weighting
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
 from core.ui.shared.neighbour_controls import link_parameters, parameters_of
-from tests.derived import save_fusion, save_knn, save_recovered
-from tests.ui.conftest import Visit
+from tests.derived import save_fusion, save_recovered
+from tests.ui.conftest import KNN, LABELLED, Visit
 from tests.ui.test_apptest import text_of as escaped_text_of
 from tests.ui.test_apptest import the_run
-from tests.ui.test_transfer_pages import LABELLED
 
-FOLDS = KnnSettings(("simulated",), EvaluationProtocol("folds"))
+FOLDS = KnnSettings(("simulated",), EvaluationProtocol("folds", 5, 2))  # of the kNN of `fused_demo`
 
 
 @pytest.fixture
-def dataset(demo_copy: Workspace) -> Dataset:
-    return default_dataset(demo_copy, None)
+def dataset(fused_copy: Workspace) -> Dataset:
+    return default_dataset(fused_copy, None)
 
 
 def text_of(app: object) -> str:
@@ -41,12 +40,12 @@ def covered_row(workspace: Workspace, run: Run) -> str:
     return str(rows[rows["flags"].map(len) == 0]["pair_id"].iloc[0])
 
 
-def test_a_row_of_a_knn_shows_its_neighbours(visit: Visit, demo_copy: Workspace, dataset: Dataset) -> None:
-    run = save_knn(demo_copy, dataset, FOLDS, "knn")
-    pair_id = covered_row(demo_copy, run)
-    app = visit(demo_copy, "debates", run=run.id, row=pair_id)
+def test_a_row_of_a_knn_shows_its_neighbours(visit: Visit, fused_copy: Workspace, dataset: Dataset) -> None:
+    run = the_run(fused_copy, KNN)
+    pair_id = covered_row(fused_copy, run)
+    app = visit(fused_copy, "debates", run=run.id, row=pair_id)
     [table] = [each.value for each in app.dataframe if "similarity" in each.value]
-    why = derived_runs.neighbours_of(demo_copy, dataset, pair_id, FOLDS).why
+    why = derived_runs.neighbours_of(fused_copy, dataset, pair_id, FOLDS).why
     assert f"{len(why.neighbours):,} labelled rows have a weight" in text_of(app)
     assert table["similarity"].max() == pytest.approx(why.similarity.max())
     assert table["share"].is_monotonic_decreasing
@@ -56,23 +55,22 @@ def test_a_row_of_a_knn_shows_its_neighbours(visit: Visit, demo_copy: Workspace,
     assert not app.exception
 
 
-def test_a_link_to_neighbours_leaves_defaults_out(visit: Visit, demo_copy: Workspace, dataset: Dataset) -> None:
-    visit(demo_copy, "neighbours")  # whose spaces are read from here on
-    assert link_parameters(dataset, FOLDS) == {}
+def test_a_link_to_neighbours_leaves_defaults_out(visit: Visit, fused_copy: Workspace, dataset: Dataset) -> None:
+    visit(fused_copy, "neighbours")  # whose spaces are read from here on
+    assert link_parameters(dataset, KnnSettings(("simulated",), EvaluationProtocol("folds"))) == {}
     others = KnnSettings(("simulated",), EvaluationProtocol("loo"), SimilaritySettings(Weighting(2.5)))
     assert link_parameters(dataset, others) == {"power": "2.5", "protocol": "leave-one-out"}
 
 
-def test_a_row_of_a_fusion_shows_what_it_is_summed_from(visit: Visit, demo_copy: Workspace, dataset: Dataset) -> None:
-    knn = save_knn(demo_copy, dataset, FOLDS, "knn")
-    base = the_run(demo_copy, LABELLED)
-    fused = save_fusion(demo_copy, FusionSettings(base.id, (knn.id,), (0.25,), (0.5,)), "fused")
-    pair_id = covered_row(demo_copy, fused)
-    app = visit(demo_copy, "debates", run=fused.id, row=pair_id)
+def test_a_row_of_a_fusion_shows_what_it_is_summed_from(visit: Visit, fused_copy: Workspace) -> None:
+    base, knn = (the_run(fused_copy, name) for name in (LABELLED, KNN))
+    fused = save_fusion(fused_copy, FusionSettings(base.id, (knn.id,), (0.25,), (0.5,)), "fused")
+    pair_id = covered_row(fused_copy, fused)
+    app = visit(fused_copy, "debates", run=fused.id, row=pair_id)
     [table] = [each.value for each in app.dataframe if "weight DE" in each.value]
-    with demo_copy.store.read() as db:
+    with fused_copy.store.read() as db:
         row = predictions.row(db, fused.id, pair_id)
-    assert table["component"].tolist() == [LABELLED, "knn"]
+    assert table["component"].tolist() == [LABELLED, KNN]
     assert table["weight DE"].tolist() == [0.75, 0.25]
     assert (table["weight DE"] * table["percentile DE"]).sum() == pytest.approx(row["p_de"])
     assert (table["weight DIR"] * table["percentile DIR"]).sum() == pytest.approx(row["p_up_given_de"])
@@ -81,23 +79,23 @@ def test_a_row_of_a_fusion_shows_what_it_is_summed_from(visit: Visit, demo_copy:
         True,
     ]
     assert "kept no dossier" not in text_of(app)
-    recovered = save_recovered(demo_copy, base.id, fused.id, (0.25, 0.5), "recovered")
-    again = visit(demo_copy, "debates", run=recovered.id, row=pair_id)
+    recovered = save_recovered(fused_copy, base.id, fused.id, (0.25, 0.5), "recovered")
+    again = visit(fused_copy, "debates", run=recovered.id, row=pair_id)
     [parents] = [each.value for each in again.dataframe if "component" in each.value]
     assert parents["P(DE)"].tolist() == [table["P(DE)"][0], row["p_de"]]
-    run_actions.delete(demo_copy, knn.id)
-    without = visit(demo_copy, "debates", run=fused.id, row=pair_id)
+    run_actions.delete(fused_copy, knn.id)
+    without = visit(fused_copy, "debates", run=fused.id, row=pair_id)
     assert "cannot be shown again" in text_of(without)
     assert next(each for each in without.expander if each.label == "As the run recorded it").proto.expanded
     assert not without.exception
 
 
-def test_a_row_of_a_knn_that_failed_is_made_from_nothing(visit: Visit, demo_copy: Workspace, dataset: Dataset) -> None:
-    run = save_knn(demo_copy, dataset, FOLDS, "knn")
-    pair_id = covered_row(demo_copy, run)
-    with demo_copy.store.write() as db:
+def test_a_row_of_a_knn_that_failed_is_made_from_nothing(visit: Visit, fused_copy: Workspace) -> None:
+    run = the_run(fused_copy, KNN)
+    pair_id = covered_row(fused_copy, run)
+    with fused_copy.store.write() as db:
         db.execute("UPDATE prediction SET error = 'Timeout', p_de = NULL WHERE run = ? AND pair_id = ?", [run.id, pair_id])
-    app = visit(demo_copy, "debates", run=run.id, row=pair_id)
+    app = visit(fused_copy, "debates", run=run.id, row=pair_id)
     assert not app.exception
     assert not [each for each in app.dataframe if "similarity" in each.value]
 

@@ -98,6 +98,7 @@ def test_a_row_shows_texts_with_what_was_searched_for(visit: Visit, small_worksp
     assert any("\n\n**:orange-background[Sure]**" in text.value for text in app.markdown)
 
 
+@pytest.mark.soak
 @pytest.mark.browser
 def test_links_leave_the_machine_on_a_click_only(open_tab: OpenTab, small_workspace: Workspace) -> None:
     write_brief(small_workspace)

@@ -45,7 +45,7 @@ def test_a_row_that_failed_has_a_header_without_numbers(visit: Visit, small_work
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.soak)])
 def test_the_header_stays_in_sight(open_tab: OpenTab, demo_server: Server, scheme: str) -> None:
     page = open_tab(color_scheme=scheme)
     page.goto(demo_server.url("debates", run="simulated debate"))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from core.actions.workspace import Workspace
-from tests.ui.conftest import OpenTab, settle, then
+from tests.ui.conftest import LABELLED, OpenTab, settle, then
 from tests.ui.serving import serving
 from tests.ui.test_apptest import the_run
-from tests.ui.test_transfer_pages import LABELLED, TEST
+from tests.ui.test_transfer_pages import TEST
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -46,6 +46,7 @@ def test_a_run_is_started_watched_and_read(open_tab: OpenTab, demo_copy: Workspa
         assert page.evaluate("window.alerts") == []
 
 
+@pytest.mark.soak
 def test_a_click_selects_a_run_and_a_new_one_takes_its_place(open_tab: OpenTab, demo_copy: Workspace) -> None:
     page: Page = open_tab()
     with serving(demo_copy.settings.workspace) as server:
@@ -66,6 +67,7 @@ def test_a_click_selects_a_run_and_a_new_one_takes_its_place(open_tab: OpenTab, 
         assert f"watched={run.id}" in page.url
 
 
+@pytest.mark.soak
 def test_a_mix_is_saved_and_applied_to_the_test_run(open_tab: OpenTab, demo_copy: Workspace) -> None:
     """Six clicks: save as run, save, apply to a test run, which one, apply, check the submission."""
     page: Page = open_tab()

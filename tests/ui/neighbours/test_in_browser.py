@@ -15,6 +15,7 @@ FIRST_BOX = {"x": 18, "y": 52}  # of the table's first row, which Streamlit draw
 PICKED = "[data-testid=stMain] strong:has-text('Without the picked')"
 
 
+@pytest.mark.soak
 def test_a_picked_neighbour_shows_the_priors_before_and_after(open_tab: OpenTab, demo_server: Server) -> None:
     page = open_tab()
     page.goto(demo_server.url("neighbours"))
@@ -31,6 +32,7 @@ def test_a_picked_neighbour_shows_the_priors_before_and_after(open_tab: OpenTab,
     assert f"{moved[2]} without the picked" in prior
 
 
+@pytest.mark.soak
 def test_the_page_is_one_step_from_the_one_before(open_tab: OpenTab, demo_server: Server) -> None:
     page = open_tab()
     page.goto(demo_server.url())

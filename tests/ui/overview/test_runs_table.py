@@ -7,9 +7,9 @@ import pytest
 
 from core.actions import runs as actions
 from core.actions.workspace import Workspace
-from tests.ui.conftest import Visit
+from tests.ui.conftest import LABELLED, Visit
 from tests.ui.test_apptest import the_run
-from tests.ui.test_transfer_pages import LABELLED, TEST
+from tests.ui.test_transfer_pages import TEST
 
 CONTROL = "no-biology baseline"
 
@@ -20,8 +20,8 @@ def table_of(visit: Visit, workspace: Workspace, **parameters: str | list[str]) 
     return next(each.value for each in app.dataframe if "run" in each.value)
 
 
-def test_runs_on_the_same_rows_stand_together_best_first_with_their_control(visit: Visit, demo_workspace: Workspace) -> None:
-    table = table_of(visit, demo_workspace)
+def test_runs_on_the_same_rows_stand_together_best_first_with_their_control(visit: Visit, little_demo: Workspace) -> None:
+    table = table_of(visit, little_demo)
     groups = table.groupby("rows", sort=False)["run"].agg(list)
     labelled, unlabelled = groups.tolist()
     assert labelled[-1] == CONTROL
@@ -33,23 +33,23 @@ def test_runs_on_the_same_rows_stand_together_best_first_with_their_control(visi
     assert "method" not in table
 
 
-def test_the_address_names_the_columns(visit: Visit, demo_workspace: Workspace) -> None:
-    assert list(table_of(visit, demo_workspace, columns=["method", "DE"])) == ["run", "DE", "method"]
-    assert "mean" in table_of(visit, demo_workspace, columns="no column")
+def test_the_address_names_the_columns(visit: Visit, little_demo: Workspace) -> None:
+    assert list(table_of(visit, little_demo, columns=["method", "DE"])) == ["run", "DE", "method"]
+    assert "mean" in table_of(visit, little_demo, columns="no column")
 
 
-def test_cost_needs_a_price_and_tokens(visit: Visit, demo_copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "cost" not in table_of(visit, demo_copy)
-    run = the_run(demo_copy, LABELLED)
+def test_cost_needs_a_price_and_tokens(visit: Visit, little_copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "cost" not in table_of(visit, little_copy)
+    run = the_run(little_copy, LABELLED)
     assert run.tokens is not None
     monkeypatch.setenv("PERTURBDESK_PRICE_PROMPT", "1.5")
     monkeypatch.setenv("PERTURBDESK_PRICE_COMPLETION", "4")
-    table = table_of(visit, demo_copy).set_index("run")
+    table = table_of(visit, little_copy).set_index("run")
     low, high = run.tokens * 1.5 / 1e6, run.tokens * 4 / 1e6  # the calls of the demo are not recorded: only the sum is known
     assert table.loc[LABELLED, "cost"] == f"{low:,.2f}–{high:,.2f}"
-    with demo_copy.store.write() as db:
+    with little_copy.store.write() as db:
         db.execute("UPDATE run SET tokens_unknown = 3 WHERE id = ?", [run.id])
-    actions.set_values(demo_copy, run.id, {"note": "so that the page reads it again"})
-    again = table_of(visit, demo_copy).set_index("run")
+    actions.set_values(little_copy, run.id, {"note": "so that the page reads it again"})
+    again = table_of(visit, little_copy).set_index("run")
     assert pd.isna(again.loc[LABELLED, "cost"])
     assert again.loc[LABELLED, "tokens"].startswith("≥ ")

@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+import streamlit as st
 
 from core.actions.workspace import Workspace
 from core.scoring.run_scores import load_scored_rows as load
 from core.scoring.run_scores import score_run
 from core.store import changes, runs
-from core.ui.shared import text_size
 from tests.ui.conftest import OpenTab, Visit, settle
-from tests.ui.serving import STARTS, Server, serving
+from tests.ui.little_demo import DEBATED_ROWS
+from tests.ui.serving import Server
 from tests.ui.test_apptest import text_of
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
 
 
 def test_it_names_the_best_run_whether_it_beats_counts_and_whether_debates_were_debates(
-    visit: Visit, demo_workspace: Workspace
+    visit: Visit, little_demo: Workspace
 ) -> None:
-    app = visit(demo_workspace, "overview")
+    app = visit(little_demo, "overview")
     text = text_of(app).replace("\\", "")
-    with demo_workspace.store.read() as db:
+    with little_demo.store.read() as db:
         scores = {run.name: score_run(load(db, run.name)).headline.value for run in runs.list_all(db)}
     best = max((name for name, value in scores.items() if not np.isnan(value.estimate)), key=lambda name: scores[name].estimate)
     shown = f"{best} {scores[best].estimate:.3f} [{scores[best].low:.3f}, {scores[best].high:.3f}]"
-    assert f"Best so far (mean of DE and DIR): {shown} on 2,400 rows" in text
+    assert f"Best so far (mean of DE and DIR): {shown} on {DEBATED_ROWS} rows" in text
     assert text.index("Best so far") < text.index("no-biology baseline") < text.index("runs with debates")
     assert re.search(r"In \d of \d runs with debates most briefs argue: \d+% of the briefs of simulated collapsed", text)
     assert "Unfinished" not in text
@@ -45,6 +42,7 @@ def test_it_names_what_is_unfinished(visit: Visit, small_workspace: Workspace) -
     assert "8% of the briefs of debate answer the multiple-choice question" in text  # 1 of 12
 
 
+@pytest.mark.soak
 @pytest.mark.browser
 def test_the_terms_are_explained_until_somebody_puts_them_away(open_tab: OpenTab, demo_server: Server) -> None:
     page = open_tab()
@@ -59,6 +57,7 @@ def test_the_terms_are_explained_until_somebody_puts_them_away(open_tab: OpenTab
     assert not terms.is_visible()  # this browser remembers
 
 
+@pytest.mark.soak
 @pytest.mark.browser
 def test_tabs_of_the_browser_say_page_and_row(open_tab: OpenTab, demo_server: Server) -> None:
     page = open_tab()
@@ -71,38 +70,10 @@ def test_tabs_of_the_browser_say_page_and_row(open_tab: OpenTab, demo_server: Se
     assert page.title() == f"{pair} · Debates · PerturbDesk"
 
 
-FILM = """
-  window.seen = [];
-  const look = () => {
-    const side = document.querySelector('[data-testid=stSidebar]');
-    const raw = document.querySelector('[data-testid=stSidebarNav]')?.innerText?.trim();
-    const size = side?.innerText.trim() ? getComputedStyle(document.documentElement).fontSize : '';
-    window.seen.push({width: side ? Math.round(side.getBoundingClientRect().width) : 0, raw: raw || '', size});
-    requestAnimationFrame(look);
-  };
-  requestAnimationFrame(look);
-"""
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize(
-    ("start", "size"),
-    [("hardened", "15px"), *(pytest.param(*each, marks=pytest.mark.soak) for each in (("plain", "15px"), ("hardened", "18px")))],
-)
-def test_the_first_session_of_a_fresh_server_shows_nothing_raw(
-    open_tab: OpenTab, demo_workspace: Workspace, start: str, size: str
-) -> None:
-    """Frame by frame: no names of files; a sidebar of one width, and text of one size, from the moment that they are there."""
-    page: Page = open_tab()
-    page.context.add_cookies([{"name": text_size.COOKIE, "value": "on" if size == "18px" else "off", "url": "http://127.0.0.1"}])
-    page.add_init_script(FILM)
-    with serving(demo_workspace.settings.workspace, STARTS[start]) as server:
-        page.goto(server.url())
-        settle(page)
-        page.wait_for_timeout(500)
-        frames = page.evaluate("window.seen")
-    assert len(frames) > 10
-    assert {frame["raw"] for frame in frames} == {""}
-    widths = {frame["width"] for frame in frames if frame["width"]}
-    assert len(widths) == 1, widths
-    assert {frame["size"] for frame in frames} - {""} == {size}
+def test_the_title_says_page_and_row(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    titles: list[str] = []
+    monkeypatch.setattr(st, "set_page_config", lambda page_title, **_: titles.append(page_title))
+    visit(small_workspace, "overview")
+    visit(small_workspace, "debates", run="debate", row="Pa_Gb")
+    assert "Overview · PerturbDesk" in titles
+    assert titles[-1] == "Pa → Gb · Debates · PerturbDesk"

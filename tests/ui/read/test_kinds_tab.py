@@ -9,6 +9,7 @@ from core.actions.workspace import Workspace
 from core.ui.read import kinds_tab
 from core.ui.shared.background import Result
 from tests.ui.conftest import forget
+from tests.ui.little_demo import DEBATED_ROWS
 
 
 class AtOnce:
@@ -39,12 +40,12 @@ def open_tab(workspace: Workspace, monkeypatch: pytest.MonkeyPatch, run: str, **
     return app.run()
 
 
-def test_kinds_with_their_hit_rates_and_typical_texts(demo_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = open_tab(demo_workspace, monkeypatch, "simulated debate", of_role="UP", kinds="4")
+def test_kinds_with_their_hit_rates_and_typical_texts(little_demo: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = open_tab(little_demo, monkeypatch, "simulated debate", of_role="UP", kinds="4")
     assert not app.exception
-    assert "2,400 briefs of UP" in "".join(each.value for each in app.markdown)
+    assert f"{DEBATED_ROWS} briefs of UP" in "".join(each.value for each in app.markdown)
     table = next(each.value for each in app.dataframe if "rate" in each.value)
-    assert table["n"].sum() == 2400
+    assert table["n"].sum() == DEBATED_ROWS
     assert table["rate"].str.fullmatch(r"0\.\d\d \[0\.\d\d, 0\.\d\d\]").all()
     assert len(app.expander) >= 4
     assert len(app.text) == 20
@@ -55,9 +56,9 @@ def test_kinds_with_their_hit_rates_and_typical_texts(demo_workspace: Workspace,
     forget()
 
 
-def test_a_run_without_texts_says_so(demo_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_without_texts_says_so(little_demo: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kinds_tab.loaders, "text_counts", lambda _run: {})
-    app = open_tab(demo_workspace, monkeypatch, "simulated debate")
+    app = open_tab(little_demo, monkeypatch, "simulated debate")
     assert not app.exception
     assert "its traces hold no texts" in app.markdown[0].value
     forget()

@@ -185,6 +185,7 @@ def test_keys_answer_go_back_and_skip_and_every_answer_is_stored(page: Page, own
     assert len(stored(own, "debate")) == N - 1
 
 
+@pytest.mark.soak
 @pytest.mark.browser
 def test_a_tab_that_is_closed_at_once_loses_no_answer(page: Page, own: Workspace, server: Server) -> None:
     for key in ("y", "n", "y", "n"):
@@ -197,6 +198,7 @@ def test_a_tab_that_is_closed_at_once_loses_no_answer(page: Page, own: Workspace
     assert [label.answer for label in stored(own, "debate")] == ["yes", "no", "yes", "no"]
 
 
+@pytest.mark.soak
 @pytest.mark.browser
 def test_the_page_holds_nothing_of_label_prediction_and_judge_before_the_answer(
     page: Page, own: Workspace, server: Server
@@ -225,6 +227,7 @@ def test_the_page_holds_nothing_of_label_prediction_and_judge_before_the_answer(
     assert not {"the judge's answer", "prediction"} & set(page.evaluate(CONTENT))
 
 
+@pytest.mark.soak
 @pytest.mark.browser
 def test_an_answer_that_cannot_be_stored_is_said_and_waits(page: Page, own: Workspace) -> None:
     with own.store.write() as db:

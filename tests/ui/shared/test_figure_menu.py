@@ -45,10 +45,10 @@ def built(monkeypatch: pytest.MonkeyPatch) -> Built:
 
 @pytest.mark.parametrize(("page", "tab"), WITH_FIGURES)
 def test_every_table_of_a_figure_is_written_as_it_is(
-    visit: Visit, demo_workspace: Workspace, built: Built, page: str, tab: str
+    visit: Visit, little_demo: Workspace, built: Built, page: str, tab: str
 ) -> None:
-    run = the_run(demo_workspace, "simulated debate")
-    app = visit(demo_workspace, page, run=run.id, **(tab_of(page, tab) if tab else {}))
+    run = the_run(little_demo, "simulated debate")
+    app = visit(little_demo, page, run=run.id, **(tab_of(page, tab) if tab else {}))
     assert not app.exception
     tables = {file: build for file, build in built.items() if file.endswith((".csv", ".parquet"))}
     assert tables
@@ -59,13 +59,13 @@ def test_every_table_of_a_figure_is_written_as_it_is(
 
 
 def test_the_heading_of_a_file_names_the_dataset_once(
-    visit: Visit, demo_workspace: Workspace, built: Built, monkeypatch: pytest.MonkeyPatch
+    visit: Visit, little_demo: Workspace, built: Built, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     headings: list[str] = []
     monkeypatch.setattr(printed, "encode", lambda *options: headings.append(options[-1]) or b"")
-    run = the_run(demo_workspace, "simulated debate")
+    run = the_run(little_demo, "simulated debate")
     for page, tab in (("debates", "Audit"), ("data", "Leakage")):
-        visit(demo_workspace, page, run=run.id, **tab_of(page, tab))
+        visit(little_demo, page, run=run.id, **tab_of(page, tab))
     for file, build in built.items():
         if file.endswith(".html"):
             build()
@@ -75,9 +75,9 @@ def test_the_heading_of_a_file_names_the_dataset_once(
 
 
 def test_without_a_browser_the_menu_says_why_there_is_html_alone(
-    visit: Visit, demo_workspace: Workspace, built: Built, monkeypatch: pytest.MonkeyPatch
+    visit: Visit, little_demo: Workspace, built: Built, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(printed, "why_no_images", lambda: "PNG is drawn by a browser")
-    app = visit(demo_workspace, "data", **tab_of("data", "Leakage"))
+    app = visit(little_demo, "data", **tab_of("data", "Leakage"))
     assert {file.rsplit(".", 1)[1] for file in built} == {"csv", "parquet", "html"}
     assert any("PNG is drawn by a browser." in str(caption.value) for caption in app.caption)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
@@ -14,11 +15,11 @@ from core.actions.workspace import Workspace
 from core.store import predictions, runs
 from core.store.predictions import RowFilter
 from core.ui.shared import row_list
-from tests.ui.conftest import OpenTab, button, settle
+from tests.ui.conftest import button, new_context, settle
 from tests.ui.serving import Server
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Browser, Locator, Page
 
 RUN = "simulated debate"
 ROWS = pd.DataFrame(
@@ -65,15 +66,22 @@ def ids(demo_workspace: Workspace) -> list[str]:
         return predictions.find_pair_ids(db, runs.find(db, RUN).id, RowFilter())
 
 
+@pytest.fixture(scope="module")
+def tab(browser: Browser) -> Iterator[Page]:
+    """A tab for all tests of this file: what a browser loads it loads once."""
+    context = new_context(browser, permissions=["clipboard-read", "clipboard-write"])
+    yield context.new_page()
+    context.close()
+
+
 @pytest.fixture
-def page(open_tab: OpenTab, demo_server: Server, demo_workspace: Workspace) -> Page:
+def page(tab: Page, demo_server: Server, demo_workspace: Workspace) -> Page:
     with demo_workspace.store.read() as db:
         run = runs.find(db, RUN)
-    opened = open_tab(permissions=["clipboard-read", "clipboard-write"])
-    opened.goto(demo_server.url("debates", run=run.id))
-    opened.get_by_role("option").first.wait_for()
-    settle(opened)
-    return opened
+    tab.goto(demo_server.url("debates", run=run.id))
+    tab.get_by_role("option").first.wait_for()
+    settle(tab)
+    return tab
 
 
 def shows(page: Page, pair_id: str) -> None:
@@ -96,7 +104,10 @@ def test_a_click_anywhere_on_a_row_opens_it_and_keys_go_on_from_there(page: Page
     rows.nth(4).locator(".value").click()
     shows(page, ids[4])
     last = len(ids) - 1
-    for key, place in (("ArrowDown", 5), ("j", 6), ("k", 5), ("ArrowUp", 4), ("Home", 0), ("End", last), ("j", last)):
+    for key, place in (
+        *(("ArrowDown", 5), ("j", 6), ("k", 5), ("ArrowUp", 4), ("ArrowRight", 5), ("ArrowLeft", 4)),
+        *(("Home", 0), ("End", last), ("j", last)),
+    ):
         page.keyboard.press(key)
         shows(page, ids[place])
     page.keyboard.press("Home")
@@ -113,6 +124,7 @@ def test_a_click_anywhere_on_a_row_opens_it_and_keys_go_on_from_there(page: Page
     assert box["y"] + box["height"] <= 900  # the list ends where the window does
 
 
+@pytest.mark.soak
 @pytest.mark.browser
 def test_a_note_can_be_asked_for_before_the_page_is_drawn_to_its_end(page: Page, ids: list[str]) -> None:
     page.get_by_role("option").nth(3).click()

@@ -62,35 +62,35 @@ def expected(workspace: Workspace, power: float = 2.0) -> tuple[float, float]:
     return float(de), float(direction)
 
 
-def test_the_spaces_tab_has_the_mean_of_ten_cuts_and_its_null(computing: Visit, demo_copy: Workspace) -> None:
-    de, direction = expected(demo_copy)
-    text = run_until(computing(demo_copy, "data", tab="Spaces"), "0.250 ± 0.000")
+def test_the_spaces_tab_has_the_mean_of_ten_cuts_and_its_null(computing: Visit, little_copy: Workspace) -> None:
+    de, direction = expected(little_copy)
+    text = run_until(computing(little_copy, "data", tab="Spaces"), "0.250 ± 0.000")
     assert f"{de:.3f} [" in text
     assert f"{direction:.3f} [" in text
     assert "mean of ten cuts (seeds 0–9), inside 5×5 cells" in text
     assert "being computed" not in text
-    [kept] = (demo_copy.settings.cache / "permuted").glob("*.json")
+    [kept] = (little_copy.settings.cache / "permuted").glob("*.json")
     np.testing.assert_allclose(knn_numbers.read_null(kept).values, NULL.values)  # type: ignore[union-attr]
 
 
-def test_neighbours_and_what_if_say_what_the_neighbours_score_by_themselves(computing: Visit, demo_copy: Workspace) -> None:
-    de, _ = expected(demo_copy, 3.0)
-    text = run_until(computing(demo_copy, "neighbours", power="3.0"), "permuted vectors 0.250")
+def test_neighbours_and_what_if_say_what_the_neighbours_score_by_themselves(computing: Visit, little_copy: Workspace) -> None:
+    de, _ = expected(little_copy, 3.0)
+    text = run_until(computing(little_copy, "neighbours", power="3.0"), "permuted vectors 0.250")
     assert f"These settings: DE {de:.3f} (permuted" in text
-    app = computing(demo_copy, "what_if", run=LABELLED)
+    app = computing(little_copy, "what_if", run=LABELLED)
     text = run_until(app, "permuted vectors 0.250 ± 0.000, p = 0.01)")
     assert "Neighbours alone: DE " in text
 
 
-def test_until_they_are_there_the_page_says_so(visit: Visit, demo_copy: Workspace) -> None:
+def test_until_they_are_there_the_page_says_so(visit: Visit, little_copy: Workspace) -> None:
     for page, words in (("neighbours", "These settings"), ("what_if", "Neighbours alone")):
-        text = shown(visit(demo_copy, page, run=LABELLED))
+        text = shown(visit(little_copy, page, run=LABELLED))
         assert f"{words}: the mean of ten cuts (seeds 0–9) is being computed" in text
-    assert "What is missing is being computed" in shown(visit(demo_copy, "data", tab="Spaces"))
+    assert "What is missing is being computed" in shown(visit(little_copy, "data", tab="Spaces"))
 
 
-def test_a_weight_asks_for_nothing_new(computing: Visit, demo_copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = computing(demo_copy, "what_if", run=LABELLED)
+def test_a_weight_asks_for_nothing_new(computing: Visit, little_copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = computing(little_copy, "what_if", run=LABELLED)
     run_until(app, "permuted vectors 0.250")
     monkeypatch.setattr(space_numbers, "content_key", None)  # whoever makes a new task now fails
     app.slider(key="w_de_knn").set_value(0.8).run()
@@ -98,6 +98,6 @@ def test_a_weight_asks_for_nothing_new(computing: Visit, demo_copy: Workspace, m
     assert "permuted vectors 0.250" in shown(app)
 
 
-def test_failing_is_said(computing: Visit, demo_copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_is_said(computing: Visit, little_copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(space_numbers.cuts, "predict_cuts", None)
-    run_until(computing(demo_copy, "neighbours"), "could not be computed: the log says why")
+    run_until(computing(little_copy, "neighbours"), "could not be computed: the log says why")

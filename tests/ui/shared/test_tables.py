@@ -75,7 +75,7 @@ def test_tables_of_other_widths_have_rules_of_other_names() -> None:
 WITH_TABLES = ("overview", "compare", "neighbours", "breakdown", "what_if", "data")
 
 
-def test_tables_are_downloaded_as_parquet(visit: Visit, demo_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_are_downloaded_as_parquet(visit: Visit, little_demo: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     offered: dict[str, pd.DataFrame] = {}
 
     def offer(table: pd.DataFrame, name: str, file: str) -> None:
@@ -85,8 +85,8 @@ def test_tables_are_downloaded_as_parquet(visit: Visit, demo_workspace: Workspac
 
     monkeypatch.setattr(figure_menu, "show_parquet_button", offer)
     for view in (view for view in VIEWS if view.page in WITH_TABLES):
-        page, parameters = view.address(symbol_of(demo_workspace))
-        assert not visit(demo_workspace, page or "overview", **parameters).exception, view
+        page, parameters = view.address(symbol_of(little_demo))
+        assert not visit(little_demo, page or "overview", **parameters).exception, view
     expected = {
         "runs",
         "slices",

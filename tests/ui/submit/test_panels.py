@@ -29,10 +29,10 @@ def are_disabled(app: object) -> list[bool]:
     return [each.disabled for each in app.get("download_button") if each.label != "Parquet"]  # type: ignore[attr-defined]
 
 
-def test_a_run_shows_every_problem_of_its_package(visit: Visit, demo_workspace: Workspace) -> None:
-    run = the_run(demo_workspace, TEST)
-    expected = submissions.check_run(demo_workspace, run.id, PackageOptions("B")).problems
-    app = visit(demo_workspace, "submit", run=run.id)
+def test_a_run_shows_every_problem_of_its_package(visit: Visit, little_demo: Workspace) -> None:
+    run = the_run(little_demo, TEST)
+    expected = submissions.check_run(little_demo, run.id, PackageOptions("B")).problems
+    app = visit(little_demo, "submit", run=run.id)
     assert problems(app) == [(p.severity, p.rule, len(p.rows)) for p in expected]
     assert "prompt_missing" in {rule for _, rule, _ in problems(app)}
     assert "not valid" in text_of(app)
@@ -40,8 +40,8 @@ def test_a_run_shows_every_problem_of_its_package(visit: Visit, demo_workspace: 
     assert are_disabled(app) == [True]
 
 
-def test_with_its_prompt_and_tools_a_run_can_be_downloaded(visit: Visit, demo_workspace: Workspace) -> None:
-    app = visit(demo_workspace, "submit", run=the_run(demo_workspace, TEST).id)
+def test_with_its_prompt_and_tools_a_run_can_be_downloaded(visit: Visit, little_demo: Workspace) -> None:
+    app = visit(little_demo, "submit", run=the_run(little_demo, TEST).id)
     app.file_uploader(key="prompt_file").upload("mine.txt", PROMPT)
     app.file_uploader(key="tool_files").upload(*TOOL)
     app.run()
@@ -51,15 +51,15 @@ def test_with_its_prompt_and_tools_a_run_can_be_downloaded(visit: Visit, demo_wo
     assert are_disabled(app) == [False]
 
 
-def test_the_track_is_in_the_address(visit: Visit, demo_workspace: Workspace) -> None:
-    app = visit(demo_workspace, "submit", run=the_run(demo_workspace, TEST).id, track="C")
+def test_the_track_is_in_the_address(visit: Visit, little_demo: Workspace) -> None:
+    app = visit(little_demo, "submit", run=the_run(little_demo, TEST).id, track="C")
     assert "for track C" in text_of(app)
     assert "tools_missing" not in {rule for _, rule, _ in problems(app)}
 
 
-def test_a_file_is_held_against_the_test_rows(visit: Visit, demo_workspace: Workspace) -> None:
-    content = submissions.check_run(demo_workspace, the_run(demo_workspace, TEST).id, PackageOptions("B")).content
-    app = visit(demo_workspace, "submit", tab="Check a file")
+def test_a_file_is_held_against_the_test_rows(visit: Visit, little_demo: Workspace) -> None:
+    content = submissions.check_run(little_demo, the_run(little_demo, TEST).id, PackageOptions("B")).content
+    app = visit(little_demo, "submit", tab="Check a file")
     app.file_uploader(key="check_file").upload("mine.zip", content)
     app.run()
     assert "prompt_missing" in {rule for _, rule, _ in problems(app)}
@@ -75,21 +75,21 @@ def test_a_file_is_held_against_the_test_rows(visit: Visit, demo_workspace: Work
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 and no more", b"\xff\xfe\x00", b"id\n", b"<html>"])
-def test_any_bytes_are_a_file_with_problems(visit: Visit, demo_workspace: Workspace, content: bytes) -> None:
-    assert not is_valid(submissions.check_file(demo_workspace, content, "B", dataset=the_run(demo_workspace, TEST).dataset))
-    app = visit(demo_workspace, "submit", tab="Check a file")
+def test_any_bytes_are_a_file_with_problems(visit: Visit, little_demo: Workspace, content: bytes) -> None:
+    assert not is_valid(submissions.check_file(little_demo, content, "B", dataset=the_run(little_demo, TEST).dataset))
+    app = visit(little_demo, "submit", tab="Check a file")
     app.file_uploader(key="check_file").upload("odd.zip", content)
     app.run()
     assert not app.exception
     assert "not valid" in text_of(app)
 
 
-def test_a_run_is_packed_for_a_colleague(visit: Visit, demo_workspace: Workspace) -> None:
-    run = the_run(demo_workspace, TEST)
-    app = visit(demo_workspace, "data", tab="Runs", run=run.id)
+def test_a_run_is_packed_for_a_colleague(visit: Visit, little_demo: Workspace) -> None:
+    run = the_run(little_demo, TEST)
+    app = visit(little_demo, "data", tab="Runs", run=run.id)
     app.button(key=f"bundle-{run.id}").click().run()
     assert not app.exception
     assert not app.error
-    made = bundles.build_bundle(demo_workspace, run.id)
+    made = bundles.build_bundle(little_demo, run.id)
     assert made.sha256 in text_of(app)
     assert [button.label for button in app.get("download_button")].count("Download the file") == 1

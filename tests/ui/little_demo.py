@@ -1,0 +1,24 @@
+"""The simulated demo at a sixth of its size: the same splits, runs and space, with fewer rows to compute from."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.actions.demo import make_demo
+from core.actions.workspace import Workspace
+from core.datasets import demo, demo_debate, demo_world
+from core.datasets.demo_world import SplitSize
+
+LABELLED_ROWS, DEBATED_ROWS = 1_280, 400  # of the split "train", and those of them that the two labelled runs are about
+
+
+def make_little_demo(workspace: Workspace) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(demo, "SAMPLE", DEBATED_ROWS)
+        patch.setattr(
+            demo_world, "SIZES", (SplitSize("train", 54, 260, 560, LABELLED_ROWS), SplitSize("test", 16, 110, 130, 300))
+        )
+        patch.setattr(demo_world, "PERTS_AMONG_TARGETS", 12)
+        patch.setattr(demo_debate, "_COLLAPSE", {"de": (93, 15, 15), "dir": (133, 25, 2)})
+        patch.setattr(demo_debate, "N_UNREADABLE", {"de": 5, "dir": 3})
+        make_demo(workspace)
