@@ -21,7 +21,7 @@ from core.errors import StoreBusy, StoreDamaged, StoreTooNew
 from core.store import Cursor, Store, changes, open_store
 from core.store.connection import OPEN_STORES
 
-SECONDS = 1  # of mixed reading and writing; soak/test_store.py takes 30
+SECONDS = 4  # of mixed reading and writing; soak/test_store.py takes 30
 
 
 def store_at(folder: Path, timeout_s: float = 30.0) -> Store:
