@@ -22,8 +22,8 @@ PART ?= variants $(patsubst soak/test_%.py,%,$(wildcard soak/test_*.py))
 
 soak: .venv/dev.ok
 	@failed=0; for part in $(PART); do \
-		if [ $$part = variants ]; then chosen="-m soak tests"; else chosen="soak/test_$$part.py"; fi; \
-		$(BIN)/python -m pytest -n 0 -p no:randomly $$chosen || failed=1; \
+		if [ $$part = variants ]; then set -- -m 'soak or hypothesis' --hypothesis-profile soak tests; else set -- soak/test_$$part.py; fi; \
+		$(BIN)/python -m pytest -n 0 -p no:randomly "$$@" || failed=1; \
 	done; exit $$failed
 
 lint: .venv/dev.ok

@@ -1,4 +1,4 @@
-"""A thousand data sets for each interval, whose coverage has to be 93 to 97%; tests/stats/test_coverage.py has 150.
+"""A thousand data sets for each interval, whose coverage has to be 93 to 97%; tests/stats/test_coverage.py has 50.
 
 Two thousand for the interval that is shown, which is asked with few clusters too.
 """

@@ -10,17 +10,15 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from hypothesis import settings
 
 from core.actions.demo import make_demo
 from core.actions.imports import import_paths, import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from tests import cases, worlds
+from tests import cases, strength, worlds
 from tests.experiments.benchmark_baselines import cases as lines
 
-settings.register_profile("patient", deadline=None)  # how long an example takes says nothing on a busy machine
-settings.load_profile("patient")
+strength.register()
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -8,7 +8,8 @@ import pytest
 
 from core.actions import benchmark_ledger, benchmarks, ledger
 from core.actions.ledger import Recording, Registration
-from core.actions.workspace import Workspace
+from core.actions.workspace import Workspace, open_workspace
+from core.config import Settings
 from core.errors import InputError, NotFound
 from core.experiments.benchmark_report import report_benchmark
 from core.experiments.benchmark_spec import BenchmarkSpec, parse_benchmark
@@ -33,6 +34,22 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def screen(workspace: Workspace, furnished: Path) -> Workspace:
     return worlds.copied(furnished, workspace)
+
+
+Run = tuple[Workspace, benchmarks.SavedBenchmark]
+
+
+@pytest.fixture(scope="module")
+def run_once(furnished: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The benchmark with its result, shared: `done` has a copy."""
+    workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("run-once"), author="tester"))
+    return workspace, benchmarks.run_benchmark(worlds.copied(furnished, workspace), spec_of())
+
+
+@pytest.fixture
+def done(workspace: Workspace, run_once: Run) -> Run:
+    made, saved = run_once
+    return worlds.copied(made.settings.workspace, workspace), saved
 
 
 def spec_of(text: str = CLAIMED) -> BenchmarkSpec:
@@ -61,8 +78,8 @@ def test_the_result_is_the_change_that_the_benchmark_reports(screen: Workspace) 
     assert "registered before its result" in benchmark_sentence(line, "b")
 
 
-def test_it_is_registered_before_its_arms_are_made(screen: Workspace) -> None:
-    saved = benchmarks.run_benchmark(screen, spec_of())
+def test_it_is_registered_before_its_arms_are_made(done: Run) -> None:
+    screen, saved = done
     registration, result = ledger.list_entries(screen)
     assert not registration.seen_before
     assert not result.seen_before
@@ -71,8 +88,8 @@ def test_it_is_registered_before_its_arms_are_made(screen: Workspace) -> None:
     assert all(registration.written_at < at for at in made if at and registration.written_at)
 
 
-def test_twice_the_same_changes_nothing(screen: Workspace) -> None:
-    saved = benchmarks.run_benchmark(screen, spec_of())
+def test_twice_the_same_changes_nothing(done: Run) -> None:
+    screen, saved = done
     before = ledger.list_entries(screen)
     assert benchmarks.run_benchmark(screen, spec_of()) == saved
     assert benchmarks.record_result(screen, saved) == before[-1]
@@ -145,7 +162,8 @@ def dataset_of(workspace: Workspace) -> str:
         return runs.find(db, "llm train").dataset
 
 
-def test_the_command_says_how_it_stands(screen: Workspace, tmp_path: Path) -> None:
+def test_the_command_says_how_it_stands(done: Run, tmp_path: Path) -> None:
+    screen, _ = done
     file = tmp_path / "b.toml"
     file.write_text(CLAIMED, "utf-8")
     folder = screen.settings.workspace

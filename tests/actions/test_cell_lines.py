@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.actions.imports import Imported, ImportOptions, import_upload
@@ -19,6 +19,7 @@ from core.errors import StateError
 from core.scoring.run_scores import load_scored_rows, score_run
 from core.store import changes, datasets, imports, pairs, runs
 from tests import cases
+from tests.strength import examples
 
 Rows = Sequence[tuple[str, str, int, str]]
 DE: Rows = [("A", "X", 1, "train"), ("A", "Y", 0, "train"), ("B", "X", 1, "test"), ("B", "Y", 0, "test")]
@@ -168,7 +169,7 @@ def test_imports_and_undos_in_any_order_leave_what_is_left(tmp_path: Path) -> No
     played, fresh = (open_workspace(Settings(workspace=tmp_path / name, author="tester")) for name in ("a", "b"))
     empty = content(played)
 
-    @settings(max_examples=8, deadline=None)
+    @examples(8)
     @given(
         files=st.tuples(*[FILE] * len(NAMES)).filter(lambda files: len({file_of(rows) for rows in files}) == len(files)),
         steps=st.lists(st.integers(0, len(NAMES) - 1), max_size=7),

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit
@@ -20,6 +20,7 @@ from core.cells.probability_map import (
     signed_log,
 )
 from core.stats.auroc import auroc
+from tests.strength import examples
 
 EVIDENCE = np.array([0.1, 0.4, 0.2, 1.5, 2.5, 0.9, 3.0, 0.3, 1.1, 0.7])
 EFFECT = np.array([0, 0, 1, 1, 1, 0, 1, 0, 0, 1], dtype=np.bool_)
@@ -49,7 +50,7 @@ def test_a_map_by_hand() -> None:
     assert np.isnan(found[3])
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(
     st.lists(st.integers(-400_000, 400_000).map(lambda n: n / 1000), min_size=4, max_size=60, unique=True),
     st.integers(0, 2**32 - 1),

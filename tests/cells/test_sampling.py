@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.cells.labels import DOWN, LEFT_OUT, NONE, UP
 from core.cells.sampling import SPLITS, Sample, SamplingSettings, sample_pairs
 from core.errors import InputError
+from tests.strength import examples
 
 SOME = SamplingSettings(most_effects=3, least_effects=2)
 
@@ -30,7 +31,7 @@ def sampled(codes: np.ndarray, fdr: np.ndarray, how: SamplingSettings) -> Sample
 screens = st.tuples(st.integers(0, 10**6), st.integers(1, 25), st.integers(2, 40), st.floats(0.05, 0.5))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(screens, st.booleans())
 def test_any_sample(shape: tuple[int, int, int, float], all_pairs: bool) -> None:
     codes, fdr = screen(*shape)

@@ -190,8 +190,10 @@ def _stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: list[Any],
     return written, [*(each.map(str).to_numpy().tolist() for each in frames), *seen]
 
 
-@pytest.mark.parametrize("size", [1, 1000])
-@pytest.mark.parametrize("most_rows", [1, 5, 1000])
+@pytest.mark.parametrize(
+    ("size", "most_rows"),
+    [(1, 1), (1000, 5), *(pytest.param(*each, marks=pytest.mark.soak) for each in ((1000, 1), (1, 5), (1, 1000), (1000, 1000)))],
+)
 def test_a_long_journal_arrives_as_a_short_one_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, most_rows: int
 ) -> None:

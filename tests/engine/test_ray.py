@@ -1,4 +1,8 @@
-"""Runs on a Ray cluster of two nodes, which the tests of this file share; soak/test_ray.py has more rows, nodes and kills."""
+"""Runs on a Ray cluster of two nodes, which the tests of this file share; soak/test_ray.py has more rows, nodes and kills.
+
+What nodes and processes that die do to a run, and calls that are no run, are `make soak PART=variants`; test_ray_backend.py and
+test_ray_tasks.py ask the same of a cluster of this process.
+"""
 
 from __future__ import annotations
 
@@ -79,6 +83,7 @@ def assert_equal(ours: Workspace, theirs: Workspace) -> None:
     assert not expected
 
 
+@pytest.mark.soak
 def test_nodes_die_and_join_and_the_driver_is_killed_and_the_store_is_that_of_a_local_run(nodes: Nodes, tmp_path: Path) -> None:
     with serving() as url:
         whole = workspace_with(tmp_path / "whole", ROWS)
@@ -181,6 +186,7 @@ class Harmful(Base):
         return constant(pair, tokens=1 // (0 if pair.gene == "Hb3" else 1))
 
 
+@pytest.mark.soak
 def test_rows_that_end_their_process_or_fail_as_nobody_foresaw_harm_no_others(
     nodes: Nodes, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,6 +256,7 @@ def slow_square(number: int, plus: int) -> int:
     return 1 // number if number < 1 else number**2 + plus
 
 
+@pytest.mark.soak
 def test_calls_come_back_in_order_though_a_node_dies(nodes: Nodes) -> None:
     nodes.add()
     with RayTasks(nodes.address) as tasks:
@@ -263,6 +270,7 @@ def test_calls_come_back_in_order_though_a_node_dies(nodes: Nodes) -> None:
             list(tasks.call_each(slow_square, [0], 3))
 
 
+@pytest.mark.soak
 def test_other_code_on_a_node_is_refused(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_tasks, "describe_version", lambda: "0.0.1")
     with (
@@ -272,6 +280,7 @@ def test_other_code_on_a_node_is_refused(nodes: Nodes, monkeypatch: pytest.Monke
         list(tasks.call_each(slow_square, [1], 3))
 
 
+@pytest.mark.soak
 def test_labels_of_cells_are_those_of_one_process(nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(differential_expression, "DENSE_VALUES", 50_000)  # several parts of the genes
     write_case(tmp_path / "screen.h5ad")

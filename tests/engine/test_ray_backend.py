@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from core.engine import ray_backend
+from core.engine import ray_backend, ray_nodes
 from core.engine.backend import Reports
-from core.engine.ray_actor import RowActor
+from core.engine.ray_actor import PredictRow, RowActor
 from core.engine.ray_backend import RayBackend
 from core.engine.ray_cluster import ClusterNode
 from core.engine.spec import ExecutionSettings
@@ -37,9 +37,10 @@ class LocalRayError(Exception):
 
 
 class LocalActor:
-    """A `RowActor` of this process, whose methods are called as those of Ray's handles. begin: waits, or fails."""
+    """A `RowActor` of this process, whose methods are called as those of Ray's handles. begin: waits, or fails. ends_it: whether
+    the process dies of a row."""
 
-    def __init__(self, actor: RowActor, begin: Callable[[], Awaitable[object]]) -> None:
+    def __init__(self, actor: RowActor, begin: Callable[[], Awaitable[object]], ends_it: Callable[[str], bool]) -> None:
         self.begun: list[object] = []
         self._actor = actor
 
@@ -49,8 +50,26 @@ class LocalActor:
             return await actor.begin(*arguments)
 
         self.begin = SimpleNamespace(remote=begin_later)
-        self.collect = SimpleNamespace(remote=actor.collect)
-        self.deliver = SimpleNamespace(remote=lambda data: asyncio.ensure_future(actor.deliver(data)))
+        self.collect = SimpleNamespace(remote=self._collect)
+        self.deliver = SimpleNamespace(remote=self._deliver)
+        self._ends_it = ends_it
+        self._dies = asyncio.Event()
+
+    def _deliver(self, data: bytes) -> None:
+        pairs = [message.pair for message in pickle.loads(data) if isinstance(message, PredictRow)]
+        if any(self._ends_it(pair.gene) for pair in pairs):
+            self._dies.set()
+        else:
+            asyncio.get_running_loop().create_task(self._actor.deliver(data))
+
+    async def _collect(self) -> bytes:
+        told, dies = (asyncio.ensure_future(each) for each in (self._actor.collect(), self._dies.wait()))
+        await asyncio.wait((told, dies), return_when=asyncio.FIRST_COMPLETED)
+        dies.cancel()
+        if told.done():
+            return told.result()
+        told.cancel()
+        raise LocalRayError("The actor died.\nMore about it.")
 
     async def close(self) -> None:
         """Closes the connections, as the end of a process does."""
@@ -63,8 +82,10 @@ class LocalCluster:
 
     ray = SimpleNamespace(exceptions=SimpleNamespace(RayError=LocalRayError), kill=lambda _: None)
 
-    def __init__(self, *begins: Callable[[], Awaitable[object]], shares: bool = True) -> None:
-        self.begins, self.shares = list(begins), shares
+    def __init__(
+        self, *begins: Callable[[], Awaitable[object]], shares: bool = True, ends_it: Callable[[str], bool] = lambda _: False
+    ) -> None:
+        self.begins, self.shares, self.ends_it = list(begins), shares, ends_it
         self.made: list[tuple[Any, ...]] = []
         self.actors: list[LocalActor] = []
         self.n_looks = 0
@@ -82,7 +103,7 @@ class LocalCluster:
     def start_actor(self, _node: ClusterNode, *arguments: Any) -> LocalActor:
         self.made.append(arguments)
         begin = self.begins.pop(0) if self.begins else at_once
-        self.actors.append(LocalActor(RowActor(*arguments), begin))
+        self.actors.append(LocalActor(RowActor(*arguments), begin, self.ends_it))
         return self.actors[-1]
 
     def close(self) -> None:
@@ -100,14 +121,19 @@ async def not_at_all() -> None:
 
 @asynccontextmanager
 async def working(
-    monkeypatch: pytest.MonkeyPatch, cluster: LocalCluster, method: RowMethod, client: Client | None = None, rows: int = 1
+    monkeypatch: pytest.MonkeyPatch,
+    cluster: LocalCluster,
+    method: RowMethod,
+    client: Client | None = None,
+    rows: int = 1,
+    log: Callable[[BaseException], object] = print,
 ) -> AsyncIterator[RayBackend]:
-    """A backend on a cluster; what it says is printed."""
+    """A backend on a cluster; what it says is printed. log: takes errors that nobody foresaw."""
     monkeypatch.setattr(ray_backend, "Cluster", lambda _address: cluster)
     monkeypatch.setattr(ray_backend, "WATCH_S", 0.01)
     context = Context((PAIR,), {}, lambda _: LabelView(()), {}, client, MODEL)
     settings = ExecutionSettings(client.endpoint.base_url if client else "", rows_in_flight=rows, backend="ray")
-    async with RayBackend(method, context, settings, Reports(print, print, str)) as backend:
+    async with RayBackend(method, context, settings, Reports(print, lambda _, error: log(error), str)) as backend:
         yield backend
     for actor in cluster.actors:
         await actor.close()
@@ -181,3 +207,36 @@ def test_a_run_ends_where_no_process_could_be_started(monkeypatch: pytest.Monkey
 
     with pytest.raises(StateError, match=r"ray: no node can predict rows: 127\.0\.0\.1 \(n\): .*\(no module named core\)"):
         asyncio.run(use())
+
+
+class Failing(Base):
+    async def predict_row(self, pair: Pair, context: Context) -> RowResult:  # noqa: ARG002
+        return constant(pair, tokens=1 // (0 if pair.gene == "zero" else 1))
+
+
+def test_rows_that_end_their_process_or_fail_as_nobody_foresaw_harm_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_backend, "MOST_LOSSES", 2)
+    monkeypatch.setattr(ray_nodes, "REST_S", 0.01)
+    pairs = [Pair(f"a_{gene}", "a", gene, None, "test") for gene in ("one", "once", "always", "zero", "two")]
+    unforeseen: list[BaseException] = []
+    ended: list[str] = []
+
+    def ends_it(gene: str) -> bool:
+        ended.append(gene)
+        return gene == "always" or (gene == "once" and ended.count("once") == 1)
+
+    async def use() -> tuple[list[RowResult | Failed], RayBackend]:
+        async with working(monkeypatch, LocalCluster(ends_it=ends_it), Failing(), log=unforeseen.append) as backend:
+            rows = await asyncio.wait_for(asyncio.gather(*(backend.predict(pair, RowFeed(pair)) for pair in pairs)), 20)
+        return rows, backend
+
+    rows, backend = asyncio.run(use())
+    failed = {row.pair_id: row for row in rows if isinstance(row, Failed)}
+    assert {pair_id: row.kind for pair_id, row in failed.items()} == {"a_always": "ProcessDied", "a_zero": "ZeroDivisionError"}
+    assert failed["a_always"].message == ("2 processes died while they predicted it, the last: a process died (The actor died.)")
+    assert [row.prediction.pair_id for row in rows if isinstance(row, RowResult)] == ["a_one", "a_once", "a_two"]
+    [node] = backend.nodes
+    assert (node.given_back, node.done) == (3, 4)
+    [error] = unforeseen
+    assert type(error).__name__ == "ZeroDivisionError"
+    assert "constant(pair, tokens=1 // " in "".join(error.__notes__)

@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.evidence.label_view import LabelView, all_training, blinded_view, fold_views
@@ -15,6 +15,7 @@ from core.evidence.registry import TOOLS
 from core.evidence.tool import Answer, Query, Tool
 from core.types import Label, Pair
 from tests.evidence.world import DOWN, NONE, PACKS, PAIRS, TRAINING, UP, answers, gathered, pair, run
+from tests.strength import examples
 
 EVALUATED = (TRAINING[0],)  # Stat1_Cxcl10: hides the rows of Stat1 and of Cxcl10, three of nine
 HIDDEN = TRAINING[:3]
@@ -27,7 +28,7 @@ def relabelled(labels: dict[str, Label | None]) -> tuple[Pair, ...]:
 
 
 @pytest.mark.parametrize("name", TOOLS)
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(labels=st.tuples(*[st.sampled_from([*Label, None])] * len(HIDDEN)))
 def test_no_answer_changes_with_a_hidden_label(name: str, labels: tuple[Label | None, ...]) -> None:
     changed = relabelled({row.pair_id: label for row, label in zip(HIDDEN, labels, strict=True)})

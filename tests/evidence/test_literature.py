@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.evidence import testing
@@ -18,6 +18,7 @@ from core.evidence.render import MAX_CHARACTERS, render
 from core.evidence.source_client import Literature
 from core.types import Evidence
 from tests.evidence.fake_sources import ARTICLES, PLANTED, WORLD, ask, run_with_client
+from tests.strength import examples
 
 
 def literature(
@@ -91,7 +92,7 @@ def by_hand(texts: list[list[str]], query: list[str]) -> list[float]:
     return scores
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(
     st.lists(st.lists(st.sampled_from(["aaa", "bbb", "macrophages", "x", "y"]), min_size=1, max_size=9), min_size=1, max_size=12)
 )
@@ -106,7 +107,7 @@ def test_scores_are_those_of_bm25(words: list[list[str]]) -> None:
 
 
 @given(st.permutations(range(8)))
-@settings(deadline=None, max_examples=10)
+@examples(10)
 def test_a_text_that_names_both_comes_first_wherever_it_stands(order: list[int]) -> None:
     texts = [
         "Jak1 Jak1 Jak1 macrophages",

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.evidence.label_view import LabelView, all_training
@@ -12,6 +12,7 @@ from core.evidence.registry import TOOLS
 from core.evidence.render import MAX_CHARACTERS, dossier, render
 from core.types import Evidence
 from tests.evidence.world import DE, NONE, PACKS, PAIRS, SOURCES, TRAINING, UP, answers, gathered, pair, run
+from tests.strength import examples
 
 VIEW = all_training(PAIRS)
 
@@ -143,7 +144,7 @@ def test_a_long_text_is_cut_between_words_and_marked() -> None:
     assert short == "gene info, Il6: " + "word " * 6 + "…"
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(description=st.text(), limit=st.integers(20, 300))
 def test_any_description_becomes_one_bounded_line(description: str, limit: int) -> None:
     packs = Packs(descriptions={"Il6": description}, sources=SOURCES)

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.evidence.knowledge_graph import make_graph
@@ -14,6 +14,7 @@ from core.evidence.label_view import LabelView, all_training, blinded_view
 from core.evidence.retrieval import BUDGET_OF, Budget, Preference, index_pairs
 from core.types import Label, Pair
 from tests.evidence.world import DE, DOWN, NONE, UP, pair
+from tests.strength import examples
 
 # Close to P is Pc, close to G is Gc; Pf and Gf are close to nothing.
 GRAPH = make_graph([("P", "Pc"), ("G", "Gc")])
@@ -87,7 +88,7 @@ SCREENS = st.lists(st.tuples(SYMBOLS, SYMBOLS, LABELS, st.sampled_from(["train",
 EDGES = st.lists(st.tuples(st.sampled_from("abcdefABC"), SYMBOLS), max_size=12)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(SCREENS, EDGES, st.integers(0, 9), st.integers(0, 2**32), st.randoms(use_true_random=False), st.booleans())
 def test_no_label_but_of_a_training_row_in_view_is_ever_shown(
     screen: list[tuple[str, str, Label | None, str]],

@@ -6,7 +6,7 @@ import json
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
@@ -19,6 +19,7 @@ from core.methods.prompt_only import prompt_for
 from core.submission import starter
 from core.types import Label, Pair
 from tests.methods.world import context
+from tests.strength import examples
 
 LABELS = (Label.UP, Label.DOWN, Label.NONE)
 SETTINGS = read_options(OPTIONS, {})
@@ -30,7 +31,7 @@ def pairs(perts: int, genes: int) -> list[Pair]:
 
 
 @given(st.integers(2, 12), st.integers(2, 12), st.integers(2, 6), st.integers(0, 20))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_no_validation_row_shares_a_perturbation_or_a_gene_with_a_training_row(
     perts: int, genes: int, parts: int, seed: int
 ) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import DeskError, InputError
@@ -25,6 +25,7 @@ from tests.evidence.world import TEST
 from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as canned
 from tests.methods.world import BLIND, context, predict
+from tests.strength import examples
 
 CHAT = "/v1/chat/completions"
 
@@ -106,7 +107,7 @@ def test_a_refused_seed_fails_the_row_and_is_never_left_out_of_a_mean(seed: int)
 
 
 @given(st.lists(st.sampled_from("ABC?"), min_size=1, max_size=5).filter(lambda said: set(said) != {"?"}))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_every_mean_over_fewer_seeds_is_flagged_and_no_other(said: list[str]) -> None:
     def answer(asked: Asked) -> Canned:
         if asked.path != CHAT:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.config import REPOSITORY
@@ -25,6 +25,7 @@ from core.net.rate_limit import RateLimit
 from core.net.response_cache import MAX_WAIT_S, CachedResponse, ResponseCache
 from core.types import Pair
 from tests.evidence.fake_sources import ARTICLES, LIVE, NOTHING, most_in_a_second, run_with_client
+from tests.strength import examples
 
 ALLOWED = {"mygene": 1, "string": 1, "pubmed": 3}
 ROWS = [Pair(f"P{i}_G{i}", f"P{i}", f"G{i}", None, "test") for i in range(16)]
@@ -268,7 +269,7 @@ class OwnClock:
         await task
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(
     per_s=st.sampled_from([0.5, 1.0, 3.0]),
     delays=st.lists(st.tuples(st.floats(0, 3), st.floats(0, 3)), min_size=2, max_size=12),

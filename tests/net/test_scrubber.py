@@ -9,10 +9,11 @@ from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.net.scrubber import Scrubber
+from tests.strength import examples
 
 KEY = 'sk-a/b"c\\d'
 SECRET = "sk-0123456789abcdef"
@@ -51,14 +52,14 @@ def test_every_spelling_of_a_key_is_hidden(spelling: str) -> None:
 KEYS = st.text(st.sampled_from("aB3-_+/=&%\"'\\ ü漢"), min_size=8, max_size=24)
 
 
-@settings(max_examples=20)  # each is a pattern of its own
+@examples(20)  # each is a pattern of its own
 @given(KEYS, st.sampled_from([quote, quote_plus, twice, html.escape, lambda key: json.dumps(key)[1:-1]]))
 def test_no_encoding_lets_a_key_through(key: str, encode: Callable[[str], str]) -> None:
     assert Scrubber([key])(f"<{encode(key)}>") == "<[key]>"
     assert Scrubber([key])(f"<{encode(key).replace('%2F', '%2f')}>") == "<[key]>"
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.text(st.sampled_from("aB3-_/ü"), min_size=8, max_size=24), st.binary(max_size=9), st.binary(max_size=9))
 def test_nor_does_base64_wherever_the_key_begins(key: str, before: bytes, after: bytes) -> None:
     for encode in (b64encode, urlsafe_b64encode):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.plots import cumulative_share, theme
+from tests.strength import examples
 
 WHAT = "prior of P(DE)"
 
@@ -66,7 +67,7 @@ def test_thousands_are_counted_on_a_logarithmic_axis() -> None:
     assert cumulative_share.figure(table_of([0.01] * 100, ["none"]), WHAT, "gene").layout.xaxis.type is None
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(st.lists(st.integers(1, 1000), min_size=1, max_size=130))
 def test_notes_stand_where_the_curve_is_not(weights: list[int]) -> None:
     shares = np.sort(np.array(weights))[::-1] / sum(weights)

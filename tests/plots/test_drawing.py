@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
@@ -17,7 +17,6 @@ def test_markup_of_others_is_shown_letter_by_letter() -> None:
     assert drawing.escape('<a href="x">run</a> & co') == '&lt;a href="x"&gt;run&lt;/a&gt; &amp; co'
 
 
-@settings(deadline=None)
 @given(st.text(), st.integers(1, 40))
 def test_names_are_cut_before_they_are_escaped(text: str, longest: int) -> None:
     shown = drawing.escape(text, longest)

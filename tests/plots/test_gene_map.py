@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.plots import drawing, gene_map, theme
+from tests.strength import examples
 
 AXES = ("PC 1 (12% of variance)", "PC 2 <b>")
 TABLE = pd.DataFrame(
@@ -74,7 +75,7 @@ def test_the_query_and_the_five_heaviest_are_named_from_the_bottom() -> None:
     assert key.text.endswith("●</span> none 1    " + f'<span style="color:{theme.NULL}">○</span> no label 1    size: share')
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.lists(st.floats(0.5, 1), min_size=5, max_size=5).map(sorted), st.floats(0.5, 1))
 def test_names_never_touch_and_stay_beside_the_plot(places: list[float], query: float) -> None:
     rows = [(f"g{k}", 0.0, y, "neighbour", 0.2, "none") for k, y in enumerate(places)]

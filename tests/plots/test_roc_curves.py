@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
@@ -43,7 +43,6 @@ def test_one_class_has_no_curve() -> None:
     assert list(roc_curves.table([None] * 5, {"run": RUN}).columns) == list(roc_curves.COLUMNS)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 3000), st.floats(0.01, 0.99))
 def test_thinning_keeps_the_shape(seed: int, n: int, share: float) -> None:
     rng = np.random.default_rng(seed)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.plots import drawing, theme, weight_heatmap
+from tests.strength import examples
 
 GRID = (0.0, 0.5, 1.0)
 MEAN = [[0.50, 0.51, 0.52], [0.60, 0.61, 0.62], [0.55, 0.56, np.nan]]  # a row is a weight of DE
@@ -71,7 +72,7 @@ def test_now_and_best_are_marked_and_best_is_named() -> None:
     assert (chart.layout.xaxis.title.text, chart.layout.yaxis.title.text) == ("weight of text in DE", "weight of text in DIR")
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.sampled_from(FINER), st.sampled_from(FINER), st.floats(0, 1), st.floats(0, 1))
 def test_the_name_of_best_is_inside_and_away_from_now(x: float, y: float, de: float, direction: float) -> None:
     table = weight_heatmap.table(FINER, np.full((7, 7), 0.6), np.zeros((7, 7)))

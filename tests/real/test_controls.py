@@ -17,11 +17,18 @@ FINGERPRINT = {"gene mean, outside its part": (0.267, 0.867), "perturbation mean
 CUT_NOISE = 0.012
 
 
+@pytest.fixture
+def k562(shared_data: Path, tmp_path: Path) -> Path:
+    """K562's benchmark alone."""
+    core_json(tmp_path, "import", str(shared_data / "perturbqa" / "k562-de.csv"))
+    return tmp_path
+
+
 @pytest.fixture(scope="module")
 def place(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The challenge with a kNN over the text space on all of train, and K562's benchmark; for this file to change."""
+    """The challenge with a kNN over the text space on all of train; for this file to change."""
     folder = tmp_path_factory.mktemp("controls")
-    files = ["challenge/train.csv", "challenge/test.csv", "knowledge/gene_desc.json", "perturbqa/k562-de.csv"]
+    files = ["challenge/train.csv", "challenge/test.csv", "knowledge/gene_desc.json"]
     core_json(folder, "import", *(str(shared_data / name) for name in files))
     core_json(folder, "embed", "text", "--name", "text")
     core_json(folder, "knn", "--space", "text", "--dataset", "bmdm", "--permutations", "0", "--name", "text kNN")
@@ -38,6 +45,7 @@ def of_knn(place: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.soak
 def test_what_knows_no_biology_on_all_of_train(of_knn: dict[str, Any]) -> None:
     controls = named(of_knn["controls"])
     for name in ("base rate", "gene mean", "perturbation mean"):
@@ -51,6 +59,7 @@ def test_what_knows_no_biology_on_all_of_train(of_knn: dict[str, Any]) -> None:
     assert of_knn["best"] == {"de": "count-only", "dir": "rarer gene"}
 
 
+@pytest.mark.soak
 def test_the_fingerprint_of_the_sampling(of_knn: dict[str, Any]) -> None:
     found = named(of_knn["fingerprint"])
     for name, (de, direction) in FINGERPRINT.items():
@@ -65,8 +74,8 @@ def test_no_published_run_with_labels_beats_row_counts(real_workspace: Workspace
     assert named(found["controls"])["count-only"]["de"] > 0.66
 
 
-def test_a_mean_by_gene_has_no_skill_on_k562(place: Path) -> None:
-    found = named(core_json(place, "baselines", "--dataset", "k562")["baselines"])
+def test_a_mean_by_gene_has_no_skill_on_k562(k562: Path) -> None:
+    found = named(core_json(k562, "baselines", "--dataset", "k562")["baselines"])
     of_gene = found["gene's training mean"]
     assert of_gene["de"]["macro"] == 0.5
     assert of_gene["de"]["micro"] > 0.9
@@ -74,6 +83,7 @@ def test_a_mean_by_gene_has_no_skill_on_k562(place: Path) -> None:
     assert found["constant"]["de"]["micro"] == 0.5
 
 
+@pytest.mark.soak
 def test_a_knn_without_biology_has_a_half_inside_cells_and_not_under_leave_one_out(of_knn: dict[str, Any]) -> None:
     controls = named(of_knn["controls"])
     assert (controls["equal weights, folds"]["de"], controls["equal weights, folds"]["dir"]) == pytest.approx(

@@ -18,7 +18,7 @@ from core.stats.intervals import Interval
 from core.stats.official_score import score_with_intervals
 from tests.stats.simulations import Design, Simulated, simulated, simulated_design
 
-DATA_SETS = 150  # soak/test_coverage.py takes FULL_STRENGTH
+DATA_SETS = 50  # soak/test_coverage.py takes FULL_STRENGTH
 FULL_STRENGTH = 1000  # data sets at which coverage has to be 93 to 97% as it stands; fewer get the binomial's tolerance on top
 RESAMPLES = 400
 ROWS = 900

@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from core.errors import InputError
 from core.stats.exact_permutation import permutation_test
+from tests.strength import examples
 
 # Multiples of 1/64 have exact sums, so that neither side's rounding decides which ways tie.
 NUMBERS = st.integers(-64, 64).map(lambda n: n / 64)
@@ -19,7 +20,7 @@ SAMPLES = st.lists(NUMBERS, min_size=2, max_size=5)  # SciPy needs two
 
 
 @given(SAMPLES, SAMPLES)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_p_is_that_of_scipy(a: list[float], b: list[float]) -> None:
     found = permutation_test(a, b)
 
@@ -32,7 +33,7 @@ def test_p_is_that_of_scipy(a: list[float], b: list[float]) -> None:
 
 
 @given(st.permutations(range(8)))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_on_ranks_it_is_the_exact_rank_test(order: list[int]) -> None:
     """Of ranks the mean decides as the rank sum does: p is that of Mann and Whitney."""
     a, b = order[:4], order[4:]
@@ -40,7 +41,7 @@ def test_on_ranks_it_is_the_exact_rank_test(order: list[int]) -> None:
 
 
 @given(SAMPLES, SAMPLES, NUMBERS, st.sampled_from([0.25, 2.0, -1.0]))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_shifts_scales_and_the_order_of_samples_leave_p(a: list[float], b: list[float], shift: float, scale: float) -> None:
     p = permutation_test(a, b).p
     assert permutation_test(b, a).p == pytest.approx(p)

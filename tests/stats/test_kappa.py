@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.stats.kappa import cohens_kappa
+from tests.strength import examples
 
 
 def alone(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -32,7 +33,7 @@ def fleiss_variance(first: np.ndarray, second: np.ndarray) -> float:
     return float((on + off - (kappa - chance * (1 - kappa)) ** 2) / ((1 - chance) ** 2 * n))
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=60))
 def test_kappa_equals_scikit_learns(pairs: list[tuple[int, int]]) -> None:
     metrics = pytest.importorskip("sklearn.metrics")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
@@ -22,6 +22,7 @@ from core.stats.prediction_powered import (
     specificity,
 )
 from tests.stats.judged_texts import Setting, expected_raw_error, simulate_rates, simulated_texts
+from tests.strength import examples
 
 NAN = np.nan
 
@@ -65,7 +66,7 @@ def test_weights_undo_a_sample_that_prefers_one_answer() -> None:
     assert sensitivity(texts).interval.estimate == pytest.approx(16 / 24)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.integers(0, 60), st.integers(1, 3))
 def test_labels_of_independent_texts_have_wilsons_interval(n_yes: int, scale: int) -> None:
     """Without a judge that tells texts apart: as many texts as there are labels and two pseudo-labels, Student's t for 59."""

@@ -55,14 +55,15 @@ def one_by_one(plan: CutPlan, cells: np.ndarray | None) -> np.ndarray:
     return np.array(found)
 
 
+@pytest.mark.parametrize("cuts", [2, pytest.param(6, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("cells", [None, CELLS])
-def test_equals_the_way_that_looks_at_every_cell_and_setting(cells: np.ndarray | None) -> None:
-    plan = CutPlan(cuts=6, k=3, seed=5)
+def test_equals_the_way_that_looks_at_every_cell_and_setting(cells: np.ndarray | None, cuts: int) -> None:
+    plan = CutPlan(cuts=cuts, k=3, seed=5)
     found, expected = selection_optimism(settings(cells), plan), one_by_one(plan, cells)
     gains = expected[:, 0] - expected[:, 1]
     assert (found.tuned, found.out_of_fold) == pytest.approx(tuple(expected.mean(axis=0)), abs=1e-12)
     assert (found.optimism, found.low, found.high) == pytest.approx((gains.mean(), gains.min(), gains.max()), abs=1e-12)
-    assert found.cuts == 6
+    assert found.cuts == cuts
 
 
 def test_cuts_keep_codes_together_and_parts_alike() -> None:

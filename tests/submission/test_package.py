@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.datasets import SubmissionTable, read
@@ -19,6 +19,7 @@ from core.submission.package import Contents, add_base_events, as_csv, as_zip, e
 from core.submission.rules import check, is_valid
 from core.submission.tracks import LAYOUTS
 from core.types import Flag, Prediction, RowResult, TraceEvent, Track
+from tests.strength import examples
 from tests.submission.generated import runs, seeded_runs
 from tests.submission.sound import PROMPT, TOOL
 
@@ -42,7 +43,7 @@ def back(made: Contents) -> SubmissionTable:
     return table
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(rows=runs(), track=st.sampled_from(["B", "C"]))
 def test_a_row_comes_back_bit_for_bit(rows: list[RowResult], track: Track) -> None:
     made = contents(track, *rows)
@@ -52,7 +53,7 @@ def test_a_row_comes_back_bit_for_bit(rows: list[RowResult], track: Track) -> No
     assert is_valid(check(content, "p.zip", track, [row.prediction.pair_id for row in rows]))
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(rows=seeded_runs())
 def test_track_a_carries_what_its_columns_hold(rows: list[RowResult]) -> None:
     made = contents("A", *rows)

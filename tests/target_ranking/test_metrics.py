@@ -7,12 +7,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import rankdata, t
 
 from core.errors import InputError
 from core.target_ranking.metrics import KS, clustered_interval, rank_targets, score_rankings
+from tests.strength import examples
 
 N_GENES = 12
 
@@ -38,7 +39,7 @@ def brute_rank(scores: list[float], target: int, ranked: list[bool]) -> float:
     return above + sum(range(1, equal + 1)) / equal
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(rankings())
 def test_metrics_are_those_of_a_loop_over_genes(case: tuple[np.ndarray, list[tuple[int, ...]], np.ndarray]) -> None:
     scores, targets, ranked = case

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
@@ -12,6 +12,7 @@ from core.transfer.knn import Priors, Weighting
 from core.transfer.labelled_rows import Knowledge, knowledge_of, rows_of
 from core.transfer.protocols import EvaluationProtocol, KnnInputs, SimilaritySettings, cells_of, parts_of, predict_priors
 from core.transfer.similarity import Cosines, Space
+from tests.strength import examples
 
 N, SYMBOLS = 150, 24
 RNG = np.random.default_rng(5)
@@ -48,7 +49,7 @@ def columns_from(rows: np.ndarray) -> np.ndarray:
 LEAKY = Space("leaky", columns_from(np.ones(len(KNOWN), dtype=bool)), "these labels", columns_from)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(SETTINGS, st.sampled_from([SPACES, SPACES[:1], (LEAKY, SPACES[0])]), st.integers(2, 4))
 def test_each_cut_is_the_protocol_of_its_seed(similarity: SimilaritySettings, spaces: tuple[Space, ...], k: int) -> None:
     knn = KnnInputs(ROWS, KNOWN, spaces, similarity, "these labels")
@@ -62,7 +63,7 @@ def test_each_cut_is_the_protocol_of_its_seed(similarity: SimilaritySettings, sp
         np.testing.assert_array_equal(cut.cells, cells_of(protocol, ROWS, parts_of(protocol, ROWS, KNOWN.rows)))
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(SETTINGS, st.integers(0, 2**32))
 def test_permuted_priors_are_those_of_a_space_whose_vectors_were_exchanged(similarity: SimilaritySettings, seed: int) -> None:
     """One space, and every symbol on both axes, so that the vectors of its rows are exchanged in one way."""
@@ -78,7 +79,7 @@ def test_permuted_priors_are_those_of_a_space_whose_vectors_were_exchanged(simil
         close(again, found)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(SETTINGS, st.integers(0, 2**32))
 def test_both_ways_to_permuted_priors_agree(similarity: SimilaritySettings, seed: int) -> None:
     """By sums of counts, and by a similarity whose symbols are exchanged; several spaces keep their coverage."""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
@@ -13,6 +13,7 @@ from core.transfer.live_knn import MAX_MATRICES, LiveKnn, live_knn
 from core.transfer.prior_provenance import explain_prior
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings, predict_priors
 from core.transfer.similarity import ConstantSimilarity, Space, cosine_similarity
+from tests.strength import examples
 
 N, SYMBOLS = 120, 30
 RNG = np.random.default_rng(3)
@@ -44,7 +45,7 @@ SETTINGS = st.builds(
 CHOICES = st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=3, unique=True)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.sampled_from(["loo", "folds", "test"]), st.lists(st.tuples(CHOICES, SETTINGS), min_size=1, max_size=4))
 def test_priors_are_those_of_the_protocol_whatever_was_asked_before(
     kind: str, asked: list[tuple[list[str], SimilaritySettings]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.evidence.knowledge_graph import KnowledgeGraph, make_graph
@@ -14,6 +14,7 @@ from core.experiments.benchmark_baselines.retrieved_labels import TIERS, expecte
 from core.transfer.gene_graph import make_gene_graph
 from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Knowledge, knowledge_of, rows_of
 from core.types import Label, Pair
+from tests.strength import examples
 
 NAMES = [f"g{i}" for i in range(6)]
 ALL = {"pert": 1000, "gene": 1000, "both": 1000}
@@ -40,7 +41,7 @@ def counts_of(rows: list[Pair], graph: KnowledgeGraph, queries: list[Pair]) -> t
 
 
 @given(screens())
-@settings(max_examples=25)
+@examples(25)
 def test_each_class_has_the_rows_that_are_retrieved_from_it(screen: tuple[list[Pair], KnowledgeGraph]) -> None:
     rows, graph = screen
     queries = [Pair("", p, g, None, "test") for p in NAMES for g in NAMES]
@@ -55,7 +56,7 @@ def test_each_class_has_the_rows_that_are_retrieved_from_it(screen: tuple[list[P
 
 
 @given(screens(), st.integers(0, 3))
-@settings(max_examples=25)
+@examples(25)
 def test_a_class_that_is_drawn_from_counts_by_its_mean(screen: tuple[list[Pair], KnowledgeGraph], most: int) -> None:
     """Every row of a class is as likely to be drawn as the others, so the expected share is that of the class."""
     rows, graph = screen

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.submission.parsed import UNKNOWN_RUN, RunProvenance
@@ -19,6 +19,7 @@ from core.submission.rules.registry import RULES, list_names, rule
 from core.submission.tracks import LAYOUTS
 from core.types import Track
 from tests.cases import debate_trace
+from tests.strength import examples
 from tests.submission.sound import IDS, TOOL, Sound, problems, sound, zipped
 
 TRACKS: tuple[Track, ...] = ("A", "B", "C")
@@ -251,7 +252,7 @@ def test_nothing_raises(content: bytes, rule_name: str) -> None:
         assert not is_valid(found)
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(data=st.data(), track=st.sampled_from(TRACKS), zipped_up=st.booleans())
 def test_a_damaged_file_never_raises(data: st.DataObject, track: Track, zipped_up: bool) -> None:
     s = sound(track)
