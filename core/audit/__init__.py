@@ -10,6 +10,7 @@ answer_counts      how often each answer to a rubric was given, by role
 debate_audit       the briefs of a run, role by role
 argument_kinds     texts with similar words: kinds of arguments, and how well they hold
 argument_words     which words of an argument count, and which tell kinds apart
+word_counts        how often each of many texts holds which words, kept on disk
 shared_symbols     perturbations and target genes that two splits share
 concerns           what a person should look at before believing a number
 """

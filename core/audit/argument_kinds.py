@@ -22,6 +22,7 @@ METHODS: dict[str, str] = {"kmeans": "k-means", "hdbscan": "HDBSCAN"}
 NOISE, WORDLESS = -1, -2  # the kinds of texts that are like no others, and of those without a word that counts
 LEAST_K, MOST_K = 3, 12  # among which the number of kinds is chosen
 HOLDS = 0.8  # the adjusted Rand index from which clusters are said to hold
+MOST_TEXTS, MOST_ENTRIES = 40_000, 8_000_000  # texts, and words in them, from which columns are found: of more, some are drawn
 COLUMNS, STARTS = 50, 3  # of the SVD; of each k-means, of which the best is taken
 REPEATS = 5  # other seeds, and samples of the rows, under which kinds are found anew
 SAMPLED = 0.8  # share of the rows in a sample
@@ -59,6 +60,7 @@ class ArgumentKinds:
 
     kinds: of each text, of shape (n_texts,), NOISE or WORDLESS for those of none. words: telling words of each kind. typical:
     positions of the texts nearest to each kind's mean, of different rows. by_seed: None for HDBSCAN, which has none.
+    n_drawn: from how many texts, drawn at random, the columns of all vectors were found; None for all of them.
     """
 
     kinds: Codes
@@ -66,6 +68,7 @@ class ArgumentKinds:
     typical: tuple[tuple[int, ...], ...]
     by_seed: Agreement | None
     by_rows: Agreement
+    n_drawn: int | None = None
 
     @property
     def n_kinds(self) -> int:
@@ -115,30 +118,59 @@ def find_argument_kinds(texts: Arguments, settings: KindSettings, encode: Encode
     documents = texts.documents
     table = WordTable(documents)
     with threadpool_limits(1):  # on a busy machine its threads wait for each other, many times as long as one needs
-        vectors = _svd_vectors(table, len(documents)) if encode is None else _encoded(documents, encode)
+        vectors, n_drawn = _svd_vectors(table) if encode is None else (_encoded(documents, encode), None)
         has_words = np.linalg.norm(vectors, axis=1) > 0
-        distinct, least = len(np.unique(vectors[has_words], axis=0)), max(LEAST_K, settings.k or 0)
+        least = max(LEAST_K, settings.k or 0)
+        with_words = vectors if has_words.all() else vectors[has_words]
+        distinct = _count_distinct(with_words, least)
         if distinct < least:
             raise InputError(f"kinds of arguments: {distinct:,} different texts with words that several share, expected {least}")
-        found = _Search(vectors[has_words], texts.rows[has_words], settings)
-        labels, by_seed, by_rows = found.sort()
+        labels, by_seed, by_rows = _Search(with_words, texts.rows[has_words], settings).sort()
+        del with_words
     kinds = np.full(len(documents), WORDLESS, dtype=np.intp)
     kinds[has_words] = _largest_first(labels)
     n_kinds = int(kinds.max(initial=-1)) + 1
     typical = tuple(_nearest_to_mean(vectors, kinds == kind, texts.rows) for kind in range(n_kinds))
-    return ArgumentKinds(kinds, tuple(table.tell_apart(kinds, n_kinds, WORDS)), typical, by_seed, by_rows)
+    return ArgumentKinds(kinds, tuple(table.tell_apart(kinds, n_kinds, WORDS)), typical, by_seed, by_rows, n_drawn)
 
 
-def _svd_vectors(table: WordTable, n_texts: int) -> Floats:
-    """Vectors of length 1 of shape (n_texts, COLUMNS or fewer); of length 0 for a text without a word that counts."""
+def _svd_vectors(table: WordTable) -> tuple[Floats, int | None]:
+    """Vectors of length 1 of shape (n_texts, COLUMNS or fewer), of length 0 for a text without a word that counts; and from how
+    many texts the columns were found, None for all."""
+    from scipy.sparse import vstack
     from sklearn.decomposition import TruncatedSVD
 
-    if table.counts is None or len(table.terms) < 2:
-        return np.zeros((n_texts, 1))
-    weights = table.weigh()
-    columns = min(COLUMNS, len(table.terms) - 1, n_texts)
+    if len(table.terms) < 2:
+        return np.zeros((table.n_texts, 1)), None
+    drawn = _draw(table)
+    fitted = vstack(list(_of_drawn(table.weigh(), drawn)), format="csr")
+    columns = min(COLUMNS, len(table.terms) - 1, fitted.shape[0])
     # Seed 0 always: a seed is asked for other kinds, not for another picture of the same texts.
-    return _unit_length(TruncatedSVD(columns, random_state=0).fit_transform(weights))
+    svd = TruncatedSVD(columns, random_state=0).fit(fitted)
+    del fitted
+    vectors = np.empty((table.n_texts, columns), dtype=np.float64 if drawn is None else np.float32)
+    start = 0
+    for weights in table.weigh():
+        vectors[start : start + weights.shape[0]] = _unit_length(svd.transform(weights))
+        start += weights.shape[0]
+    return vectors, None if drawn is None else len(drawn)
+
+
+def _draw(table: WordTable) -> Codes | None:
+    """Positions of the texts that columns are found from, in order; None for all, where they are not too many."""
+    most = min(MOST_TEXTS, table.n_texts * MOST_ENTRIES // table.entries)
+    if table.n_texts <= most:
+        return None
+    return np.sort(np.random.default_rng(0).choice(table.n_texts, most, replace=False))
+
+
+def _of_drawn(pieces: Iterator[Any], drawn: Codes | None) -> Iterator[Any]:
+    """The rows of matrices that follow each other, of the drawn positions alone."""
+    start = 0
+    for piece in pieces:
+        end = start + piece.shape[0]
+        yield piece if drawn is None else piece[drawn[(drawn >= start) & (drawn < end)] - start]
+        start = end
 
 
 def _encoded(documents: Documents, encode: Encoder) -> Floats:
@@ -160,14 +192,24 @@ def _unit_length(vectors: Floats) -> Floats:
     return unit
 
 
+def _count_distinct(vectors: Any, most: int) -> int:
+    """How many different rows there are, counted no further than `most`."""
+    known: set[bytes] = set()
+    for row in vectors:
+        known.add((row + 0.0).tobytes())  # -0.0 is 0.0
+        if len(known) == most:
+            break
+    return len(known)
+
+
 class _Search:
     """Clusters vectors by one method, again under other seeds and on samples of the rows."""
 
     def __init__(self, vectors: Floats, rows: Codes, settings: KindSettings) -> None:
-        self.vectors = vectors.astype(np.float32)
+        self.vectors = vectors.astype(np.float32, copy=False)
         self.rows = rows
         self.settings = settings
-        self.most_k = min(MOST_K, len(np.unique(self.vectors, axis=0)))
+        self.most_k = _count_distinct(self.vectors, MOST_K)
 
     def sort(self) -> tuple[Codes, Agreement | None, Agreement]:
         """The cluster of each text, and how it holds under other seeds and on samples of the rows."""
@@ -208,7 +250,7 @@ class _Search:
         from sklearn.cluster import KMeans
 
         def cluster(vectors: Any) -> Codes:
-            fewer = min(k, len(np.unique(vectors, axis=0)))  # a sample of few rows may not have as many different texts
+            fewer = _count_distinct(vectors, k)  # a sample of few rows may not have as many different texts
             found: Codes = KMeans(fewer, n_init=STARTS, random_state=seed).fit_predict(vectors).astype(np.intp)
             return found
 

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from core.audit.word_counts import WordCounts
 from core.stats.arrays import Codes, Floats
 
 MASKED = (
@@ -21,7 +22,7 @@ MASKED = (
 )
 LEAST_SHARE, MOST_SHARE = 0.002, 0.5  # of the texts that hold a word: rarer ones join few texts, commoner ones part none
 LEAST_TEXTS = 2
-MANY_TEXTS = 20_000  # among so many most words are rare, and are left out before they are counted
+MANY_TEXTS = 2_000  # among so many most words are rare, and are left out before they are counted
 _BUCKETS = 1 << 24  # in which words are counted roughly
 PRIOR_WORDS = 500.0  # weight of the prior of `tell_apart`, in words
 # Common words that say which way, how much or whether at all: what the list of stop words would take away.
@@ -46,15 +47,14 @@ class Documents(Protocol):
 
 
 class WordTable:
-    """Which texts hold which words and pairs of neighbouring words.
+    """Which texts hold which words and pairs of neighbouring words, some thousand texts in memory at a time.
 
-    terms: of shape (n_terms,). counts: how often each text holds each of them, a sparse matrix of shape (n_texts, n_terms); None
-    if no text has a word.
+    terms: of shape (n_terms,), none if no text has a word. n_texts: of all; entries: how many pairs of a text and a term of it.
     """
 
     def __init__(self, documents: Documents) -> None:
         # Imported here, since few processes count words and it takes 60 MB.
-        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         stop = ENGLISH_STOP_WORDS - _DIRECTIONS
 
@@ -63,24 +63,24 @@ class WordTable:
             return [*left, *map(" ".join, pairwise(left))]
 
         least = max(LEAST_TEXTS, int(np.ceil(LEAST_SHARE * len(documents))))
-        self.terms: Any = np.array([], dtype=object)
-        self.counts: Any = None
         may_be_used = _rough_filter(documents, terms_of, least) if len(documents) > MANY_TEXTS else terms_of
-        counter = CountVectorizer(analyzer=may_be_used, min_df=1, dtype=np.float64)
-        try:
-            counts = counter.fit_transform(documents)
-        except ValueError:  # what sklearn raises where no text has a word
-            return
-        texts = np.asarray((counts > 0).sum(axis=0)).ravel()
-        is_used = (texts >= least) & (texts <= max(MOST_SHARE * len(documents), least))
-        self.terms = counter.get_feature_names_out()[is_used]
-        self.counts = counts[:, np.flatnonzero(is_used)]
+        self._counts = WordCounts(map(may_be_used, documents))
+        texts = self._counts.texts
+        self._counts.keep((texts >= least) & (texts <= max(MOST_SHARE * len(documents), least)))
+        self.terms, self.n_texts, self.entries = self._counts.terms, self._counts.n_texts, self._counts.entries
 
-    def weigh(self) -> Any:
-        """TF-IDF, 1 + log of the counts, each row of length 1 (or 0): a sparse matrix of the shape of `counts`."""
-        from sklearn.feature_extraction.text import TfidfTransformer
+    def counts(self) -> Iterator[Any]:
+        """Yield how often each text holds each term, texts in order: sparse matrices of shape (some texts, n_terms)."""
+        return self._counts.read()
 
-        return TfidfTransformer(sublinear_tf=True).fit_transform(self.counts)
+    def weigh(self) -> Iterator[Any]:
+        """Yield TF-IDF, 1 + log of the counts, each row of length 1 (or 0): sparse matrices of the shapes of `counts`."""
+        from sklearn.preprocessing import normalize
+
+        rarity = np.log((self.n_texts + 1) / (self._counts.texts + 1)) + 1
+        for counts in self.counts():
+            counts.data = (np.log(counts.data) + 1) * rarity[counts.indices]
+            yield normalize(counts, copy=False)
 
     def tell_apart(self, kinds: Codes, n_kinds: int, n_words: int) -> list[tuple[str, ...]]:
         """The words that tell each kind from all other texts, at most `n_words`, the most telling first.
@@ -89,17 +89,24 @@ class WordTable:
         (Monroe, Colaresi and Quinn, Political Analysis 2008, 16:372-403), of how many texts hold a word. A term that shares a
         word with one before it is left out.
         """
-        if self.counts is None:
+        if not len(self.terms):
             return [()] * n_kinds
-        holds = self.counts > 0
-        everywhere = np.asarray(holds.sum(axis=0), dtype=np.float64).ravel()
         told = []
-        for kind in range(n_kinds):
-            here = np.asarray(holds[np.flatnonzero(kinds == kind)].sum(axis=0), dtype=np.float64).ravel()
-            z = log_odds_z(here, everywhere - here)
+        for here in self._texts_of_kinds(kinds, n_kinds):
+            z = log_odds_z(here, self._counts.texts - here)
             order = [int(i) for i in np.argsort(-z, kind="stable") if z[i] > 0]
             told.append(_without_repeats([str(self.terms[i]) for i in order], n_words))
         return told
+
+    def _texts_of_kinds(self, kinds: Codes, n_kinds: int) -> Floats:
+        """How many texts of each kind hold each term, of shape (n_kinds, n_terms)."""
+        found, start = np.zeros((n_kinds, len(self.terms))), 0
+        for counts in self.counts():
+            own = kinds[start : start + counts.shape[0]]
+            for kind in np.unique(own[own >= 0]):
+                found[kind] += np.bincount(counts[np.flatnonzero(own == kind)].indices, minlength=len(self.terms))
+            start += counts.shape[0]
+        return found
 
 
 Terms = Callable[[Sequence[str]], list[str]]

@@ -20,7 +20,8 @@ from core.datasets.tables import quote
 from core.errors import InputError, UnsafeFile
 from core.file_limits import MAX_RATIO, MAX_UNPACKED_BYTES, refuse_bomb
 
-MAX_MEMBERS = 10_000
+MAX_MEMBERS = 200_000  # a log of Inspect AI has one a row
+MAX_LIST_BYTES = 24 << 20  # of the list of members, which takes up to fifteen times as much in memory
 
 _MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -58,7 +59,7 @@ def open_csv(content: Content, name: str, max_bytes: int = MAX_UNPACKED_BYTES) -
     """
     try:
         file = open_content(content)
-        archive = zipfile.ZipFile(file)
+        archive = open_archive(file, name)
         members = archive.infolist()
         _refuse_unsafe(members, name, _size_of(file), max_bytes)
         member = _find_csv(members, name)
@@ -99,7 +100,7 @@ def open_members(
     """Yields the path of each file that is wanted and what its bytes are read from, until the next one; see `unpack`."""
     try:
         file = open_content(content)
-        archive = zipfile.ZipFile(file)
+        archive = open_archive(file, name)
         _refuse_unsafe(archive.infolist(), name, _size_of(file), max_bytes)
         for member in archive.infolist():
             if not member.filename.endswith("/") and wanted(member.filename):
@@ -109,6 +110,20 @@ def open_members(
                     yield member.filename, stream
     except DAMAGE as error:
         raise InputError(f"{name}: damaged zip ({error})") from error
+
+
+def open_archive(file: io.BufferedIOBase, name: str) -> zipfile.ZipFile:
+    """Open a zip. Raise UnsafeFile for too many members, before the list of them is read; one of DAMAGE for what is no zip."""
+    end = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # nothing public says how long the list is before it is read
+    if end is not None:
+        _refuse_more(name, "members", end[zipfile._ECD_ENTRIES_TOTAL], MAX_MEMBERS)  # type: ignore[attr-defined]
+        _refuse_more(name, "bytes of names of members", end[zipfile._ECD_SIZE], MAX_LIST_BYTES)  # type: ignore[attr-defined]
+    return zipfile.ZipFile(file)
+
+
+def _refuse_more(name: str, of: str, n: int, most: int) -> None:
+    if n > most:
+        raise UnsafeFile(f"{name}: {n:,} {of}, expected at most {most:,}")
 
 
 def _most_bytes(member: zipfile.ZipInfo, packed: int, max_bytes: int) -> int:
@@ -197,8 +212,7 @@ class _Bounded(io.RawIOBase):
 
 
 def _refuse_unsafe(members: list[zipfile.ZipInfo], name: str, packed: int, max_bytes: int) -> None:
-    if len(members) > MAX_MEMBERS:
-        raise UnsafeFile(f"{name}: {len(members):,} members, expected at most {MAX_MEMBERS:,}")
+    _refuse_more(name, "members", len(members), MAX_MEMBERS)  # whatever the end of the file says
     for member in members:
         refuse_unsafe_member(member, name)
     names = Counter(member.filename for member in members)

@@ -25,7 +25,7 @@ from annotated_types import Ge, Le, MaxLen, Predicate
 
 from core import __version__
 from core.clock import local_of, utc_of
-from core.datasets.archives import Content, is_zip, open_members, pack_into
+from core.datasets.archives import Content, is_zip, open_archive, open_members, pack_into
 from core.datasets.bundle_parts import (
     LARGE,
     SCHEMAS,
@@ -242,7 +242,7 @@ def is_bundle(path: Path) -> bool:
         if not is_zip(head):
             return False
         try:
-            return {MANIFEST, _FILES["prediction"]} <= set(zipfile.ZipFile(file).namelist())
+            return {MANIFEST, _FILES["prediction"]} <= set(open_archive(file, path.name).namelist())
         except (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError):
             return head.endswith(MANIFEST.encode())
 

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import json
 import re
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
-from core.datasets.archives import DAMAGE, Content, is_zip, iterate_members, open_content
+from core.datasets.archives import DAMAGE, Content, is_zip, iterate_members, open_archive, open_content
 from core.datasets.packaged_trace import KEY, PackagedTrace, read_trace
 from core.datasets.submissions import SubmissionTable, TakeRow, check_packaged, is_uniform, split_sum
 from core.datasets.tables import quote
@@ -43,7 +42,7 @@ def is_log(content: Content) -> bool:
     if not is_zip(content):
         return False
     try:
-        names = set(zipfile.ZipFile(open_content(content)).namelist())
+        names = set(open_archive(open_content(content), "zip").namelist())
     except DAMAGE:
         return False
     return bool(names & {HEADER, START}) and any(SAMPLE.fullmatch(name) for name in names)

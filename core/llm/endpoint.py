@@ -15,6 +15,7 @@ from core.errors import InputError
 from core.llm.answers import Answer, error_message_of
 from core.llm.messages import Request
 from core.net.addresses import check_address
+from core.net.interim_answers import limit_interim_answers
 from core.net.retry import Fault, RetryPolicy
 from core.net.server_access import ServerAccess
 from core.net.transport import (
@@ -128,7 +129,9 @@ class ModelTransport:
                 endpoint.base_url,
                 endpoint.access,
                 # The client of aiohttp needs a third less time a call; openai carries it, aiohttp is optional.
-                base=DefaultAioHttpClient if importlib.util.find_spec("aiohttp") else DefaultAsyncHttpxClient,
+                base=limit_interim_answers(DefaultAioHttpClient)
+                if importlib.util.find_spec("aiohttp")
+                else DefaultAsyncHttpxClient,
                 timeout=timeout,
                 limits=Limits(max_connections=connections, max_keepalive_connections=connections),
             ),

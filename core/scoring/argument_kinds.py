@@ -102,7 +102,8 @@ class Kind:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunKinds:
-    """The kinds of arguments of a run, the largest first, then what is of no kind. hit: of all rows with such texts."""
+    """The kinds of arguments of a run, the largest first, then what is of no kind. hit: of all rows with such texts. n_drawn:
+    as of `ArgumentKinds`."""
 
     texts: RunTexts
     settings: KindSettings
@@ -110,6 +111,7 @@ class RunKinds:
     hit: Estimate | None
     by_seed: Agreement | None
     by_rows: Agreement
+    n_drawn: int | None = None
 
     @property
     def n(self) -> int:
@@ -155,7 +157,7 @@ def find_kinds(texts: RunTexts, settings: KindSettings, encode: Encoder | None =
     hits = _hit_rates(frame.assign(kind=found.kinds))
     whole = _hit_rates(frame.assign(kind=0)).get(0)
     kinds = tuple(_kind(texts, found, code, hits.get(code)) for code in codes)
-    return RunKinds(texts, settings, kinds, whole, found.by_seed, found.by_rows)
+    return RunKinds(texts, settings, kinds, whole, found.by_seed, found.by_rows, found.n_drawn)
 
 
 def _hit_rates(frame: pd.DataFrame) -> dict[int, Estimate]:
@@ -187,6 +189,8 @@ def describe_kinds(found: RunKinds) -> str:
     words = [f"{found.n:,} {found.texts.name} of {rows:,} rows: {n} kinds by {METHODS[found.settings.method]}."]
     if found.settings.method == "kmeans" and found.settings.k is None:
         words.append(f"Their number is {RULE}.")
+    if found.n_drawn is not None:
+        words.append(f"The texts are many: what they are compared by was found from {found.n_drawn:,} of them, drawn at random.")
     words += [f"{kind.n:,} texts are {kind.name}." for kind in found.kinds if kind.code < 0]
     return " ".join(words)
 
@@ -230,6 +234,7 @@ def as_json(found: RunKinds) -> Mapping[str, Any]:
             for each in (found.by_seed, found.by_rows)
             if each is not None
         ],
+        **({} if found.n_drawn is None else {"drawn_texts": found.n_drawn}),
         "sentences": [describe_kinds(found), describe_stability(found), describe_masking()],
     }
 

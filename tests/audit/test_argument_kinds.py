@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
+from core.audit import argument_kinds
 from core.audit.argument_kinds import NOISE, TYPICAL, WORDLESS, Arguments, find_argument_kinds
 from core.audit.kind_settings import KindSettings
 from core.errors import InputError
@@ -35,6 +36,20 @@ def test_the_number_of_kinds_is_chosen_and_a_seed_gives_the_same() -> None:
     assert adjusted_rand_score(truth, one.kinds) > 0.5
     assert one.kinds.tolist() == again.kinds.tolist()
     assert (one.words, one.typical, one.by_rows) == (again.words, again.typical, again.by_rows)
+
+
+@pytest.mark.parametrize("limit", [{"MOST_TEXTS": 90}, {"MOST_ENTRIES": 900}])
+def test_of_too_many_texts_some_are_drawn_which_is_said(monkeypatch: pytest.MonkeyPatch, limit: dict[str, int]) -> None:
+    texts, truth = write_texts(60)
+    exact = find_argument_kinds(texts, KindSettings(k=3))
+    assert exact.n_drawn is None
+    for name, most in limit.items():
+        monkeypatch.setattr(argument_kinds, name, most)
+    found = find_argument_kinds(texts, KindSettings(k=3))
+    assert found.n_drawn is not None
+    assert 0 < found.n_drawn < len(truth)
+    assert adjusted_rand_score(truth, found.kinds) > 0.95
+    assert len(found.kinds) == len(truth)
 
 
 def test_hdbscan_has_no_seed_and_leaves_noise() -> None:

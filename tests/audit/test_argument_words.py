@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import vstack
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
-from core.audit import argument_words
+from core.audit import argument_words, word_counts
 from core.audit.argument_words import PRIOR_WORDS, WordTable, log_odds_z, words_of
 
 
@@ -18,8 +20,21 @@ def test_names_of_genes_do_not_count() -> None:
 def test_words_that_say_which_way_stay_among_stop_words() -> None:
     table = WordTable([["there", "is", "no", "change"], ["it", "goes", "up"], ["it", "goes", "up"], ["no", "change"]])
     assert set(table.terms) == {"no", "change", "no change", "goes", "up", "goes up"}
-    assert table.counts.shape == (4, 6)
-    assert np.linalg.norm(table.weigh().toarray(), axis=1) == pytest.approx(np.ones(4))
+    assert [counts.shape for counts in table.counts()] == [(4, 6)]
+    assert [np.linalg.norm(weights.toarray(), axis=1) for weights in table.weigh()] == [pytest.approx(np.ones(4))]
+
+
+def test_words_are_counted_and_weighed_as_sklearn_does_whatever_the_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    documents = [[f"w{n}" for n in rng.zipf(1.5, 20) if n < 500] for _ in range(200)]
+    for piece in (1 << 20, 50):
+        monkeypatch.setattr(word_counts, "PIECE", piece)
+        table = WordTable(documents)
+        counter = CountVectorizer(tokenizer=str.split, lowercase=False, token_pattern=None, ngram_range=(1, 2), dtype=np.float64)
+        counts = counter.set_params(vocabulary=table.terms).fit_transform(map(" ".join, documents))
+        weights = TfidfTransformer(sublinear_tf=True).fit_transform(counts)
+        assert (vstack(list(table.counts())) != counts).nnz == 0
+        assert (vstack(list(table.weigh())) != weights).nnz == 0
 
 
 def test_rare_words_of_many_texts_are_left_out_before_they_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,12 +46,12 @@ def test_rare_words_of_many_texts_are_left_out_before_they_are_counted(monkeypat
         monkeypatch.setattr(argument_words, "_BUCKETS", buckets)
         rough = WordTable(documents)
         assert rough.terms.tolist() == exact.terms.tolist()
-        assert (rough.counts != exact.counts).nnz == 0
+        assert (vstack(list(rough.counts())) != vstack(list(exact.counts()))).nnz == 0
 
 
 def test_texts_without_words_have_no_table() -> None:
     table = WordTable([[], []])
-    assert table.counts is None
+    assert len(table.terms) == 0
     assert table.tell_apart(np.array([0, 0]), 1, 3) == [()]
 
 

@@ -108,6 +108,23 @@ def test_more_than_the_limit_in_all_is_refused(make_zip: ZipMaker) -> None:
         open_csv(content, "z.zip", 2047)
 
 
+def test_a_log_may_have_a_member_for_each_of_many_rows(make_zip: ZipMaker) -> None:
+    many = {f"samples/{n}.json": b"" for n in range(12_000)}
+    assert unpack(make_zip({"submission.csv": CSV, **many})) == CSV
+
+
+@pytest.mark.parametrize(("limit", "of"), [("MAX_MEMBERS", "3 members"), ("MAX_LIST_BYTES", "bytes of names of members")])
+def test_too_many_members_are_refused_before_their_list_is_read(
+    make_zip: ZipMaker, monkeypatch: pytest.MonkeyPatch, limit: str, of: str
+) -> None:
+    content = make_zip({"submission.csv": CSV, "a": b"", "b": b""})
+    monkeypatch.setattr(archives, limit, 2)
+    monkeypatch.setattr(zipfile.ZipFile, "_RealGetContents", None)  # what reads the list
+    for read in (lambda: open_csv(content, "z.zip"), lambda: archives.unpack(content, "z.zip", bool)):
+        with pytest.raises(UnsafeFile, match=f"{of}, expected at most 2"):
+            read()
+
+
 def test_a_bomb_is_refused_by_its_ratio(make_zip: ZipMaker) -> None:
     # 10 MB of one letter pack about 1,000 to 1
     with pytest.raises(UnsafeFile, match="bytes that unpack to 10,000,000, expected at most"):

@@ -68,6 +68,14 @@ def test_a_body_is_cut_whether_a_stream_is_asked_for_or_not() -> None:
             assert {mode for mode in modes if isinstance(found[mode], Unanswered)} == set(modes) - {"hugebody"}
 
 
+def test_interim_answers_without_an_end_break_the_connection_and_hold_nothing_up() -> None:
+    with hostile_server.serving() as url:
+        for streamed in (True, False):
+            error = outcomes(url, ["continues"], 60.0, streamed=streamed, retries=0)["continues"]
+            assert isinstance(error, Unanswered)
+            assert "the connection failed" in str(error)
+
+
 def test_a_list_of_models_without_an_end_is_cut() -> None:
     with hostile_server.serving() as url:
         health = asyncio.run(check_health(Endpoint(f"{url}/models/v1")))
