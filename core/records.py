@@ -144,6 +144,8 @@ def _describe(kind: Any) -> str:
     inner = _without_none(kind)
     if inner is not kind:
         return f"{_describe(inner)}, or nothing"
+    if is_dataclass(kind):
+        return f"a table with {', '.join(_fields_of(kind))}"
     if get_origin(kind) is Literal:
         return ", ".join(map(str, get_args(kind)))
     if get_origin(kind) in (tuple, list):

@@ -210,7 +210,7 @@ class Outer:
         ({"name": "x", "inner": [{"n": 1}, {"n": 0}]}, "inner.2.n is 0, expected a whole number of at least 1"),
         ({"name": "x", "inner": [{"n": "1"}]}, "inner.1.n is '1', expected a whole number of at least 1"),
         ({"name": "x", "inner": [{"n": 1, "m": 2}]}, "inner.1.m is not known, expected n"),
-        ({"name": "x", "inner": [3]}, "inner.1 is 3, expected a table"),
+        ({"name": "x", "inner": [3]}, "inner.1 is 3, expected a table with n"),
         ({"name": "x", "inner": 3}, "inner is 3, expected a list of tables"),
         ({"name": "x", "kind": "c"}, "kind is 'c', expected a, b"),
         ({"name": "x", "share": "c"}, "share is 'c', expected a number, or nothing"),
@@ -219,7 +219,7 @@ class Outer:
         ({"name": "x", "on": 1}, "on is 1, expected true or false"),
         ({"name": "x" * 500, "on": 1}, "on is 1, expected true or false"),
         ({"name": ["x"] * 500}, f"name is {['x'] * 500!r:.80}, expected a text"),
-        (["x"], "is ['x'], expected a table"),
+        (["x"], "is ['x'], expected a table with name, inner"),
         ({"name": "\ud800"}, "is no JSON"),
     ],
 )

@@ -1,8 +1,7 @@
 """The only room that imports duckdb: the gate to the file, its schema, and one query module per table.
 
 connection      who may use the file when: many readers or one writer, across threads and processes
-closed_connection  a DuckDB that reaches a few folders and nothing else
-damage          what is wrong with the file or the log beside it
+duckdb_file     a DuckDB that reaches a few folders and nothing else; what is wrong with the file or the log beside it
 file_copy       the files, held still while they are copied
 migrations      the schema, as numbered steps
 frozen          what released migrations run, never edited

@@ -28,8 +28,7 @@ from core.errors import StoreBusy, StoreDamaged, StoreError, SystemFailure
 from core.file_io import part_of
 from core.log import LOGGER
 from core.store import migrations
-from core.store.closed_connection import closed_connection, first_line, quote_path
-from core.store.damage import damage_error, log_of, refuse_foreign
+from core.store.duckdb_file import closed_connection, damage_error, first_line, log_of, quote_path, refuse_foreign
 from core.system_errors import explain, explain_text
 
 Cursor = duckdb.DuckDBPyConnection

@@ -17,8 +17,8 @@ import duckdb
 
 from core.errors import StoreDamaged, StoreTooNew, UnsafeFile
 from core.store import migrations
-from core.store.closed_connection import closed_connection, first_line, quote_path
 from core.store.connection import Cursor
+from core.store.duckdb_file import closed_connection, first_line, quote_path
 from core.system_errors import explain_text
 
 MOST_UNPACKED = 200  # times the bytes that it came in, as of the zips in core/datasets/archives.py

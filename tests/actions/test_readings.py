@@ -260,7 +260,7 @@ def test_it_is_started_with_a_rubric_alone(read: Workspace, server: str) -> None
         with pytest.raises((InputError, NotFound), match=words):
             launch.resolve(read, RunRequest("judge_rubric", options=options, model="scripted", **given))
     for wrong in ({**options, "rubric": "names-a-program"}, {**options, "run": ""}):
-        with pytest.raises(InputError, match=r"expected the JSON of a rubric|run: got none"):
+        with pytest.raises(InputError, match=r"is no JSON .* expected a table with name, question|run: got none"):
             launch.resolve(read, RunRequest("judge_rubric", options=wrong, model="scripted"))
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from core.errors import DiskFull, StoreBusy, StoreDamaged
 from core.store import Store, changes
-from core.store.damage import log_of
+from core.store.duckdb_file import log_of
 from tests import mounts
 
 ROOT = Path(__file__).resolve().parents[2]
