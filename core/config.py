@@ -50,123 +50,80 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 SECRETS_FILE = REPOSITORY / ".streamlit" / "secrets.toml"
 
 
-def _about(variable: str, kind: SettingType, what: str, default: str = "") -> dict[str, Any]:
-    """Returns a setting's metadata. default: in words, if the value itself does not say it."""
-    return {"variable": f"PERTURBDESK_{variable}", "type": kind, "what": what, "default": default}
+def _setting(value: Any, variable: str, kind: SettingType, what: str, default: str = "", *, repr: bool = True) -> Any:
+    """Return a field of Settings. default: in words, if the value itself does not say it."""
+    about = {"variable": f"PERTURBDESK_{variable}", "type": kind, "what": what, "default": default}
+    return field(default=value, repr=repr, metadata=about)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Where a workspace lies and how it may be used; `settings_table` has a row for each field."""
 
-    workspace: Path = field(
-        default=REPOSITORY,
-        metadata=_about("WORKSPACE", FOLDER, "The folder that holds data/ and cache/.", "the repository"),
+    workspace: Path = _setting(REPOSITORY, "WORKSPACE", FOLDER, "The folder that holds data/ and cache/.", "the repository")
+    import_roots: tuple[Path, ...] = _setting(
+        (),
+        "IMPORT_ROOTS",
+        FOLDERS,
+        "The folders that the page Data may import from by path.",
+        "the workspace, the folder the app was started from, the home folder",
     )
-    import_roots: tuple[Path, ...] = field(
-        default=(),
-        metadata=_about(
-            "IMPORT_ROOTS",
-            FOLDERS,
-            "The folders that the page Data may import from by path.",
-            "the workspace, the folder the app was started from, the home folder",
-        ),
+    read_only: bool = _setting(False, "READ_ONLY", YES_OR_NO, "Refuse every change.", "no")
+    busy_timeout_s: float = _setting(
+        30.0, "BUSY_TIMEOUT_S", SECONDS, "How long to wait for the store while another process holds it."
     )
-    read_only: bool = field(default=False, metadata=_about("READ_ONLY", YES_OR_NO, "Refuse every change.", "no"))
-    busy_timeout_s: float = field(
-        default=30.0,
-        metadata=_about("BUSY_TIMEOUT_S", SECONDS, "How long to wait for the store while another process holds it."),
+    store_memory_mb: int = _setting(
+        250, "STORE_MEMORY_MB", MEGABYTES, "What the store may hold in memory before it writes to disk."
     )
-    store_memory_mb: int = field(
-        default=250,
-        metadata=_about("STORE_MEMORY_MB", MEGABYTES, "What the store may hold in memory before it writes to disk."),
+    upload_memory_mb: int = _setting(
+        2000, "UPLOAD_MEMORY_MB", MEGABYTES, "What an upload to a shared server may take in memory while it is read."
     )
-    upload_memory_mb: int = field(
-        default=2000,
-        metadata=_about("UPLOAD_MEMORY_MB", MEGABYTES, "What an upload to a shared server may take in memory while it is read."),
+    upload_time_s: float = _setting(600.0, "UPLOAD_TIME_S", SECONDS, "How long an upload to a shared server may take to be read.")
+    upload_file_mb: int = _setting(1024, "UPLOAD_FILE_MB", MEGABYTES, "The largest file that a page takes as an upload.")
+    upload_person_mb: int = _setting(
+        2048, "UPLOAD_PERSON_MB", MEGABYTES, "What one person's open tabs may hold of uploads, on a shared server."
     )
-    upload_time_s: float = field(
-        default=600.0,
-        metadata=_about("UPLOAD_TIME_S", SECONDS, "How long an upload to a shared server may take to be read."),
+    upload_total_mb: int = _setting(4096, "UPLOAD_TOTAL_MB", MEGABYTES, "What all open tabs together may hold of uploads.")
+    tab_kept_s: float = _setting(
+        60.0, "TAB_KEPT_S", SECONDS, "How long a tab whose connection broke may come back to what it had."
     )
-    upload_file_mb: int = field(
-        default=1024, metadata=_about("UPLOAD_FILE_MB", MEGABYTES, "The largest file that a page takes as an upload.")
+    mirror: str = _setting("", "MIRROR", ADDRESS, "Where to fetch public files from instead of GitHub.", "none")
+    author: str = _setting(
+        "unknown", "AUTHOR", TEXT, "The name in the audit log and under notes.", "the user's name on this machine"
     )
-    upload_person_mb: int = field(
-        default=2048,
-        metadata=_about("UPLOAD_PERSON_MB", MEGABYTES, "What one person's open tabs may hold of uploads, on a shared server."),
+    api_key: str = _setting(
+        "", "API_KEY", KEY, "The key of the model servers in ENDPOINT and ENDPOINTS, and of no other.", "none", repr=False
     )
-    upload_total_mb: int = field(
-        default=4096, metadata=_about("UPLOAD_TOTAL_MB", MEGABYTES, "What all open tabs together may hold of uploads.")
+    endpoint: str = _setting(ENDPOINT, "ENDPOINT", ADDRESS, "The model server to ask unless another is named.")
+    endpoints: tuple[str, ...] = _setting(
+        (), "ENDPOINTS", ADDRESSES, "Further model servers that get API_KEY; a shared server asks no others.", "none"
     )
-    tab_kept_s: float = field(
-        default=60.0,
-        metadata=_about("TAB_KEPT_S", SECONDS, "How long a tab whose connection broke may come back to what it had."),
+    api_keys: tuple[tuple[str, str], ...] = _setting(
+        (), "API_KEYS", KEYS, "Model servers with a key of their own: ADDRESS=KEY, or a table in the file.", "none", repr=False
     )
-    mirror: str = field(
-        default="", metadata=_about("MIRROR", ADDRESS, "Where to fetch public files from instead of GitHub.", "none")
+    ray_addresses: tuple[str, ...] = _setting(
+        (), "RAY_ADDRESSES", HOSTS, "The Ray clusters that a shared server may join.", "none"
     )
-    author: str = field(
-        default="unknown",
-        metadata=_about("AUTHOR", TEXT, "The name in the audit log and under notes.", "the user's name on this machine"),
+    price_prompt: float | None = _setting(None, "PRICE_PROMPT", PRICE, "What a million tokens of prompts cost.", "unknown")
+    price_completion: float | None = _setting(
+        None, "PRICE_COMPLETION", PRICE, "What a million tokens of answers cost.", "unknown"
     )
-    api_key: str = field(
-        default="",
-        repr=False,
-        metadata=_about("API_KEY", KEY, "The key of the model servers in ENDPOINT and ENDPOINTS, and of no other.", "none"),
+    mygene: str = _setting(MYGENE, "MYGENE", ADDRESS, "Where MyGene.info is asked.")
+    string: str = _setting(STRING, "STRING", ADDRESS, "Where STRING is asked.")
+    pubmed: str = _setting(PUBMED, "PUBMED", ADDRESS, "Where PubMed is asked.")
+    ncbi_api_key: str = _setting(
+        "", "NCBI_API_KEY", KEY, "NCBI's key, which raises PubMed's rate; sent to PUBMED alone.", "none", repr=False
     )
-    endpoint: str = field(
-        default=ENDPOINT, metadata=_about("ENDPOINT", ADDRESS, "The model server to ask unless another is named.")
-    )
-    endpoints: tuple[str, ...] = field(
-        default=(),
-        metadata=_about(
-            "ENDPOINTS", ADDRESSES, "Further model servers that get API_KEY; a shared server asks no others.", "none"
-        ),
-    )
-    api_keys: tuple[tuple[str, str], ...] = field(
-        default=(),
-        repr=False,
-        metadata=_about("API_KEYS", KEYS, "Model servers with a key of their own: ADDRESS=KEY, or a table in the file.", "none"),
-    )
-    ray_addresses: tuple[str, ...] = field(
-        default=(), metadata=_about("RAY_ADDRESSES", HOSTS, "The Ray clusters that a shared server may join.", "none")
-    )
-    price_prompt: float | None = field(
-        default=None, metadata=_about("PRICE_PROMPT", PRICE, "What a million tokens of prompts cost.", "unknown")
-    )
-    price_completion: float | None = field(
-        default=None, metadata=_about("PRICE_COMPLETION", PRICE, "What a million tokens of answers cost.", "unknown")
-    )
-    mygene: str = field(default=MYGENE, metadata=_about("MYGENE", ADDRESS, "Where MyGene.info is asked."))
-    string: str = field(default=STRING, metadata=_about("STRING", ADDRESS, "Where STRING is asked."))
-    pubmed: str = field(default=PUBMED, metadata=_about("PUBMED", ADDRESS, "Where PubMed is asked."))
-    ncbi_api_key: str = field(
-        default="",
-        repr=False,
-        metadata=_about("NCBI_API_KEY", KEY, "NCBI's key, which raises PubMed's rate; sent to PUBMED alone.", "none"),
-    )
-    contact: str = field(
-        default="", metadata=_about("CONTACT", E_MAIL, "An e-mail address that public sources are told.", "none")
-    )
+    contact: str = _setting("", "CONTACT", E_MAIL, "An e-mail address that public sources are told.", "none")
 
-    base_url: str = field(
-        default="", metadata=_about("BASE_URL", ADDRESS, "Where others reach the app: links begin with it.", "none")
+    base_url: str = _setting("", "BASE_URL", ADDRESS, "Where others reach the app: links begin with it.", "none")
+    sign_in: bool = _setting(False, "SIGN_IN", YES_OR_NO, "Ask everybody to sign in first.", "yes if secrets.toml has [auth]")
+    editors: tuple[str, ...] = _setting((), "EDITORS", E_MAILS, "Who may change things once signed in.", "nobody")
+    readers: tuple[str, ...] = _setting(
+        (), "READERS", E_MAILS, "Who may only read once signed in; * is everyone who can sign in.", "nobody"
     )
-    sign_in: bool = field(
-        default=False,
-        metadata=_about("SIGN_IN", YES_OR_NO, "Ask everybody to sign in first.", "yes if secrets.toml has [auth]"),
-    )
-    editors: tuple[str, ...] = field(
-        default=(), metadata=_about("EDITORS", E_MAILS, "Who may change things once signed in.", "nobody")
-    )
-    readers: tuple[str, ...] = field(
-        default=(),
-        metadata=_about("READERS", E_MAILS, "Who may only read once signed in; * is everyone who can sign in.", "nobody"),
-    )
-    secrets_file: Path = field(
-        default=SECRETS_FILE,
-        metadata=_about("SECRETS_FILE", FILE, "The file with secrets and the sign-in.", ".streamlit/secrets.toml"),
+    secrets_file: Path = _setting(
+        SECRETS_FILE, "SECRETS_FILE", FILE, "The file with secrets and the sign-in.", ".streamlit/secrets.toml"
     )
 
     @property

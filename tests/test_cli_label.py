@@ -42,7 +42,7 @@ def test_label_says_what_is_wrong(small_workspace: Workspace, tmp_path: Path) ->
     for arguments, message in (
         (("names-a-pathway", "debate"), "got nothing to do, expected one of --sample, --export and --import"),
         (("names-a-pathway", "debate", "--sample", "3", "--export", str(file)), "got --sample, --export, expected one of"),
-        (("names-a-pathway", "debate", "--sample", "3", "--by", "mood"), "--by: got 'mood', expected random, stratified, unsure"),
+        (("names-a-pathway", "debate", "--sample", "3", "--by", "mood"), "by: got 'mood', expected random, stratified, unsure"),
         (("names-a-pathway", "debate", "--sample", "0"), "0 texts, expected at least 1"),
         (("names-a-pathway", "nobody", "--sample", "3"), "'nobody'"),
         (("nothing", "debate", "--sample", "3"), "'nothing'"),

@@ -31,7 +31,11 @@ PATH = re.compile(r"(?:core|pages|tests|bench|soak|docs|\.streamlit)/[\w./-]*")
 PLACEHOLDER = re.compile("[A-Z]{4,}|…")  # core/methods/NAME.py
 GIVEN_BY_PEOPLE = {".streamlit/secrets.toml"}
 EXAMPLE = re.compile(r"# ((?:core|pages|tests|app)[\w/]*\.py)\n")
-ADDED_BEFORE = '            st.Page("pages/data.py"'  # where the page of the examples is put in app.py
+ADDED_BEFORE = {  # the first words of a line that an example adds to a file → those of the line above which it stands
+    "st.Page(": '            st.Page("pages/data.py"',
+    "timeout_s: float": "    endpoint: str | None = one_server()",
+    "timeout_s=": "        concurrency=request.concurrency,",
+}
 COPIED = ("core", "pages", "tests", ".streamlit")
 
 LISTED = re.compile(r"^([a-z_/]+(?:, [a-z_/]+)*)(?: {2,}\S|: )", re.MULTILINE)  # modules in the docstring of a room
@@ -207,14 +211,24 @@ def test_diagrams_are_balanced(document: Path) -> None:
         assert opened == sum(line.strip() in ("end", "}") for line in lines)
 
 
-def example_files() -> dict[str, str]:
-    """Path → content of every file that the examples consist of."""
-    found = {}
+def examples() -> list[tuple[str, str]]:
+    """Path and code of every block: a whole file, or lines that are added to one."""
+    found = []
     for code in blocks(DOCS / "extending.md", "python"):
         name = EXAMPLE.match(code)
         assert name, f"a block of extending.md does not begin with its path: {code[:60]!r}"
-        found[name[1]] = code
+        found.append((name[1], code))
     return found
+
+
+def add_lines(file: Path, code: str) -> None:
+    """Put the lines of a block above the line that ADDED_BEFORE names."""
+    [above] = [above for begin, above in ADDED_BEFORE.items() if code.lstrip().startswith(begin)]
+    text = file.read_text("utf-8")
+    assert text.count(above) == 1
+    indent = " " * (len(above) - len(above.lstrip()))
+    lines = code if code.startswith(" ") else f"{indent}{code.strip()},\n"
+    file.write_text(text.replace(above, f"{lines.rstrip()}\n{above}"), "utf-8")
 
 
 @pytest.fixture
@@ -225,13 +239,12 @@ def extended(tmp_path: Path) -> Path:
         shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__", "secrets.toml"))
     for file in ("app.py", "pyproject.toml"):
         shutil.copy(ROOT / file, copy / file)
-    files = example_files()
-    router, line = (copy / "app.py").read_text("utf-8"), files.pop("app.py").partition("\n")[2].strip()
-    assert ADDED_BEFORE in router
-    (copy / "app.py").write_text(router.replace(ADDED_BEFORE, f"            {line},\n{ADDED_BEFORE}"), "utf-8")
-    for name, code in files.items():
-        assert not (copy / name).exists(), f"{name} is there already: the example needs another name"
-        (copy / name).write_text(code, "utf-8")
+    for name, code in examples():
+        if (ROOT / name).exists():
+            add_lines(copy / name, code.partition("\n")[2])
+        else:
+            assert not (copy / name).exists(), f"{name} is there already: the example needs another name"
+            (copy / name).write_text(code, "utf-8")
     return copy
 
 
@@ -241,12 +254,12 @@ def run_in(copy: Path, *command: str) -> None:
 
 
 def test_the_examples_keep_the_style(extended: Path) -> None:
-    run_in(extended, "ruff", "check", "--no-cache", *(name for name in example_files() if name != "app.py"))
+    run_in(extended, "ruff", "check", "--no-cache", *dict(examples()))
 
 
 @pytest.mark.soak  # `make lint` and `make soak PART=variants` run it
 def test_the_examples_run(extended: Path) -> None:
     """Their own tests and the one of who imports whom pass."""
-    tests = [name for name in example_files() if name.startswith("tests/")]
-    assert len(tests) == 7
+    tests = [name for name in dict(examples()) if name.startswith("tests/")]
+    assert len(tests) == 8
     run_in(extended, "pytest", "-n", "0", "-p", "no:randomly", *tests, "tests/test_imports.py")

@@ -16,6 +16,8 @@ from core.store import cell_evaluations, changes, datasets, runs
 from core.store.cell_evaluations import StoredEvaluation
 from core.store.runs import Run
 
+_COMMAND = "cell-eval takes minutes and both files, so the page names the command"
+
 
 @dataclass(frozen=True, slots=True)
 class EvaluationOptions:
@@ -26,9 +28,9 @@ class EvaluationOptions:
     """
 
     cells: CellOptions = field(default_factory=CellOptions)
-    run: str | None = setting(None, "The run that was made from the file: the table is kept with it.")
-    dataset: str | None = setting(None, "The same, by the dataset of that run.")
-    sample: int | None = setting(None, "Compare so many cells of each perturbation, drawn at random.")
+    run: str | None = setting(None, "The run that was made from the file: the table is kept with it.", not_on_form=_COMMAND)
+    dataset: str | None = setting(None, "The same, by the dataset of that run.", not_on_form=_COMMAND)
+    sample: int | None = setting(None, "Compare so many cells of each perturbation, drawn at random.", not_on_form=_COMMAND)
 
 
 def evaluate_predictions(workspace: Workspace, path: Path, options: EvaluationOptions) -> tuple[CellEvaluation, Run | None]:

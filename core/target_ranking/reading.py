@@ -38,9 +38,13 @@ class CellSource:
     """
 
     file: str = ""
-    perturbation: str | None = setting(None, "The column of conditions.", missing=FOUND, key="targets_perturbation")
-    control: str | None = setting(None, "The condition of control cells.", missing=FOUND, key="targets_control")
-    batch: str | None = setting(None, "The column of batches.", missing=FOUND, key="targets_batch")
+    perturbation: str | None = setting(
+        None, "The column of conditions.", title="Column of conditions", missing=FOUND, key="targets_perturbation"
+    )
+    control: str | None = setting(
+        None, "The condition of control cells.", title="Condition of controls", missing=FOUND, key="targets_control"
+    )
+    batch: str | None = setting(None, "The column of batches.", title="Column of batches", missing=FOUND, key="targets_batch")
     simulated: Mapping[str, Any] = setting(
         {},
         "A setting of the simulator, such as n_cells=5000.",

@@ -69,11 +69,11 @@ SPEC = KnnSettings(("s",)).as_spec()
     [
         ({"spaces": []}, "spaces: got none; expected one or more"),
         ({"spaces": ["a", "b", "a"]}, "spaces: got a, b, a; expected one or more, each once"),
-        ({"protocol": "all"}, "protocol: got 'all'; expected test, loo, folds"),
-        ({"axis": "row"}, "axis: got 'row'; expected gene, pert, both"),
+        ({"protocol": "all"}, "protocol: got 'all', expected test, loo, folds"),
+        ({"axis": "row"}, "axis: got 'row', expected gene, pert, both"),
         ({"power": 0}, "power: got 0"),
         ({"de_power": -1.0}, "power: got -1.0"),
-        ({"k": -1}, "k: got -1; expected a whole number of at least 1"),
+        ({"k": -1}, "k: got -1, expected 0 or more"),
     ],
 )
 def test_settings_that_make_no_sense(change: dict[str, object], message: str) -> None:

@@ -105,7 +105,7 @@ def _show_control(option: Option, key: str, title: str, words: Mapping[str, str]
         return st.text_input(title, help=option.help, placeholder=option.metavar, **bind(key))
     if option.kind == "text" and len(option.default or "") < _LONG:
         text = st.text_input(title, option.default or "", help=option.help, placeholder=option.missing, **bind(key)).strip()
-        return text or (option.default and "")
+        return None if option.default is None and not text else text
     if option.kind == "text":
         return st.text_area(title, option.default, help=option.help, height=68, **bind(key))
     number = int if option.kind == "int" else float

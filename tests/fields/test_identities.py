@@ -1,0 +1,62 @@
+"""What makes the identity of earlier runs, datasets and rubrics: values that version 0.1 and commits before the records made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from core.audit.rubric import Example, Rubric
+from core.cells.screen import LabelSettings
+from core.methods.base import method_named, read_options
+from core.methods.fusion_settings import FusionSettings, fusion_options, read_fusion_settings
+from core.methods.knn import knn_options
+from core.target_ranking.reading import CellSource
+from core.target_ranking.request import SplitChoice, TrainingRequest
+from core.transfer.knn import Weighting
+from core.transfer.knn_settings import KnnSettings, read_knn_settings
+from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
+
+FOLDS = KnnSettings(("a", "b"), EvaluationProtocol("folds", 7, 3), SimilaritySettings(Weighting(2.5, 1.0, 10, "both"), True, 0.5))
+AS_OPTIONS = {
+    **{"folds": 7, "seed": 3, "spaces": "a,b", "protocol": "folds", "power": 2.5, "de_power": 1.0, "k": 10, "axis": "both"},
+    **{"centre": True, "strength": 0.5},
+}
+FUSED = {
+    **{"base": "r", "with": "a,b", "w_de": "0.2,0.3", "w_dir": "0.1,0.4", "reference": "train", "reference_runs": "a=x,r=y"},
+}
+
+
+def digest(values: Any) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def test_options_of_a_knn() -> None:
+    assert digest(FOLDS.as_spec()) == "16a5aec0b09d"
+    assert knn_options(FOLDS) == AS_OPTIONS
+    assert read_knn_settings(AS_OPTIONS) == FOLDS
+    knn: Any = method_named("knn")
+    plain = knn.complete(read_options(knn.options, {"spaces": "a, b"}), None)
+    assert plain == {
+        **{"folds": 5, "seed": 0, "spaces": "a,b", "protocol": "folds", "power": 2.0, "de_power": 0.0, "k": 0, "axis": "gene"},
+        **{"centre": False, "strength": 0.0},
+    }
+    assert knn.complete(read_options(knn.options, {"spaces": "a,b", "k": "0", "de_power": "0"}), None) == plain
+
+
+def test_options_of_a_fusion() -> None:
+    settings = FusionSettings("r", ("a", "b"), (0.2, 0.3), (0.1, 0.4), "train", {"r": "y", "a": "x"})
+    assert fusion_options(settings) == FUSED
+    assert read_fusion_settings(FUSED) == settings
+    assert read_fusion_settings({**FUSED, "reference_runs": "w=0.5=x"}).references == {"w=0.5": "x"}
+
+
+def test_rubrics_labels_and_rankings() -> None:
+    rubric = Rubric("n", "q?", ("a", "b"), "row", ("UP",), (), (Example("t", "a"),), True)
+    assert rubric.sha256 == "ee5516b991e125bb18d31ec3ad734964162310a3bbc470f32ec10a78fc2264a8"
+    assert digest(LabelSettings().identity()) == "3f2061346c5c"
+    request = TrainingRequest("x", CellSource("f", seed=3, simulated={"n_cells": 5}), SplitChoice("hard", 3), {"m": {"a": 1}}, 3)
+    assert TrainingRequest.from_json(request.as_json()) == request
+    assert list(request.as_json()["source"]) == [
+        *("file", "perturbation", "control", "batch", "simulated", "seed", "least_cells", "most_cells"),
+    ]
