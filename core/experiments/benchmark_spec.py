@@ -183,8 +183,8 @@ def _check_parts(table: TomlTable, spec: BenchmarkSpec) -> None:
     names = [arm.name for arm in spec.arms]
     if noise is not None and spec.noise is not None and spec.noise.arm not in names:
         raise noise.error("arm", f"is {spec.noise.arm!r}, expected {', '.join(names)}")
-    if plan is not None and spec.plan.like is not None and (n := len(set(spec.plan.like))) != 2:
-        raise plan.error("like", f"names {n} runs, expected two that differ like the arms do")
+    if plan is not None and spec.plan.like is not None and len(set(spec.plan.like)) != 2:
+        raise plan.error("like", f"is {plan.values['like']!r}, expected two runs that differ like the arms do")
 
 
 def _read_arm(table: TomlTable) -> Arm:
