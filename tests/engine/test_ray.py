@@ -1,7 +1,4 @@
-"""Work on a Ray cluster, which the tests of this file share: of one node, and of two in what `make soak PART=variants` runs.
-
-soak/test_ray.py has more rows, nodes and kills.
-"""
+"""Runs on a Ray cluster of two nodes, which the tests of this file share; soak/test_ray.py has more rows, nodes and kills."""
 
 from __future__ import annotations
 
@@ -47,16 +44,8 @@ KEY = "sesame-" + secrets.token_hex(16)
 
 @pytest.fixture(scope="module")
 def nodes() -> Iterator[Nodes]:
-    with cluster(1) as found:
+    with cluster(2) as found:
         yield found
-
-
-@pytest.fixture
-def two_nodes(nodes: Nodes) -> Nodes:
-    """The cluster, once another node has joined."""
-    if not nodes.others:
-        nodes.add()
-    return nodes
 
 
 @pytest.fixture(autouse=True)
@@ -90,10 +79,7 @@ def assert_equal(ours: Workspace, theirs: Workspace) -> None:
     assert not expected
 
 
-@pytest.mark.soak
-def test_nodes_die_and_join_and_the_driver_is_killed_and_the_store_is_that_of_a_local_run(
-    two_nodes: Nodes, tmp_path: Path
-) -> None:
+def test_nodes_die_and_join_and_the_driver_is_killed_and_the_store_is_that_of_a_local_run(nodes: Nodes, tmp_path: Path) -> None:
     with serving() as url:
         whole = workspace_with(tmp_path / "whole", ROWS)
         run_control.start(whole, wish(whole, Asking(), model=MODEL), "r", fast(url), begin=here(Asking()))
@@ -101,12 +87,12 @@ def test_nodes_die_and_join_and_the_driver_is_killed_and_the_store_is_that_of_a_
         workspace = workspace_with(tmp_path / "ray", ROWS)
         halt = tmp_path / "halt"
         spawn = Spawner(tmp_path / "began.txt", halt=str(halt))
-        run = run_control.start(workspace, wish(workspace, Asking(), model=MODEL), "r", on(two_nodes, url), begin=spawn)
+        run = run_control.start(workspace, wish(workspace, Asking(), model=MODEL), "r", on(nodes, url), begin=spawn)
         try:
             _wait_for(workspace, run, ROWS // 3)
             first = [node.address for node in status(workspace, run).nodes]
-            two_nodes.kill()
-            two_nodes.add()
+            nodes.kill()
+            nodes.add()
             halt.touch()  # rows wait until the new node can take some
             until(lambda: any(node.state == "ready" for node in _others(workspace, run, first)), "the node that joined")
             halt.unlink()
@@ -195,14 +181,13 @@ class Harmful(Base):
         return constant(pair, tokens=1 // (0 if pair.gene == "Hb3" else 1))
 
 
-@pytest.mark.soak
 def test_rows_that_end_their_process_or_fail_as_nobody_foresaw_harm_no_others(
-    two_nodes: Nodes, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    nodes: Nodes, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ray_backend, "MOST_LOSSES", 2)
     workspace = workspace_with(tmp_path / "w", 8)
     method = Harmful(ended=tmp_path / "ended")
-    run = run_control.start(workspace, wish(workspace, method), "r", on(two_nodes, rows_in_flight=1), begin=here(method))
+    run = run_control.start(workspace, wish(workspace, method), "r", on(nodes, rows_in_flight=1), begin=here(method))
     assert_whole(workspace, run, 8, failed=2)
     failed = {entry.pair_id: entry for entry, _ in read_entries(workspace.run_folder(run.id).rows) if isinstance(entry, Failed)}
     assert {pair_id: row.kind for pair_id, row in failed.items()} == {"Qb2_Hb2": "ProcessDied", "Qb3_Hb3": "ZeroDivisionError"}
@@ -258,40 +243,35 @@ def test_what_cannot_run_on_a_cluster_is_refused_before_it_begins(tmp_path: Path
         launch.start(workspace, RunRequest("prompt_only", "bmdm", model=MODEL, backend="ray"))
 
 
-def square(number: int, plus: int) -> int:
+def slow_square(number: int, plus: int) -> int:
+    time.sleep(0.2)
     if number == plus:
         raise InputError(f"number {number}: got {plus}, expected another")
     return 1 // number if number < 1 else number**2 + plus
 
 
-def slow_square(number: int, plus: int) -> int:
-    time.sleep(0.2)
-    return square(number, plus)
-
-
-def test_calls_come_back_in_order_and_fail_in_words(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_come_back_in_order_though_a_node_dies(nodes: Nodes) -> None:
+    nodes.add()
     with RayTasks(nodes.address) as tasks:
-        assert list(tasks.call_each(square, range(1, 7), 100)) == [number**2 + 100 for number in range(1, 7)]
-        with pytest.raises(InputError, match="number 3: got 3, expected another"):
-            list(tasks.call_each(square, range(1, 7), 3))
-        with pytest.raises(StateError, match="ray: ZeroDivisionError: "):
-            list(tasks.call_each(square, [0], 3))
-        monkeypatch.setattr(ray_tasks, "describe_version", lambda: "0.0.1")
-        with pytest.raises(StateError, match=r"a node has PerturbDesk .*, expected 0\.0\.1"):
-            list(tasks.call_each(square, [1], 3))
-
-
-@pytest.mark.soak
-def test_calls_come_back_in_order_though_a_node_dies(two_nodes: Nodes) -> None:
-    two_nodes.add()
-    with RayTasks(two_nodes.address) as tasks:
         results = tasks.call_each(slow_square, range(1, 25), 100)
         found = [next(results)]
-        two_nodes.kill()
+        nodes.kill()
         assert found + list(results) == [number**2 + 100 for number in range(1, 25)]
+        with pytest.raises(InputError, match="number 3: got 3, expected another"):
+            list(tasks.call_each(slow_square, range(1, 25), 3))
+        with pytest.raises(StateError, match="ray: ZeroDivisionError: "):
+            list(tasks.call_each(slow_square, [0], 3))
 
 
-@pytest.mark.soak
+def test_other_code_on_a_node_is_refused(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_tasks, "describe_version", lambda: "0.0.1")
+    with (
+        RayTasks(nodes.address) as tasks,
+        pytest.raises(StateError, match=r"a node has PerturbDesk .*, expected 0\.0\.1"),
+    ):
+        list(tasks.call_each(slow_square, [1], 3))
+
+
 def test_labels_of_cells_are_those_of_one_process(nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(differential_expression, "DENSE_VALUES", 50_000)  # several parts of the genes
     write_case(tmp_path / "screen.h5ad")
@@ -300,8 +280,5 @@ def test_labels_of_cells_are_those_of_one_process(nodes: Nodes, tmp_path: Path, 
     ours, theirs = (sorted((tmp_path / place / "data" / "cells").rglob("*.*")) for place in ("here", "there"))
     assert [path.name for path in ours] == [path.name for path in theirs] != []
     assert all(a.read_bytes() == b.read_bytes() for a, b in zip(ours, theirs, strict=True))
-
-
-def test_labels_of_cells_need_the_backend_of_their_cluster(tmp_path: Path) -> None:
-    done = commands.core(tmp_path, "cells", "labels", "screen.h5ad", "--name", "s", "--ray-address", "auto")
+    done = commands.core(tmp_path / "here", "cells", "labels", "screen.h5ad", "--name", "s", "--ray-address", "auto")
     assert (done.status, "ray address: got auto, but the backend is local" in done.err) == (1, True)
