@@ -11,18 +11,19 @@ from core.llm.scripted_server import request_counts, serving
 from tests.commands import core_json
 from tests.engine.summer_runs import assert_equal_to_undisturbed, run_with_kills
 
+ROWS = 40
 
-@pytest.mark.parametrize("rows", [20, pytest.param(40, marks=pytest.mark.soak)])
-def test_rows_of_each_task_on_the_demo(demo_copy: Workspace, rows: int) -> None:
+
+def test_forty_rows_of_each_task_on_the_demo(demo_copy: Workspace) -> None:
     place = demo_copy.settings.workspace
     for task, other in (("de", "dir"), ("dir", "de")):
         with serving() as url:
-            arguments = ["--dataset", "simulated", "--endpoint", url, "--rows", f"split=train; sample={rows}"]
+            arguments = ["--dataset", "simulated", "--endpoint", url, "--rows", f"split=train; sample={ROWS}"]
             made = core_json(place, "run", "summer", "--name", task, *arguments, "--set", f"task={task}")
             asked = request_counts(url)["/v1/chat/completions"]
-        assert (made["status"], made["done"], made["failed"]) == ("done", rows, 0)
+        assert (made["status"], made["done"], made["failed"]) == ("done", ROWS, 0)
         # The demo has no knowledge packs, so there is nothing to summarise; one more request finds out which model is served.
-        assert asked == 3 * rows + 1
+        assert asked == 3 * ROWS + 1
         score = core_json(place, "score", task)
         assert 0 < score[task]["estimate"] < 1
         assert score[other] is None
