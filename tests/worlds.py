@@ -109,9 +109,10 @@ def llm(ids: Sequence[str], seed: int = 1, tokens: int = 100) -> bytes:
 
 
 def furnish(workspace: Workspace) -> Screen:
-    """Bring the screen with its space "near" and an LLM's runs "llm train" (labelled rows) and "llm test" (the others)."""
+    """Bring the screen with its space "near" and an LLM's runs "llm train" (labelled rows) and "llm test" (the others); an empty
+    workspace gets a copy of what was imported once."""
     if workspace.settings.data.exists():
-        return _import_screen(workspace)
+        return import_screen(workspace)
     copied(_screen_once(), workspace)
     return screen()
 
@@ -120,10 +121,11 @@ def furnish(workspace: Workspace) -> Screen:
 def _screen_once() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="perturbdesk-tests-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return template(folder, _import_screen)
+    return template(folder, import_screen)
 
 
-def _import_screen(workspace: Workspace) -> Screen:
+def import_screen(workspace: Workspace) -> Screen:
+    """Bring the same by imports of now, in this time zone."""
     made = screen()
     files = made.files() | {"a.csv": llm(made.ids[: made.n_train]), "b.csv": llm(made.ids[made.n_train :])}
     for name, content in files.items():
