@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.demo import make_demo
 from core.actions.runs import add_note, delete
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.llm.scripted_server import serving
 from core.store import runs
+from tests import worlds
 from tests.bundled import everything, stored
 from tests.commands import core, core_json
 
@@ -34,19 +34,21 @@ def server() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bare(demo_workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demo's dataset without a run; copied, never changed."""
-    workspace = desk_at(tmp_path_factory.mktemp("bare"))
-    for run in make_demo(workspace):
+    workspace = worlds.copied(demo_workspace.settings.workspace, desk_at(tmp_path_factory.mktemp("bare")))
+    with workspace.store.read() as db:
+        found = runs.list_all(db)
+    for run in found:
         delete(workspace, run.id)
     return workspace.settings.workspace
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, server: str) -> Path:
+def made(demo_workspace: Workspace, tmp_path_factory: pytest.TempPathFactory, server: str) -> Path:
     """The demo with two runs of the engine on it, one of them a debate, and notes; tests only read it."""
     folder = tmp_path_factory.mktemp("made")
-    core_json(folder, "demo")
+    worlds.copied(demo_workspace.settings.workspace, desk_at(folder))
     on = ("--dataset", "simulated", "--rows", "split=test;sample=3")
     core_json(folder, "run", "evidence_rules", "--name", "ruled", *on)
     core_json(folder, "run", "debate", "--name", "argued", "--endpoint", server, *on)

@@ -35,7 +35,7 @@ def test_by_hand() -> None:
 @pytest.mark.usefixtures("tokyo")
 def test_a_store_that_is_there_shows_local_times(workspace: Workspace) -> None:
     """Workers wrote UTC, and go on doing so: a run that ended at 20:00 UTC ended at 5:00 of the next day."""
-    worlds.furnish(workspace)
+    worlds.import_screen(workspace)
     created = datetime(2026, 3, 2, 4, 0)
     with workspace.store.write() as db:
         run = runs.find(db, "llm train").id

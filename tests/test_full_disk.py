@@ -26,7 +26,10 @@ WRITING = [
 ]
 
 
-@pytest.fixture(params=["with its lock", "without"])
+LOCKS = ("with its lock", "without")
+
+
+@pytest.fixture(params=LOCKS)
 def disk(request: pytest.FixtureRequest, small_workspace: Workspace, tmp_path: Path) -> Iterator[Path]:
     """A workspace on a full disk; the file that readers lock may be there or not."""
     with mounts.small_disk(tmp_path / "disk", 8 * MB) as folder:
@@ -44,6 +47,7 @@ def test_what_reads_works(disk: Path) -> None:
         assert (done.status, "Traceback" in done.err) == (0, False), (arguments, done.err)
 
 
+@pytest.mark.parametrize("disk", [LOCKS[0], pytest.param(LOCKS[1], marks=pytest.mark.soak)], indirect=True)
 def test_what_writes_says_how_much_is_free_and_where(disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "more.csv").write_bytes(cases.as_csv(["id", "pert", "gene"], [[f"P{i}_G", f"P{i}", "G"] for i in range(500)]))
     monkeypatch.setenv("PERTURBDESK_MIRROR", "http://127.0.0.1:9")  # nobody answers there, if the disk is ever reached

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import shutil
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +109,23 @@ def llm(ids: Sequence[str], seed: int = 1, tokens: int = 100) -> bytes:
 
 
 def furnish(workspace: Workspace) -> Screen:
-    """Import the screen with its space "near" and an LLM's runs "llm train" (labelled rows) and "llm test" (the others)."""
+    """Bring the screen with its space "near" and an LLM's runs "llm train" (labelled rows) and "llm test" (the others); an empty
+    workspace gets a copy of what was imported once."""
+    if workspace.settings.data.exists():
+        return import_screen(workspace)
+    copied(_screen_once(), workspace)
+    return screen()
+
+
+@cache
+def _screen_once() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="perturbdesk-tests-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return template(folder, import_screen)
+
+
+def import_screen(workspace: Workspace) -> Screen:
+    """Bring the same by imports of now, in this time zone."""
     made = screen()
     files = made.files() | {"a.csv": llm(made.ids[: made.n_train]), "b.csv": llm(made.ids[made.n_train :])}
     for name, content in files.items():

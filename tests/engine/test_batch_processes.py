@@ -27,6 +27,11 @@ from tests.engine.test_ingest import IDS, append, begun, found
 from tests.engine.test_journal import call, row
 
 
+@pytest.fixture(autouse=True)
+def _one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_processes, "MOST_PROCESSES", 1)
+
+
 def _plain(batch: RowBatch) -> tuple[object, ...]:
     insertions = [(insertion.table, insertion.rows.to_pydict()) for insertion in batch.insertions]
     return batch.start, batch.end, batch.pair_ids, batch.finished, batch.spent, insertions
@@ -37,8 +42,7 @@ def whole(folder: RunFolder, start: int = 0) -> Piece:
     return Piece(folder.run, folder.rows, start, folder.rows.stat().st_size)
 
 
-def test_they_read_what_this_process_would_and_do_not_outlive_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_processes, "MOST_PROCESSES", 1)
+def test_they_read_what_this_process_would_and_do_not_outlive_it(tmp_path: Path) -> None:
     _, folder = begun(tmp_path)
     append(folder, *map(row, IDS))
     cut = list(pieces(whole(folder), 1))
@@ -85,7 +89,6 @@ def test_a_process_that_was_killed_is_named_once_and_its_part_is_read_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     warnings: list[str] = []
-    monkeypatch.setattr(batch_processes, "MOST_PROCESSES", 1)
     monkeypatch.setattr(LOGGER, "warning", lambda text, *values: warnings.append(text % values))
     _, folder = begun(tmp_path)
     append(folder, *map(row, IDS))
@@ -102,7 +105,6 @@ def test_nonsense_from_a_process_is_not_taken_for_its_next_answer(tmp_path: Path
         command = (sys.executable, "-c", f"{program}b.serve(sys.stdin.buffer, sys.stdout.buffer)")
         return subprocess.Popen(command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
-    monkeypatch.setattr(batch_processes, "MOST_PROCESSES", 1)
     monkeypatch.setattr(batch_processes, "_start", talks)
     _, folder = begun(tmp_path)
     append(folder, *map(row, IDS))
@@ -114,7 +116,6 @@ def test_what_a_process_prints_is_no_answer(tmp_path: Path, monkeypatch: pytest.
     # Python imports this module of any folder on its path when it starts; the process calls gc.disable before its first answer.
     (tmp_path / "sitecustomize.py").write_text("import gc; gc.disable = lambda: print('no answer', flush=True)")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(batch_processes, "MOST_PROCESSES", 1)
     _, folder = begun(tmp_path / "workspace")
     append(folder, row(IDS[0]))
     with BatchProcesses() as processes:
@@ -197,6 +198,7 @@ def _stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: list[Any],
 def test_a_long_journal_arrives_as_a_short_one_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, most_rows: int
 ) -> None:
+    monkeypatch.setattr(batch_processes, "MOST_PROCESSES", 4)
     texts = ("C) Knockdown does not affect it.", "Qb1 raises Hb1. It does. Therefore losing Qb1 leads to lower Hb1.", "a")
     events = [TraceEvent("de", "EFFECT", "brief", text) for text in texts] + [TraceEvent("de", "JUDGE", "verdict", "C)")]
     answers = tuple(Evidence("go", key, "ok", "pack", None, {"terms": ["heat response"]}) for key in ("Qb1", "Hb1"))

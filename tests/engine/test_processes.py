@@ -151,6 +151,7 @@ def test_the_workers_command_line() -> None:
     subprocess.run([command[0], "-c", ""], check=True)
 
 
+@pytest.mark.soak
 def test_memory_stays_bounded_while_rows_are_large(tmp_path: Path) -> None:
     """2,000 rows of 15 KB each that do not repeat one another."""
     workspace = workspace_with(tmp_path, 2000)

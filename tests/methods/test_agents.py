@@ -235,12 +235,13 @@ def assert_no_paths(asked: list[Asked]) -> None:
 
 
 def test_calls_of_tools_are_limited_by_a_typed_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (prompts.B_TOOL_CALLS, prompts.B_TOOLS) == (250, 100)
+    assert (agent_episode.B_TOOL_CALLS, agent_episode.B_TOOLS) == (prompts.B_TOOL_CALLS, prompts.B_TOOLS) == (250, 100)
+    monkeypatch.setattr(agent_episode, "B_TOOL_CALLS", 20)
     with pytest.raises(RowFailed) as failed:
-        act(react.METHOD, *(step("base_rates") for _ in range(251)), max_steps=400)
+        act(react.METHOD, *(step("base_rates") for _ in range(21)), max_steps=400)
     assert isinstance(failed.value.cause, TrackLimitExceeded)
-    assert "call 251" in str(failed.value.cause)
-    assert len(failed.value.calls) == 251  # nothing was asked after it
+    assert "call 21" in str(failed.value.cause)
+    assert len(failed.value.calls) == 21  # nothing was asked after it
     monkeypatch.setattr(agent_episode, "B_TOOLS", 1)
     with pytest.raises(RowFailed, match="2 distinct tools, expected at most 1"):
         act(react.METHOD, step("base_rates"), step("gene_class", symbol="Abc"), max_steps=9)
@@ -309,10 +310,14 @@ def test_a_coordinator_asks_its_colleagues_who_have_tools_of_their_own() -> None
     assert {call.role for call in found.calls} == {"coordinator", "biology_expert"}
 
 
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
-def test_concurrent_rows_are_counted_apart(method: RowMethod, tmp_path: Path) -> None:
-    """200 rows at once on one server: each row's calls and tokens are those of its own conversation, and all add up."""
-    n = 200 if method is react.METHOD else 20
+@pytest.mark.parametrize(
+    ("method", "n"),
+    [(react.METHOD, 20), (coordinator.METHOD, 6)]
+    + [pytest.param(*each, marks=pytest.mark.soak) for each in ((react.METHOD, 200), (coordinator.METHOD, 20))],
+    ids=lambda value: getattr(value, "name", str(value)),
+)
+def test_concurrent_rows_are_counted_apart(method: RowMethod, n: int, tmp_path: Path) -> None:
+    """Rows at once on one server: each row's calls and tokens are those of its own conversation, and all add up."""
     pairs = [Pair(f"P{i}_G{i}", f"P{i}", f"G{i}", None, "test") for i in range(n)]
 
     async def all_rows(url: str) -> list[RowResult]:

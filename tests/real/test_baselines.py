@@ -23,7 +23,7 @@ VOTE = "retrieval vote, own gene"
 FILES = ("string_edges", "mouse_to_human_ortholog")
 
 
-@pytest.fixture(scope="module", params=["k562", "hepg2"])
+@pytest.fixture(scope="module", params=["k562", pytest.param("hepg2", marks=pytest.mark.soak)])
 def frame(shared_data: Path, request: pytest.FixtureRequest) -> pd.DataFrame:
     """A cell line as pair_id, pert, gene, label, split, put together from its two files without the reader of this project."""
     de, direction = (
