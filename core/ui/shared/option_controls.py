@@ -53,7 +53,8 @@ def show_settings(
     for place, option in zip(places, chosen, strict=False):
         shown = replace(option, default=defaults[option.name]) if option.name in defaults else option
         with place:
-            found[option.name] = _show_control(shown, key_of(option, owner), title_of(option), words.get(option.name, {}))
+            key = _of_server(owner) if option.kind == "server" else key_of(option, owner)
+            found[option.name] = _show_control(shown, key, title_of(option), words.get(option.name, {}))
     return found
 
 
@@ -68,8 +69,11 @@ def show_more(record: type, owner: str, shown: Collection[str], *, columns: int 
 
 def key_of(option: Option, owner: str) -> str:
     """Return the key of a setting's control, and its query parameter; no link carries that of a server."""
-    name = option.key or option.name
-    return f"{name}-{owner}".rstrip("_-") if option.kind == "server" else f"{owner}{name}"
+    return f"endpoint{_of_server(owner)}" if option.kind == "server" else f"{owner}{option.key or option.name}"
+
+
+def _of_server(owner: str) -> str:
+    return f"-{owner}".rstrip("_-")
 
 
 def title_of(option: Option) -> str:
@@ -87,7 +91,7 @@ def _show_control(option: Option, key: str, title: str, words: Mapping[str, str]
     if option.kind == "flag":
         return st.toggle(title, option.default, help=option.help, **bind(key))
     if option.kind == "server":
-        return st.text_input(title, help=option.help, placeholder=option.missing, key=key).strip() or option.default
+        return st.text_input(title, help=option.help, placeholder=option.missing, key=f"endpoint{key}").strip() or option.default
     if option.kind == "choice":
         choices = list(option.choices)
         return st.selectbox(
