@@ -8,9 +8,10 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 import weakref
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import NamedTuple
 
@@ -125,7 +126,7 @@ def write_and_read_in_processes(folder: Path, writes: int) -> Mixed:
         pass
     reading = f"""
         last = reads = 0
-        while last < {writes}:
+        while not Path({str(folder / "written")!r}).exists():
             with store.read() as db:
                 seen = changes.versions(db)
             assert seen.get("runs", 0) == seen.get("datasets", 0), seen  # never half a transaction
@@ -146,7 +147,10 @@ def write_and_read_in_processes(folder: Path, writes: int) -> Mixed:
     for reader in readers:
         assert reader.stdout is not None
         assert reader.stdout.readline() == "reading\n", finished(reader)
-    finished(child(writing, folder))
+    try:
+        finished(child(writing, folder))
+    finally:
+        (folder / "written").touch()  # which ends the readers
     reads = [int(finished(reader)) for reader in readers]
     with store_at(folder).read() as db:
         assert bumps(db) == writes
@@ -157,6 +161,7 @@ def write_and_read_in_threads(folder: Path, writes: int) -> Mixed:
     """Five threads write so often each, fifteen read until all is written; asserts that no write is lost."""
     store = store_at(folder)
     writers, readers = 5, 15
+    written = threading.Event()
 
     def write() -> None:
         for _ in range(writes):
@@ -166,15 +171,21 @@ def write_and_read_in_threads(folder: Path, writes: int) -> Mixed:
     def read() -> int:
         for reads in itertools.count(1):
             with store.read() as db:
-                if bumps(db) == writers * writes:
-                    return reads
+                bumps(db)
+            if written.is_set():
+                return reads
         raise AssertionError
 
     with ThreadPoolExecutor(writers + readers) as pool:
         reading, writing = [pool.submit(read) for _ in range(readers)], [pool.submit(write) for _ in range(writers)]
+        wait(writing)
+        written.set()
         for each in writing:
             each.result()  # raises what it raised: StoreBusy after 30 s without a turn
-        return Mixed(writers * writes, sum(each.result() for each in reading))
+        reads = sum(each.result() for each in reading)
+    with store.read() as db:
+        assert bumps(db) == writers * writes
+    return Mixed(writers * writes, reads)
 
 
 @pytest.mark.parametrize("when", ["inside", "after"])
