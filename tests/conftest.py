@@ -21,6 +21,22 @@ from tests.experiments.benchmark_baselines import cases as lines
 strength.register()
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+PUBLISHED = {
+    "challenge": """
+        sample_submission.csv sample_submission_track_a.csv sample_submission_track_b.csv sample_submission_track_c.csv test.csv
+        train.csv""",
+    "knowledge": """
+        collectri_mouse_signed.json gene_desc.json gene_reactome.json hagai_lps_prior.json mouse_to_human_ortholog.json
+        string_edges.json symbol_to_ensp.json""",
+    "norman": """
+        split_compositional_seed42.json split_hard_seed42.json""",
+    "perturbagent": """
+        grn_features_train.csv track_a_logprobs_train2499.zip track_b_knn_fusion.zip track_b_react.zip track_b_scgpt_fusion.zip
+        track_b_scgpt_fusion_wdir07.zip track_b_sharp.zip track_c_qwen3_4b.zip wdir_tune_sample_labeled.csv""",
+    "perturbqa": """
+        hepg2-de.csv hepg2-dir.csv k562-de.csv k562-dir.csv k562_gene-gse.json k562_pert-gse.json k562_set-de.csv
+        k562_set-dir.csv k562_set-mapping.json""",
+}
 
 
 @pytest.hookimpl(trylast=True)
@@ -31,11 +47,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def shared_data() -> Path:
-    """The folder of published files; tests that need it are skipped where it is absent."""
+def shared_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of links to the published files that tests know, whatever lies beside them; skips where there are none."""
     if not SHARED_DATA.is_dir():
         pytest.skip(f"needs the published files in {SHARED_DATA}")
-    return SHARED_DATA
+    folder = tmp_path_factory.mktemp("published")
+    for place, names in PUBLISHED.items():
+        (folder / place).mkdir()
+        for name in names.split():
+            (folder / place / name).symlink_to(SHARED_DATA / place / name)
+    return folder
 
 
 @pytest.fixture

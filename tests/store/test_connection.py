@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 import weakref
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +23,7 @@ from core.errors import StoreBusy, StoreDamaged, StoreTooNew
 from core.store import Cursor, Store, changes, open_store
 from core.store.connection import OPEN_STORES
 
-SECONDS = 4  # of mixed reading and writing; soak/test_store.py takes 30
+WRITES = 10  # of each writer, beside readers; soak/test_store.py has many more
 
 
 def store_at(folder: Path, timeout_s: float = 30.0) -> Store:
@@ -104,11 +106,11 @@ def test_readers_cannot_write_nor_reach_other_files(tmp_path: Path) -> None:
 
 
 def test_one_writing_process_and_four_reading_ones(tmp_path: Path) -> None:
-    write_and_read_in_processes(tmp_path, SECONDS)
+    write_and_read_in_processes(tmp_path, WRITES)
 
 
 def test_twenty_threads_of_both_kinds(tmp_path: Path) -> None:
-    write_and_read_in_threads(tmp_path, SECONDS)
+    write_and_read_in_threads(tmp_path, WRITES)
 
 
 class Mixed(NamedTuple):
@@ -118,65 +120,72 @@ class Mixed(NamedTuple):
     reads: int
 
 
-def write_and_read_in_processes(folder: Path, seconds: float) -> Mixed:
-    """One process writes and four read the same store; asserts that nobody sees half a transaction or is starved."""
+def write_and_read_in_processes(folder: Path, writes: int) -> Mixed:
+    """One process writes so often, four read the store meanwhile; asserts that nobody sees half a transaction or is starved."""
     with store_at(folder).read():
         pass
-    reading = """
+    reading = f"""
         last = reads = 0
-        end = time.monotonic() + SECONDS
-        while time.monotonic() < end:
+        while not Path({str(folder / "written")!r}).exists():
             with store.read() as db:
                 seen = changes.versions(db)
-                assert seen.get("runs", 0) == seen.get("datasets", 0), seen  # never half a transaction
-                assert seen.get("runs", 0) >= last
-                last = seen.get("runs", 0)
+            assert seen.get("runs", 0) == seen.get("datasets", 0), seen  # never half a transaction
+            assert seen.get("runs", 0) >= last
+            last = seen.get("runs", 0)
             reads += 1
+            if reads == 1:
+                print("reading", flush=True)
         print(reads)
-    """.replace("SECONDS", str(seconds))
-    writing = """
-        written = 0
-        end = time.monotonic() + SECONDS
-        while time.monotonic() < end:
-            with store.write() as db:
+    """
+    writing = f"""
+        for _ in range({writes}):
+            with store.write() as db:  # waits for 30 s at most: the readers do not starve it
                 changes.bump(db, "runs")
                 changes.bump(db, "datasets")
-            written += 1
-        print(written)
-    """.replace("SECONDS", str(seconds))
+    """
     readers = [child(reading, folder) for _ in range(4)]
-    written = int(finished(child(writing, folder)))
+    for reader in readers:
+        assert reader.stdout is not None
+        assert reader.stdout.readline() == "reading\n", finished(reader)
+    try:
+        finished(child(writing, folder))
+    finally:
+        (folder / "written").touch()  # which ends the readers
     reads = [int(finished(reader)) for reader in readers]
-    assert written > seconds  # not starved by the readers
-    assert all(reads)
     with store_at(folder).read() as db:
-        assert bumps(db) == written
-    return Mixed(written, sum(reads))
+        assert bumps(db) == writes
+    return Mixed(writes, sum(reads))
 
 
-def write_and_read_in_threads(folder: Path, seconds: float) -> Mixed:
-    """Five threads write and fifteen read through one store; asserts that no write is lost and every writer had its turn."""
+def write_and_read_in_threads(folder: Path, writes: int) -> Mixed:
+    """Five threads write so often each, fifteen read until all is written; asserts that no write is lost."""
     store = store_at(folder)
-    end = time.monotonic() + seconds
-    counts = [0] * 20
-    writers = 5
+    writers, readers = 5, 15
+    written = threading.Event()
 
-    def work(number: int) -> None:
-        while time.monotonic() < end:
-            if number < writers:
-                with store.write() as db:
-                    changes.bump(db, "runs")
-            else:
-                with store.read() as db:
-                    bumps(db)
-            counts[number] += 1
+    def write() -> None:
+        for _ in range(writes):
+            with store.write() as db:
+                changes.bump(db, "runs")
 
-    with ThreadPoolExecutor(len(counts)) as pool:
-        list(pool.map(work, range(len(counts))))  # raises what any of them raised
-    assert all(counts)
+    def read() -> int:
+        for reads in itertools.count(1):
+            with store.read() as db:
+                bumps(db)
+            if written.is_set():
+                return reads
+        raise AssertionError
+
+    with ThreadPoolExecutor(writers + readers) as pool:
+        reading, writing = [pool.submit(read) for _ in range(readers)], [pool.submit(write) for _ in range(writers)]
+        wait(writing)
+        written.set()
+        for each in writing:
+            each.result()  # raises what it raised: StoreBusy after 30 s without a turn
+        reads = sum(each.result() for each in reading)
     with store.read() as db:
-        assert bumps(db) == sum(counts[:writers])
-    return Mixed(sum(counts[:writers]), sum(counts[writers:]))
+        assert bumps(db) == writers * writes
+    return Mixed(writers * writes, reads)
 
 
 @pytest.mark.parametrize("when", ["inside", "after"])

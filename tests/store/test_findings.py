@@ -13,7 +13,10 @@ from tests.bundled import stored
 
 
 def as_of_0_1_0(workspace: Workspace, run: str) -> None:
-    """Leave what version 0.1.0 found: letters with a bracket, short briefs, and no more rows collapsed than these."""
+    """Leave what version 0.1.0 found: letters with a bracket, short briefs, and no more rows collapsed than these.
+
+    Of other runs leave one row.
+    """
     with workspace.store.write() as db:
         key = runs.find(db, run).id
         db.execute(
@@ -27,6 +30,7 @@ def as_of_0_1_0(workspace: Workspace, run: str) -> None:
             [key],
         )
         db.execute("UPDATE run SET collapsed = 0 WHERE id = ?", [key])
+        db.execute("DELETE FROM trace_event WHERE run <> ? AND pair_id <> (SELECT min(pair_id) FROM trace_event)", [key])
 
 
 def test_an_older_store_is_searched_anew(demo_workspace: Workspace, tmp_path: Path) -> None:
