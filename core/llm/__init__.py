@@ -13,6 +13,7 @@ remote_client     a client in a process that has neither cache nor servers of it
 shared_calls      answers such clients, for the process that has them
 errors            how a call can fail
 answers           reads the JSON of one answer
+token_secrets     takes secrets out of tokens that they are cut into
 health            whether a server is fit for a run
 parsing           numbers and classes from text
 logprobs          probabilities of the answer letters

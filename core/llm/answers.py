@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,8 @@ from functools import lru_cache
 from typing import Any
 
 from core.llm.messages import TokenLogprob, Usage
+from core.llm.token_secrets import hide_in_tokens
+from core.net.scrubber import Scrubber
 from core.texts import parse_json, replace_surrogates
 
 # Of content, and of reasoning: twice what the longest answers of today's models hold, and read in a part of a second.
@@ -53,10 +56,21 @@ def read_json(text: str) -> Any:
 
 def read_answer(text: str) -> Answer | str:
     """The answer in the body of a response, or a phrase that says what is wrong with the body."""
+    return read_scrubbed(text, Scrubber(()))[1]
+
+
+def read_scrubbed(text: str, scrub: Scrubber) -> tuple[str, Answer | str]:
+    """The body of a response without the secrets that are cut into its tokens, and what `read_answer` reads in it."""
     try:
         body = read_json(text)
     except ValueError as error:
-        return f"no JSON ({error})"
+        return text, f"no JSON ({error})"
+    if hide_in_tokens(body, scrub):
+        text = json.dumps(body)
+    return text, _answer_in(body, text)
+
+
+def _answer_in(body: Any, text: str) -> Answer | str:
     match body:
         case {"choices": [{"message": {**message}, **choice}, *_]}:
             pass
@@ -78,11 +92,11 @@ def read_answer(text: str) -> Answer | str:
     )
 
 
-async def read_answer_aside(text: str) -> Answer | str:
-    """As `read_answer`; a long text is read in a thread, one at a time, so that what else goes on has its turn."""
+async def read_scrubbed_aside(text: str, scrub: Scrubber) -> tuple[str, Answer | str]:
+    """As `read_scrubbed`; a long text is read in a thread, one at a time, so that what else goes on has its turn."""
     if len(text) <= _SHORT:
-        return read_answer(text)
-    return await asyncio.get_running_loop().run_in_executor(_reader(), read_answer, text)
+        return read_scrubbed(text, scrub)
+    return await asyncio.get_running_loop().run_in_executor(_reader(), read_scrubbed, text, scrub)
 
 
 @lru_cache(maxsize=1)

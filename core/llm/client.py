@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
 from core.errors import InputError
-from core.llm.answers import MAX_CHARACTERS, Answer, read_answer_aside
+from core.llm.answers import MAX_CHARACTERS, Answer, read_scrubbed_aside
 from core.llm.endpoint import Endpoint, Method, ModelTransport
 from core.llm.errors import ERROR_OF_FAULT, ModelError, NoLogprobs, Refused, Truncated
 from core.llm.logprobs import is_missing
@@ -172,9 +172,12 @@ class Client:
             call.address = server.address
             self.on_call("asked")
             text = await self._send(server, call, most)
+            answer: Answer | Fault | str
             call.usage += Usage(attempts=1, latency_ms=1000 * (time.perf_counter() - start))
-            call.raw = text.raw if isinstance(text, Fault) else text
-            answer = text if isinstance(text, Fault) else await read_answer_aside(text)
+            if isinstance(text, Fault):
+                call.raw, answer = text.raw, text
+            else:
+                call.raw, answer = await read_scrubbed_aside(text, self.endpoint.access.scrub)
             if isinstance(answer, Answer) and answer.is_too_long:
                 answer = Fault("malformed", f"an answer of more than {MAX_CHARACTERS:,} characters")
             self.on_call(answer.usage if isinstance(answer, Answer) else "failed")

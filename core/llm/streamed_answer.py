@@ -49,6 +49,11 @@ class StreamedAnswer:
         """The beginning of what came."""
         return bytes(self._raw if self._is_stream else self._plain or self._head).decode("utf-8", "replace")
 
+    @property
+    def so_far(self) -> str:
+        """The JSON of what the chunks come to that came, "" without any."""
+        return self._joined.as_json() if self._is_stream else ""
+
     def take(self, part: bytes) -> bool:
         """Takes what comes next; returns whether no more is needed, since the answer is whole or cannot become one.
 

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
+from core.llm.answers import read_scrubbed
 from core.llm.endpoint import Method
 from core.llm.messages import Request
-from core.llm.streamed_answer import StreamedAnswer
+from core.llm.streamed_answer import MAX_RAW_BYTES, StreamedAnswer
 from core.net.retry import Fault
 from core.net.scrubber import Scrubber
 from core.net.transport import OnPart
@@ -70,15 +71,25 @@ async def send_streamed(
             say(*rest)
     except UnicodeDecodeError as error:
         return Fault(
-            "malformed", f"an answer that is not UTF-8 (byte {error.start + 1:,})", retryable=True, raw=scrub(answer.raw)
+            "malformed", f"an answer that is not UTF-8 (byte {error.start + 1:,})", retryable=True, raw=_kept(answer, scrub)
         )
     except ValueError as error:
-        return Fault("malformed", str(error), retryable=True, raw=scrub(answer.raw))
+        return Fault("malformed", str(error), retryable=True, raw=_kept(answer, scrub))
     except RecursionError:
-        return Fault("malformed", "a stream that is nested too deeply", retryable=True, raw=scrub(answer.raw))
+        return Fault("malformed", "a stream that is nested too deeply", retryable=True)
     if len(whole.encode()) > most:
         return Fault("malformed", f"an answer of more than {most:,} bytes", raw=scrub(whole))
     return scrub(whole)
+
+
+def _kept(answer: StreamedAnswer, scrub: Scrubber) -> str:
+    """What is kept of a stream that broke off: its beginning, or what its chunks come to if a secret is cut into them."""
+    try:
+        whole = answer.so_far
+    except RecursionError:  # of values that are nested too deeply, so that nobody knows what the pieces come to
+        return ""
+    clean, _ = read_scrubbed(scrub(whole), scrub)
+    return scrub(answer.raw) if clean == whole else clean[:MAX_RAW_BYTES]
 
 
 class _Shown:

@@ -15,6 +15,7 @@ SHORTEST = 8  # characters; a shorter secret is an ordinary word such as EMPTY o
 # What stands before a secret, so that a short one is known for what it is.
 _NAME = re.compile(r"(?:bearer|basic|authorization|api[-_ ]?key|token|secret|password)['\"\\]*[\s:=]+['\"\\]*$", re.IGNORECASE)
 _LONGEST_NAME = 40  # characters
+_HALF_A_NAME = re.compile(r"api[-_ ]$", re.IGNORECASE)  # of which the other half may come
 # With the frame or the indent of what breaks lines; a blank where lines were joined again.
 _LINE_BREAK = r"(?:\\?(?:[ \t│|]*\r?\n[ \t│|>]*|\\+n)| )?"
 
@@ -43,17 +44,28 @@ class Scrubber:
             text = _pattern(self._long).sub(HIDDEN, text)
         return _hide_short(text, self._short) if self._short else text
 
+    def find(self, text: str) -> list[tuple[int, int]]:
+        """Return where secrets stand in a text, and where one was taken out of it: begins and ends."""
+        if not self._long and not self._short:
+            return []
+        found = [match.span() for match in re.finditer(re.escape(HIDDEN), text)]
+        if self._long and _may_hold(self._long, text):
+            found += [match.span() for match in _pattern(self._long).finditer(text)]
+        return sorted([*found, *_find_short(text, self._short)])
+
     def split(self, text: str) -> tuple[str, str]:
         """Return a text in two: what can be shown, scrubbed, and an end that may be the beginning of a secret: its last word, and
-        the one before that if a secret begins as it ends, since a line may break there."""
-        if not self._long:
+        the one before that if a secret begins as it ends, since a line may break there; also the name of a short one."""
+        if not self._long and not self._short:
             return text, ""
-        most = _LONGEST_SPELLING * max(map(len, self._long))
+        most = _LONGEST_SPELLING * max(map(len, self._long + self._short))
         last = _LAST_WORD.search(text, max(0, len(text) - most))
         start = len(text) if last is None else last.start()
         before = _LAST_WORD_AND_BLANKS.search(text, max(0, start - most), start)
         if before is not None and any(_ends_within(before[1], secret) for secret in self._long):
             start = before.start()
+        if self._short:
+            start = _start_of_name(text, start)
         return self(text[:start]), text[start:]
 
 
@@ -69,12 +81,24 @@ def escapes_of(secret: str) -> set[bytes]:
 
 def _hide_short(text: str, secrets: tuple[str, ...]) -> str:
     """Return the text without the short secrets that follow a name of what is secret."""
-    if not any(secret in text for secret in secrets):
-        return text
-    pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, secrets))})(?![\w-])")
-    return pattern.sub(
-        lambda found: HIDDEN if _NAME.search(text[max(0, found.start() - _LONGEST_NAME) : found.start()]) else found[0], text
-    )
+    for start, end in reversed(list(_find_short(text, secrets))):
+        text = f"{text[:start]}{HIDDEN}{text[end:]}"
+    return text
+
+
+def _find_short(text: str, secrets: tuple[str, ...]) -> Iterator[tuple[int, int]]:
+    """Yield where the short secrets stand that follow a name of what is secret."""
+    if any(secret in text for secret in secrets):
+        for found in re.finditer(rf"(?<![\w-])(?:{'|'.join(map(re.escape, secrets))})(?![\w-])", text):
+            if _NAME.search(text, max(0, found.start() - _LONGEST_NAME), found.start()):
+                yield found.span()
+
+
+def _start_of_name(text: str, end: int) -> int:
+    """Return where the name of what is secret begins that ends at `end`, `end` if there is none."""
+    begin = max(0, end - _LONGEST_NAME)
+    found = _NAME.search(text, begin, end) or _HALF_A_NAME.search(text, begin, end)
+    return end if found is None else found.start()
 
 
 def _may_hold(secrets: tuple[str, ...], text: str) -> bool:

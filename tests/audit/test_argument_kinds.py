@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from core.audit import argument_kinds
-from core.audit.argument_kinds import NOISE, TYPICAL, WORDLESS, Arguments, find_argument_kinds
+from core.audit.argument_kinds import NOISE, TYPICAL, WORDLESS, Arguments, _draw, find_argument_kinds
 from core.audit.kind_settings import KindSettings
 from core.errors import InputError
 from tests.audit.argument_texts import KINDS, write_texts
@@ -50,6 +52,14 @@ def test_of_too_many_texts_some_are_drawn_which_is_said(monkeypatch: pytest.Monk
     assert 0 < found.n_drawn < len(truth)
     assert adjusted_rand_score(truth, found.kinds) > 0.95
     assert len(found.kinds) == len(truth)
+
+
+def test_a_run_of_the_published_size_and_more_is_not_drawn_from() -> None:
+    for n_texts, entries in [(7_705 * 4, 30 * 7_705 * 4), (60_000, 8_000_000)]:  # published briefs have 26 entries each
+        assert _draw(SimpleNamespace(n_texts=n_texts, entries=entries)) is None
+    drawn = _draw(SimpleNamespace(n_texts=60_001, entries=60_001))
+    assert drawn is not None
+    assert len(drawn) == 60_000
 
 
 def test_hdbscan_has_no_seed_and_leaves_noise() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import pickle
 import random
+import re
 import time
 import traceback
 from collections.abc import Callable, Coroutine, Sequence
@@ -276,6 +277,11 @@ def test_other_refusals_are_not_taken_for_one_of_logprobs() -> None:
     assert isinstance(second, Reply)
 
 
+def in_tokens(key: str | None) -> dict[str, Any]:
+    """Log-probabilities of a key's characters, one a token."""
+    return {"content": [{"token": c, "bytes": [ord(c)], "logprob": -0.5, "top_logprobs": []} for c in f"A {key}!"]}
+
+
 HOSTILE: Sequence[Callable[[Asked], Canned]] = [
     lambda asked: Canned({"error": {"message": f"Incorrect API key provided: {asked.key}"}}, 401),
     lambda asked: Canned(f"<html>{asked.key}</html>", 500),
@@ -284,6 +290,7 @@ HOSTILE: Sequence[Callable[[Asked], Canned]] = [
     lambda asked: Canned(completion(f"{asked.key}", "length")),
     lambda asked: Canned(completion(None, f"{asked.key}")),
     lambda asked: Canned({"error": f"no logprobs for {asked.key}"}, 400),
+    lambda asked: Canned(completion(f"A {asked.key}", logprobs=in_tokens(asked.key))),
     lambda asked: Canned(json.dumps(completion(f"A {asked.key}", message={"reasoning": asked.key})).replace("/", "\\/")),
 ]
 
@@ -301,6 +308,7 @@ def test_a_key_that_comes_back_stands_nowhere(answer: Callable[[Asked], Canned],
             assert one.__cause__ is None
             assert one.__context__ is None
         assert "sesame" not in text
+        assert "sesame" not in "".join(re.findall('"token": "(.)"', text))
     cache.close()
     assert all(b"sesame" not in path.read_bytes() for path in tmp_path.iterdir())
 

@@ -22,7 +22,8 @@ from core.llm.messages import Message, Reply, Request
 from core.llm.scripted_server import Faults, Script, request_counts, serving
 from core.llm.streamed_answer import StreamedAnswer
 from core.llm.streaming import Words, join_stream
-from tests.llm.canned import ASK, Canned, completion
+from core.net.server_access import ServerAccess
+from tests.llm.canned import ASK, KEY, Canned, completion
 from tests.llm.canned import serving as canned
 from tests.llm.test_client import LOGPROBS, WITH_LOGPROBS
 
@@ -99,6 +100,18 @@ def test_halves_of_a_character_that_stand_in_two_chunks_are_one() -> None:
 def test_a_stream_that_is_broken_says_how(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         join_stream(text)
+
+
+@pytest.mark.parametrize("deep", ["", "[" * 900 + "]" * 900])
+def test_a_secret_in_pieces_stands_in_nothing_that_is_kept_of_a_broken_stream(deep: str) -> None:
+    chunks = [{"choices": [{"delta": {"content": piece}}]} for piece in ("It is sk-open-", "sesame", "/9 B ")]
+    text = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
+    text += f'data: {{"choices": [{{"delta": {{"x": {deep}}}}}]}}\n\n' if deep else ""
+    with canned(lambda _: Canned(text)) as (url, _):
+        [found] = replies(url, [ASK], [], access=ServerAccess.of(url, KEY), retries=0)
+    assert isinstance(found, Malformed)
+    assert "sesame" not in found.raw
+    assert deep or "It is [key] B" in found.raw
 
 
 def test_an_error_in_a_stream_is_an_error() -> None:

@@ -6,6 +6,7 @@ import html
 import json
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
+from itertools import pairwise
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -132,6 +133,18 @@ def test_no_secret_is_shown_that_comes_in_pieces(length: int, spelled: str) -> N
         more, rest = SEVERAL.split(rest + text[i : i + length])
         shown += more
     assert shown + SEVERAL(rest) == "x [key] y [key] z"
+
+
+@given(
+    st.lists(st.integers(0, 60)), st.sampled_from([f"x {SECRET} y", f"x\n{SECRET[:9]}\n{SECRET[9:]} y", "An api key = open1 y"])
+)
+def test_wherever_a_text_is_cut_no_secret_is_shown(cuts: list[int], text: str) -> None:
+    scrub, shown, rest = Scrubber([SECRET, "open1"]), "", ""
+    for start, end in pairwise([0, *sorted(cuts), len(text) + 60]):
+        more, rest = scrub.split(rest + text[start:end])
+        shown += more
+    assert shown + scrub(rest) == scrub(text)
+    assert "[key]" in scrub(text)
 
 
 def test_its_repr_shows_none() -> None:
