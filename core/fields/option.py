@@ -92,6 +92,8 @@ class Option:
             case "run":
                 return str(value).strip()
         if self.several:
+            if not isinstance(value, str | list | tuple):
+                raise InputError(f"{self.name}: got {value!r}, expected {self.expected}")
             return tuple(map(self._text, split_names(value)))
         return Path(str(value)) if self.kind == "file" else self._text(str(value))
 

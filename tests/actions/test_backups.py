@@ -20,6 +20,7 @@ from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.run_state import status_of
 from core.errors import DeskError, InputError, ReadOnly, StateError, StoreTooNew, UnknownFormat, UnsafeFile
+from core.file_io import sha256_of_file
 from core.llm.scripted_server import Script, serving
 from core.store import chain_check, changes, notes, runs
 from core.store.runs import Run
@@ -113,7 +114,7 @@ def test_everything_that_is_precious_comes_back(tmp_path: Path, demo_workspace: 
         (here_ / "data" / name).write_bytes(b"content of " + name.encode())
     out = tmp_path / "b.zip"
     made = commands.core_json(here_, "backup", "--out", str(out))
-    assert made == {"path": str(out), "sha256": backups.sha256_of(out)}
+    assert made == {"path": str(out), "sha256": sha256_of_file(out)}
     with zipfile.ZipFile(out) as archive:
         names = archive.namelist()
         assert json.loads(archive.read(names[-1]))["files"].keys() == set(names[:-1])
@@ -158,7 +159,7 @@ def with_member(name: str) -> Callable[[Members], Members]:
 
     def change(members: Members) -> Members:
         manifest = json.loads(members.pop("manifest.json"))
-        manifest["files"][name] = {"sha256": backups.sha256_of(Path(__file__)), "bytes": Path(__file__).stat().st_size}
+        manifest["files"][name] = {"sha256": sha256_of_file(Path(__file__)), "bytes": Path(__file__).stat().st_size}
         return {**members, name: Path(__file__).read_bytes(), "manifest.json": json.dumps(manifest).encode()}
 
     return change
@@ -255,7 +256,7 @@ def with_store(archive: Path, out: Path, file: Path, **more: Any) -> Path:
     members = members_of(archive)
     manifest = json.loads(members.pop("manifest.json"))
     members["data/desk.duckdb"] = file.read_bytes()
-    manifest["files"]["data/desk.duckdb"] = {"sha256": backups.sha256_of(file), "bytes": file.stat().st_size}
+    manifest["files"]["data/desk.duckdb"] = {"sha256": sha256_of_file(file), "bytes": file.stat().st_size}
     with zipfile.ZipFile(out, "w") as made:
         for name, content in {**members, "manifest.json": json.dumps(manifest | more).encode()}.items():
             made.writestr(name, content)

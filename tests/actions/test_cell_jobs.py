@@ -44,14 +44,20 @@ def test_a_process_is_started_and_its_end_is_seen(workspace: Workspace, screen: 
     """It refuses the settings, which takes it a moment; tests/actions/test_cells.py makes datasets."""
     strict = LabelSettings(groups=GroupSettings(min_cells=1_000))
     cell_jobs.start_labels(workspace, str(screen), "screen", strict, HERE, "K562 cells")
-    with pytest.raises(StateError, match="is being made"):
-        cell_jobs.start_labels(workspace, str(screen), "screen", strict, HERE)
     deadline = time.monotonic() + WAIT_S
     while list_jobs(workspace)[0].is_live and time.monotonic() < deadline:
         time.sleep(0.2)
     [job] = list_jobs(workspace)
     assert (job.state, job.name) == ("failed", "screen")
     assert "fewer than 1000 cells for" in job.cause
+
+
+def test_a_dataset_is_made_once_at_a_time(workspace: Workspace, screen: Path) -> None:
+    folder = job_of(workspace, screen, "screen")
+    folder.path.mkdir(parents=True)
+    write_json(folder.heartbeat, {**identify_process(os.getpid()), "dataset": "screen"})
+    with pytest.raises(StateError, match="is being made"):
+        cell_jobs.start_labels(workspace, str(screen), "screen", LabelSettings(), HERE)
 
 
 def test_a_dataset_that_is_there_was_made(small_workspace: Workspace) -> None:

@@ -36,7 +36,7 @@ def shared(shared_workspace: SharedServer) -> Iterator[SharedServer]:
 def names_in(shared: SharedServer) -> list[bytes]:
     """What only people with a role may be sent: the names of datasets, runs and rows, and where the workspace is."""
     with shared.workspace.store.read() as db:
-        rows = db.execute("SELECT id FROM run UNION SELECT name FROM run UNION SELECT id FROM pair").fetchall()
+        rows = db.execute("SELECT id FROM run UNION SELECT name FROM run UNION SELECT pair_id FROM pair").fetchall()
     return [str(shared.workspace.settings.workspace).encode(), *(name.encode() for (name,) in rows)]
 
 
