@@ -94,7 +94,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
     with workspace.store.read() as db:
         dataset = db.execute("SELECT name FROM dataset ORDER BY name LIMIT 1").fetchone()
     assert dataset is not None
-    with scripted_server.serving(scripted_server.Script(delay_s=0.5)) as model:
+    with scripted_server.serving(scripted_server.Script(delay_s=5.0)) as model:
         place = ("--workspace", str(workspace.settings.workspace))
         run = ("run", "debate", "--dataset", dataset[0], "--endpoint", model, "--name", "written meanwhile", "--detach")
         subprocess.run([sys.executable, "-m", "core", *place, *run], cwd=REPOSITORY, check=True)
