@@ -129,12 +129,8 @@ def _type_at(kind: Any, place: Place) -> Any:
 
 
 def _fields_of(kind: Any) -> dict[str, Any]:
-    """Return the type of each field of a dataclass by its key, which is its name unless the type has an alias."""
-    found = {}
-    for name, hint in get_type_hints(kind, include_extras=True).items():
-        aliases = (getattr(each, "alias", None) for each in getattr(hint, "__metadata__", ()))
-        found[next(filter(None, aliases), name)] = hint
-    return found
+    """Return the type of each field of a dataclass, with what `Annotated` says of it."""
+    return get_type_hints(kind, include_extras=True)
 
 
 def _describe(kind: Any) -> str:

@@ -1,4 +1,4 @@
-"""A file of 300 MB of traces through whatever reads or writes it, each command in at most 600 MB, but for two."""
+"""A file of 300 MB of traces through whatever reads or writes it, each command in at most 600 MB, but for one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from soak.conftest import Record
 from tests.large_files import NEEDLE, rows_of, write_pairs, write_submission
 
 MEGABYTES, MOST_MB = 300, 600
-MORE_MB = {"clusters": 800, "export eval": 900}  # words of drawn texts; what the list of samples in Inspect View shows of each
+MORE_MB = {"export eval": 900}  # what the list of samples in Inspect View shows of each
 RUN = "big"
 
 

@@ -8,7 +8,6 @@ import typer
 
 from core.actions import job_control
 from core.actions.job_kinds.base import Job
-from core.actions.workspace import Workspace
 from core.cli.base import Json, show
 
 app = typer.Typer()
@@ -44,23 +43,19 @@ def log(
 @app.command()
 def stop(context: typer.Context, job: Name, as_json: Json = False) -> None:
     """Ask a job to end. What it has made is kept, and `jobs resume` goes on."""
-    _show(job_control.stop(context.obj, _find(context.obj, job)), as_json)
+    _show(job_control.stop(context.obj, job_control.find_named(context.obj, job)), as_json)
 
 
 @app.command()
 def resume(context: typer.Context, job: Name, as_json: Json = False) -> None:
     """Go on with a job that ended early, in a process of its own. One that is under way is left alone."""
-    _show(job_control.resume(context.obj, _find(context.obj, job)), as_json)
+    _show(job_control.resume(context.obj, job_control.find_named(context.obj, job)), as_json)
 
 
 @app.command(hidden=True)
 def work(context: typer.Context, kind: str, key: str) -> None:
     """Do the work of a job; the process of a job runs this."""
     job_control.work(context.obj, kind, key)
-
-
-def _find(workspace: Workspace, name: str) -> Job:
-    return job_control.find_named(workspace, name)
 
 
 def _show(job: Job, as_json: bool) -> None:
