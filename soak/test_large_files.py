@@ -1,4 +1,4 @@
-"""A file of 300 MB of traces through whatever reads or writes it, each command in at most 600 MB, but for one."""
+"""A file of 300 MB of traces through whatever reads or writes it, each command in at most 600 MB but for one; a long log."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import pandas as pd
 import psutil
 import pytest
 
@@ -16,7 +17,8 @@ from tests.large_files import NEEDLE, rows_of, write_pairs, write_submission
 
 MEGABYTES, MOST_MB = 300, 600
 MORE_MB = {"export eval": 900}  # what the list of samples in Inspect View shows of each
-RUN = "big"
+RUN, LOG_ROWS = "big", 20_000
+PREDICTED = ["p_de", "p_up_given_de"]
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +36,24 @@ def test_every_command_stays_within_its_memory(folder: Path, record: Record) -> 
     peaks = {name: _peak_mb(folder, *arguments) for name, arguments in _commands(folder).items()}
     record(**{name: f"{peak:.0f} MB" for name, peak in peaks.items()})
     assert {name: peak for name, peak in peaks.items() if peak > MORE_MB.get(name, MOST_MB)} == {}
+
+
+def test_an_inspect_log_of_20_000_rows_comes_back_whole(tmp_path: Path, record: Record) -> None:
+    write_pairs(tmp_path / "train.csv", LOG_ROWS)
+    write_submission(tmp_path / "run.csv", LOG_ROWS)
+    steps: dict[str, tuple[str, ...]] = {
+        "pairs": ("import", str(tmp_path / "train.csv")),
+        "run": ("import", str(tmp_path / "run.csv"), "--name", RUN),
+        "before": ("export", RUN, "--out", str(tmp_path / "before.csv")),
+        "log": ("export", RUN, "--traces", "--format", "eval", "--out", str(tmp_path / "run.eval")),
+        "delete": ("delete", RUN),
+        "import": ("import", str(tmp_path / "run.eval"), "--name", RUN),
+        "after": ("export", RUN, "--out", str(tmp_path / "after.csv")),
+    }
+    record(**{name: f"{_peak_mb(tmp_path, *arguments):.0f} MB" for name, arguments in steps.items()})
+    before, after = (pd.read_csv(tmp_path / name).set_index("pair_id").sort_index() for name in ("before.csv", "after.csv"))
+    assert len(before) == LOG_ROWS
+    pd.testing.assert_frame_equal(before[PREDICTED], after[PREDICTED])
 
 
 def _commands(folder: Path) -> dict[str, tuple[str, ...]]:

@@ -68,7 +68,7 @@ def test_a_body_is_cut_whether_a_stream_is_asked_for_or_not() -> None:
             assert {mode for mode in modes if isinstance(found[mode], Unanswered)} == set(modes) - {"hugebody"}
 
 
-def test_interim_answers_without_an_end_break_the_connection_and_hold_nothing_up() -> None:
+def test_interim_answers_without_an_end_break_the_connection() -> None:
     with hostile_server.serving() as url:
         for streamed in (True, False):
             error = outcomes(url, ["continues"], 60.0, streamed=streamed, retries=0)["continues"]
