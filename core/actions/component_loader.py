@@ -81,7 +81,7 @@ class WorkspaceComponents:
     """Loads components of one dataset from the store; see `core.methods.fusion_components.ComponentLoader`.
 
     Keeps the last kNN that it predicted, so that checking a request and carrying it out predict once, and the priors of the
-    last ones and the hashes of what they are made from, since each of several fusions under ten cuts asks for the same.
+    last ones with what they are made from, since each of several fusions under ten cuts asks for the same.
     """
 
     workspace: Workspace
@@ -89,6 +89,8 @@ class WorkspaceComponents:
     _last_knn: dict[tuple[KnnSettings, tuple[str, ...]], DatasetPriors] = field(default_factory=dict, compare=False)
     _priors: dict[tuple[KnnSettings, tuple[str, ...] | None], Priors] = field(default_factory=dict, compare=False)
     _contents: dict[tuple[str, ...], Mapping[str, Any]] = field(default_factory=dict, compare=False)
+    _index: dict[str, RowIndex] = field(default_factory=dict, compare=False)  # of the one dataset, once it was read
+    _spaces: dict[tuple[str, ...], list[Space]] = field(default_factory=dict, compare=False)  # the last ones
 
     @property
     def dataset_id(self) -> str:
@@ -103,7 +105,9 @@ class WorkspaceComponents:
             return predictions.frame(db, run)
 
     def index(self) -> RowIndex:
-        return load_index(self.workspace, self.dataset)
+        if not self._index:
+            self._index[self.dataset.id] = load_index(self.workspace, self.dataset)
+        return self._index[self.dataset.id]
 
     def priors(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> Priors:
         key = settings, None if pair_ids is None else tuple(pair_ids)
@@ -118,7 +122,7 @@ class WorkspaceComponents:
         rows = rows_to_predict(index, settings.protocol) if pair_ids is None else index.positions_of(pair_ids)
         key = settings, tuple(index.pair_ids[row] for row in rows)
         if key not in self._last_knn:
-            loaded = load_spaces(self.workspace, index, self.dataset, settings.spaces)
+            loaded = self._load_spaces(index, settings.spaces)
             start = time.perf_counter()
             evaluated = UNLABELLED if settings.protocol.kind == "test" else self.dataset.name
             inputs = KnnInputs(index.rows.take(rows), index.known, tuple(loaded), settings.similarity, evaluated)
@@ -126,6 +130,12 @@ class WorkspaceComponents:
             self._last_knn.clear()
             self._last_knn[key] = DatasetPriors(index, np.asarray(rows), inputs, predicted, time.perf_counter() - start)
         return self._last_knn[key]
+
+    def _load_spaces(self, index: RowIndex, names: tuple[str, ...]) -> list[Space]:
+        if names not in self._spaces:
+            self._spaces.clear()
+            self._spaces[names] = load_spaces(self.workspace, index, self.dataset, names)
+        return self._spaces[names]
 
     def contents(self, settings: KnnSettings) -> Mapping[str, Any]:
         names = settings.spaces

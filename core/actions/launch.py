@@ -52,7 +52,8 @@ def resolve(
     if found.needs_model and not request.model:
         request = replace(request, model=_first_model(workspace, request.endpoint, known_health))
     request, file = _name_prompts_by_hash(request, found)
-    spec = resolve_request(workspace.store, request, found, loader, _packs_for(workspace, found, loader.dataset_id))
+    with workspace.store.read():  # all that is asked of the store meanwhile is read of one state, by one attachment
+        spec = resolve_request(workspace.store, request, found, loader, _packs_for(workspace, found, loader.dataset_id))
     if spec.prompt_file:
         prompt_files.check(workspace, spec, file)
     return spec

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ def evaluate_fusion(settings: FusionSettings, pair_ids: Sequence[str], loader: C
 
     The cuts are unknown if a run that is fused saw labels by folds and cannot be made again here.
     """
+    loader = KeptRuns(loader)
     if not can_cut_again(settings, loader):
         return _evaluation(fusion_protocols(settings, loader), pair_ids, loader, None)
     weights = settings.weights()
@@ -53,7 +55,7 @@ def evaluate_fusion(settings: FusionSettings, pair_ids: Sequence[str], loader: C
 
 def evaluate_blend(settings: FusionSettings, pair_ids: Sequence[str], loader: ComponentLoader) -> dict[str, Any]:
     """Returns the evaluation of a blend of probabilities, as `evaluate_fusion` does of one of percentiles."""
-    weights = settings.weights()
+    loader, weights = KeptRuns(loader), settings.weights()
 
     def score(seed: int) -> Scores:
         rows, components = load_components(CutLoader(loader, seed), settings)
@@ -122,6 +124,25 @@ def _score_cuts(
     for seed in SEEDS:
         found = point_score(index.labels[positions], score(seed), cells_under(with_seed(protocols, seed), index, positions))
         yield [found.de, found.dir]
+
+
+class KeptRuns:
+    """Loads components as another loader does, every run and its rows once: all of the cuts ask for the same."""
+
+    def __init__(self, loader: ComponentLoader) -> None:
+        self.dataset_id, self._find, self._load = loader.dataset_id, cache(loader.run), cache(loader.predictions)
+        self.index, self.priors, self.predict_knn, self.contents = (
+            loader.index,
+            loader.priors,
+            loader.predict_knn,
+            loader.contents,
+        )
+
+    def run(self, name: str) -> SourceRun:
+        return self._find(name)
+
+    def predictions(self, run: str) -> pd.DataFrame:
+        return self._load(run)
 
 
 @dataclass(frozen=True, slots=True)

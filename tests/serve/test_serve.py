@@ -20,7 +20,6 @@ from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.journal import read_progress
 from core.engine.request import RunRequest
-from core.engine.run_folder import RunFolder
 from core.engine.run_state import LIVE_STATES, status_of
 from core.engine.spec import ExecutionSettings
 from core.llm.answers import Answer, read_answer
@@ -325,31 +324,27 @@ def _workspace(folder: Path, n: int | None = None) -> Workspace:
 
 
 def test_a_run_goes_on_when_one_of_two_servers_is_killed(model: Path, server: Endpoint, tmp_path: Path) -> None:
-    """The second server is killed, with all its processes, when the run has some of its rows."""
+    """One server begins the run, another joins it, and the first is killed with all its processes."""
     workspace = _workspace(tmp_path)
     with serving_until_killed(model, tmp_path / "log.txt", *EXTRA) as (other, kill):
-        both = f"{server.base_url},{other.base_url}"
+        both = f"{other.base_url},{server.base_url}"
         found = asyncio.run(model_servers.check_each(workspace, both, MODEL))
         assert [(health.problem, health.max_model_len) for health in found.values()] == [("", LENGTH), ("", LENGTH)]
+        addresses = tmp_path / "addresses.txt"
+        addresses.write_text(other.base_url)
         options = {"max_tokens": 32, "seeds": ",".join(map(str, range(8)))}  # so that there are calls left when it is killed
         request = RunRequest("prompt_only", "bmdm", options, "split=test", model=MODEL)
-        how = ExecutionSettings(both, rows_in_flight=4, concurrency=4)
+        how = ExecutionSettings(str(addresses), rows_in_flight=4, concurrency=4)
         run = run_control.start(workspace, launch.resolve(workspace, request), "over two", how)
         folder = workspace.run_folder(run.id)
-        wait_until(lambda: _both_answered(folder) or _ended(folder), WAIT_S, folder.log)
-        assert _both_answered(folder), run_control.log_tail(workspace, run.id)
+        wait_until(lambda: status_of(folder).counts.done > 2, WAIT_S, folder.log)
+        addresses.write_text(both)
         kill()
-        wait_until(lambda: _ended(folder), WAIT_S, folder.log)
+        wait_until(lambda: status_of(folder).state not in (*LIVE_STATES, "waiting"), WAIT_S, folder.log)
     run = run_control.settle(workspace, run.id)
-    assert (run.status, run.done, run.failed) == ("done", len(PAIRS), 0), run_control.log_tail(workspace, run.id)
+    log = "\n".join(run_control.log_tail(workspace, run.id))
+    assert (run.status, run.done, run.failed) == ("done", len(PAIRS), 0), log
     assert read_progress(folder.rows).repeated == 0
-    assert f"server {other.base_url}: rests: " in "\n".join(run_control.log_tail(workspace, run.id))
-
-
-def _both_answered(folder: RunFolder) -> bool:
-    status = status_of(folder)
-    return status.counts.done > 2 and all(server.done for server in status.servers)
-
-
-def _ended(folder: RunFolder) -> bool:
-    return status_of(folder).state not in (*LIVE_STATES, "waiting")
+    assert f"server {server.base_url}: joins" in log
+    assert f"server {other.base_url}: rests: " in log
+    assert all(each.done for each in status_of(folder).servers)

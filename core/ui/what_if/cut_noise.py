@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from core.methods.cut_scores import can_cut_again, percentiles_of_cut
+from core.methods.cut_scores import KeptRuns, can_cut_again, percentiles_of_cut
 from core.scoring.compare_runs import add_cut_noise, scores_of_cuts
 from core.stats.arrays import Codes, Floats
 from core.stats.official_score import point_values
@@ -43,7 +43,7 @@ def kept_cuts(choice: FusionChoice) -> Cuts | None:
 
 def make_cuts(choice: FusionChoice) -> Cuts:
     """The cuts of this choice, kept for the next run of the page."""
-    loader, settings = CachedComponents(choice.dataset), choice.settings()
+    loader, settings = KeptRuns(CachedComponents(choice.dataset)), choice.settings()
     cuts = Cuts((), ())
     if can_cut_again(settings, loader):
         ids = loaders.run_rows(choice.base.id)["pair_id"].tolist()
