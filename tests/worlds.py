@@ -17,6 +17,7 @@ import numpy as np
 from core.actions.imports import ImportOptions, import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
+from core.store import datasets
 from tests import cases
 
 # One file of each kind of knowledge pack, about the symbols of `cases`.
@@ -111,7 +112,9 @@ def llm(ids: Sequence[str], seed: int = 1, tokens: int = 100) -> bytes:
 def furnish(workspace: Workspace) -> Screen:
     """Bring the screen with its space "near" and an LLM's runs "llm train" (labelled rows) and "llm test" (the others); an empty
     workspace gets a copy of what was imported once."""
-    if workspace.settings.data.exists():
+    with workspace.store.read() as db:
+        has_rows = bool(datasets.list_all(db))
+    if has_rows:
         return import_screen(workspace)
     copied(_screen_once(), workspace)
     return screen()

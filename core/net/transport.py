@@ -14,6 +14,7 @@ import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.net.addresses import is_local, origin_of
@@ -21,6 +22,8 @@ from core.net.retry import Fault, is_retryable, retry_after_s
 from core.net.server_access import ServerAccess
 
 if TYPE_CHECKING:
+    import ssl
+
     from httpx2 import AsyncByteStream, AsyncClient, Request, Response
 
 MAX_BYTES = 256 << 20
@@ -116,8 +119,17 @@ def open_http_client(
         access.refuse_unlisted(address)
         key = access.key_for(address)
     timeout = options.pop("timeout", None)  # a whole answer is timed in `exchange`
+    options.setdefault("verify", _trusted(trust_env=not is_local(address)))
     kind = _bind(_with_size_limit(base or httpx2.AsyncClient, max_bytes), origin_of(address), key)
     return kind(timeout=timeout, follow_redirects=False, trust_env=not is_local(address), **options)
+
+
+@cache
+def _trusted(*, trust_env: bool) -> ssl.SSLContext:
+    """The certificates that are trusted: read once, which takes longer than many a request."""
+    import httpx2
+
+    return httpx2.create_ssl_context(trust_env=trust_env)
 
 
 @contextlib.contextmanager

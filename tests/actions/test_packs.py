@@ -209,9 +209,10 @@ def test_a_folder_with_gene_sets_and_splits_imports_the_packs_and_lists_the_rest
         "mouse.json": {"Stat1": ["Interferon Signaling"], "Irf1": ["Immune System"]},
         "human.json": {"STAT1": ["Interferon Signaling"], "IRF1": ["Immune System"]},
     }
+    (tmp_path / "files").mkdir()
     for name, content in files.items():
-        (tmp_path / name).write_text(json.dumps(content))
-    found = core_json(workspace.settings.workspace, "import", str(tmp_path))["imported"]
+        (tmp_path / "files" / name).write_text(json.dumps(content))
+    found = core_json(workspace.settings.workspace, "import", str(tmp_path / "files"))["imported"]
     assert {(one["name"] or Path(one["path"]).name, one["kind"], one["organism"]) for one in found} == {
         ("k562_sets.json", "unknown", None),
         ("split_seed42.json", "unknown", None),

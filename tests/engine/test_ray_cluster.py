@@ -78,7 +78,10 @@ def test_a_folder_without_a_lock_stays_as_long_as_a_process_names_it(tmp_path: P
     folder = tmp_path / "perturbdesk-ray-of-an-earlier-version"
     folder.mkdir()
     os.utime(folder, (0, 0))
-    process = subprocess.Popen((sys.executable, "-c", "input()", str(folder)), stdin=subprocess.PIPE)
+    command = (sys.executable, "-c", "print('begun', flush=True); input()", str(folder))
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"begun\n"
     try:
         remove_left_folders(tmp_path)
         assert folder.is_dir()

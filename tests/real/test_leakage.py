@@ -125,6 +125,7 @@ def test_its_noisy_decomposition_is_found(challenge: pd.DataFrame, label_matrix:
     assert found.repeats_labels
 
 
+@pytest.mark.soak
 def test_a_matrix_of_perturbqas_labels_is_found(shared_data: Path) -> None:
     """Its value among genes of like rates stays high, where that of an honest space falls."""
     rows = pd.read_csv(shared_data / "perturbqa" / "hepg2-dir.csv", keep_default_na=False)

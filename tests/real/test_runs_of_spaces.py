@@ -32,6 +32,10 @@ TABLE = {  # genes, coverage of rows, leave-one-out DE and DIR, folds DE and DIR
 }
 
 
+SPACES = ["string", *(pytest.param(space, marks=pytest.mark.soak) for space in ("text", "lps"))]
+FUSED = ["track_b_knn_fusion", *(pytest.param(name, marks=pytest.mark.soak) for name in [*FUSIONS][:2])]
+
+
 @pytest.fixture(scope="module")
 def place(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The challenge, the packs, the debate with its fusions, the labelled pool, and three spaces; for this file to change."""
@@ -66,7 +70,7 @@ def rows_of(workspace: Workspace, run: str) -> pd.DataFrame:
         return predictions.frame(db, runs.find(db, run).id).set_index("pair_id")
 
 
-@pytest.mark.parametrize("space", TABLE)
+@pytest.mark.parametrize("space", SPACES)
 def test_leave_one_out(place: Path, space: str) -> None:
     _, coverage, de, direction, _, _ = TABLE[space]
     found = knn(place, "--space", space, "--protocol", "loo")
@@ -75,7 +79,7 @@ def test_leave_one_out(place: Path, space: str) -> None:
     assert (found["null_de"], found["null_dir"]) == pytest.approx((0.558, 0.061), abs=5e-4)
 
 
-@pytest.mark.parametrize("space", TABLE)
+@pytest.mark.parametrize("space", SPACES)
 def test_folds(place: Path, space: str) -> None:
     *_, de, direction = TABLE[space]
     found = knn(place, "--space", space, "--protocol", "folds", "--permutations", "0")
@@ -84,6 +88,7 @@ def test_folds(place: Path, space: str) -> None:
     assert (found["null_de"], found["null_dir"]) == pytest.approx((0.5, 0.5), abs=5e-4)
 
 
+@pytest.mark.soak
 def test_two_spaces_compared_on_the_rows_that_both_cover(place: Path) -> None:
     for space in ("text", "string"):
         knn(place, "--space", space, "--permutations", "0", "--name", f"{space} folds")
@@ -116,7 +121,7 @@ def test_the_pool_fused_with_its_neighbours(place: Path) -> None:
     assert (score["de"]["estimate"], score["dir"]["estimate"]) == pytest.approx((0.593, 0.602), abs=0.004)
 
 
-@pytest.mark.parametrize("fused", FUSIONS)
+@pytest.mark.parametrize("fused", FUSED)
 def test_a_published_fusion_taken_apart_and_put_together(place: Path, workspace: Workspace, fused: str) -> None:
     w_dir, uncovered = FUSIONS[fused]
     weights = ["--w-de", "0.5", "--w-dir", str(w_dir)]
@@ -156,6 +161,7 @@ def test_in_a_process_of_its_own(place: Path) -> None:
         assert own[key] == pytest.approx(here[key], abs=1e-9)
 
 
+@pytest.mark.soak
 def test_the_paired_benchmark_of_the_llm_with_and_without_a_knn(place: Path, tmp_path: Path) -> None:
     """The example, on one cut: both arms inside the same cells, where the LLM has .577 and .580 by the mean of cuts."""
     example = (REPOSITORY / "docs" / "examples" / "llm_against_llm_knn.toml").read_text("utf-8")

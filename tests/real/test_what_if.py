@@ -49,7 +49,11 @@ def prepare(workspace: Workspace, settings: KnnSettings) -> tuple[FusionChoice, 
     return choice, fusion_controls.prepare_fusion(choice, base)
 
 
-@pytest.mark.parametrize("protocol", [EvaluationProtocol("folds"), EvaluationProtocol("loo")], ids=lambda each: each.kind)
+@pytest.mark.parametrize(
+    "protocol",
+    [EvaluationProtocol("folds"), pytest.param(EvaluationProtocol("loo"), marks=pytest.mark.soak)],
+    ids=lambda each: each.kind,
+)
 def test_the_page_shows_the_score_of_the_run_that_it_saves(workspace: Workspace, protocol: EvaluationProtocol) -> None:
     settings = KnnSettings(("text",), protocol, SimilaritySettings(centre=True))
     choice, live = prepare(workspace, settings)
