@@ -59,6 +59,7 @@ class Store:
         self._readers = 0
         self._of_thread = threading.local()
         self._prepared: tuple[int, int] | None = None
+        self._rests_until = 0.0  # for writers of this process, in monotonic seconds
 
     @contextmanager
     def read(self) -> Iterator[Cursor]:
@@ -77,6 +78,8 @@ class Store:
         if getattr(self._of_thread, "cursor", None) is not None:
             raise RuntimeError("a write was begun inside a read or another write of the same thread")
         self._prepare()
+        # Readers poll for the lock: whoever writes again and again must leave gaps in which a poll can succeed.
+        time.sleep(max(0.0, self._rests_until - time.monotonic()))
         start = time.monotonic()
         with self._hold_lock("READ_WRITE"), self._attach_alone("READ_WRITE"), self._cursor() as cursor:
             cursor.begin()
@@ -87,8 +90,8 @@ class Store:
                 with suppress(duckdb.Error):  # a commit that failed has ended the transaction
                     cursor.rollback()
                 raise
-        # Readers poll for the lock: whoever writes again and again must leave gaps in which a poll can succeed.
-        time.sleep(min(time.monotonic() - start, _MAX_PAUSE_S))
+        end = time.monotonic()
+        self._rests_until = end + min(end - start, _MAX_PAUSE_S)
 
     def _prepare(self) -> None:
         """Create a missing file and migrate an older one; look again only when the file was replaced."""
