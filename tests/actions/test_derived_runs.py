@@ -116,7 +116,7 @@ def base_rates(layout: RowIndex, rows: np.ndarray, protocol: EvaluationProtocol)
     [
         SimilaritySettings(),
         SimilaritySettings(Weighting(power=3.0, de_power=1.0, k=4), centre=True, strength=0.5),
-        SimilaritySettings(Weighting(axis="pert")),
+        pytest.param(SimilaritySettings(Weighting(axis="pert")), marks=pytest.mark.soak),
         SimilaritySettings(Weighting(axis="both"), centre=True),
     ],
     ids=["plain", "many knobs", "pert", "both"],
@@ -363,7 +363,7 @@ def test_an_empty_workspace_has_no_dataset(workspace: Workspace) -> None:
 # --- neighbours ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["loo", "folds"])
+@pytest.mark.parametrize("kind", [pytest.param("loo", marks=pytest.mark.soak), "folds"])
 @pytest.mark.parametrize("weighting", [Weighting(), Weighting(axis="pert", k=3), Weighting(axis="both", de_power=1.0)], ids=str)
 def test_shares_sum_to_one_and_to_the_priors_of_the_run(
     workspace: Workspace, world: Screen, kind: Kind, weighting: Weighting
@@ -629,7 +629,7 @@ def some_test_rows(workspace: Workspace, world: Screen) -> list[str]:
     return sorted(some, key=world.ids.index)
 
 
-@pytest.mark.parametrize("weight", [0.0, 0.35, 1.0])
+@pytest.mark.parametrize("weight", [0.35, *(pytest.param(end, marks=pytest.mark.soak) for end in (0.0, 1.0))])
 def test_against_labelled_rows_a_rows_prediction_stands_alone(workspace: Workspace, world: Screen, weight: float) -> None:
     knn(workspace, "knn")
     some = some_test_rows(workspace, world)
@@ -695,7 +695,9 @@ def test_a_knn_whose_space_changed_has_no_priors_of_its_own_any_more(workspace: 
 # --- decomposition ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("w_de", "w_dir"), [(0.5, 0.5), (0.3, 0.9), (1.0, 0.6)])
+@pytest.mark.parametrize(
+    ("w_de", "w_dir"), [(0.3, 0.9), *(pytest.param(*each, marks=pytest.mark.soak) for each in ((0.5, 0.5), (1.0, 0.6)))]
+)
 def test_a_component_comes_back_and_fuses_to_the_same_run(workspace: Workspace, world: Screen, w_de: float, w_dir: float) -> None:
     knn(workspace, "knn", LOO)
     save_fusion(workspace, FusionSettings("llm train", ("knn",), (w_de,), (w_dir,)), "fused")

@@ -97,7 +97,14 @@ def test_the_smallest_sample_is_of_no_track(shared_data: Path, ids: Ids) -> None
         assert [problem.rule for problem in found if problem.severity == "error"] == ["missing_columns"]
 
 
-@pytest.mark.parametrize("name", [name for name in WARNINGS if name not in ("track_b_knn_fusion", "track_b_scgpt_fusion")])
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in ("track_b_sharp", "track_c_qwen3_4b") else pytest.param(name, marks=pytest.mark.soak)
+        for name in WARNINGS
+        if name not in ("track_b_knn_fusion", "track_b_scgpt_fusion")
+    ],
+)
 def test_a_published_run_survives_being_packaged(real_workspace: Workspace, name: str) -> None:
     track, _ = WARNINGS[name]
     with real_workspace.store.read() as db:

@@ -117,7 +117,7 @@ TEN_CUTS = {"text": ((0.538, 0.582), (0.535, 0.580)), "string": ((0.527, 0.564),
 DE_OF_CUTS, DIR_OF_CUTS = 0.006, 0.025
 
 
-@pytest.mark.parametrize("name", TEN_CUTS)
+@pytest.mark.parametrize("name", ["string", pytest.param("text", marks=pytest.mark.soak)])
 def test_the_mean_of_ten_cuts(train: Train, name: str) -> None:
     knn = KnnInputs(train.rows, train.known, (train.space(name),), SimilaritySettings())
     found = score_cuts(train.labels, train.rows, predict_cuts(knn))
