@@ -17,7 +17,7 @@ from core.errors import InputError
 from core.evidence.render import dossier
 from core.llm.logprobs import letter_probabilities
 from core.llm.messages import Message, Reply
-from core.llm.parsing import Unparsed, marked_choice
+from core.llm.parsing import Unparsed, choice
 from core.methods.base import Context, Option, RowMethod, RowText, TextsOfRun
 from core.methods.conversation import (
     CallSpec,
@@ -169,7 +169,7 @@ def read_answer(rubric: Rubric) -> Reader[RubricAnswer]:
     in_words = {answer: answer for answer in rubric.answers if len(answer) > 1}  # one letter may be another answer's
 
     def read(reply: Reply) -> RubricAnswer | Unparsed:
-        answer = marked_choice(reply.content, {**letters, **in_words})
+        answer = choice(reply.content, {**letters, **in_words})
         if isinstance(answer, Unparsed):
             return answer
         return RubricAnswer(answer, _first_probability(reply, letters, answer))

@@ -1,0 +1,91 @@
+"""What of a model's text is its answer, and what of it is thinking: the only place that tells them apart.
+
+Servers with a parser send the thinking in a field of its own; others send one text that holds both. Models mark the thinking by
+tags such as <think>…</think>, whose opening one the prompt's template may have written, or by harmony's channels.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+# What a model writes around its thinking, in the words of those that do: Qwen, DeepSeek, GLM (think), Seed-OSS (seed:think),
+# Mistral ([THINK]), Kimi-VL (◁think▷), Command A (<|START_THINKING|>), and what prompts ask for (reasoning, scratchpad, …).
+_NAMES = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning|scratchpad|inner_monologue)"
+_LESS, _MORE = r"(?:<|&lt;)\s{0,4}+", r"\s{0,4}+(?:>|&gt;)"
+_TAG = re.compile(
+    rf"{_LESS}(?P<end1>/\s{{0,4}}+)?+{_NAMES}{_MORE}|\[(?P<end2>/)?+THINK\]|◁(?P<end3>/)?+think▷"
+    r"|<\|(?:START|(?P<end4>END))_THINKING\|>|<\|(?:begin|(?P<end5>end))_of_thought\|>|(?P<end6><unused95>)|<unused94>",
+    re.IGNORECASE,
+)
+_ENDS = ("end1", "end2", "end3", "end4", "end5", "end6")
+# Harmony (gpt-oss): <|channel|>analysis<|message|>…<|end|><|start|>assistant<|channel|>final<|message|>…<|return|>
+_CHANNEL = re.compile(r"<\|channel\|>\s*+([a-z]*+)[^<]{0,200}+(?:<\|constrain\|>[^<]{0,100}+)?+<\|message\|>", re.IGNORECASE)
+_CHANNEL_END = re.compile(r"<\|(?:end|return|call|start|channel)\|>")
+_FINAL = "final"
+# The same without its special tokens, which a server may take away: "analysisWe need …assistantfinalB".
+_BARE_ANALYSIS, _BARE_FINAL = re.compile(r"\s*+analysis(?=[A-Z])"), re.compile(r"assistantfinal(?![a-z])")
+_SOLUTION = re.compile(r"<\|(?:begin|end)_of_solution\|>|<\|(?:START|END)_RESPONSE\|>")
+_STRAY = re.compile(r"(?:\s*+(?:<\|[a-z_]{1,30}\|>|</s>|<eos>|<end_of_turn>))++\s*+\Z", re.IGNORECASE)
+
+
+class FinalText(NamedTuple):
+    """A model's text taken apart. text: the answer, None if there is only thinking. thinking: "" for none.
+
+    start, end: where the answer stands in the whole text; both are its length if there is none.
+    """
+
+    text: str | None
+    thinking: str
+    start: int
+    end: int
+
+
+def final_text(whole: str) -> FinalText:
+    """Return the answer in a text: what follows the last end of thinking, or harmony's last final channel.
+
+    A text whose thinking has no end has no answer, nor has one of which nothing but blanks is left. Text without any marks is
+    the answer as it stands.
+    """
+    span = _answer_span(whole)
+    start, end = (len(whole), len(whole)) if span is None else span
+    stray = _STRAY.search(whole, start, end)
+    end = stray.start() if stray else end
+    while start and start < end and whole[start].isspace():  # the blanks between thinking and answer are of neither
+        start += 1
+    answer = whole[start:end]
+    thinking = _TAG.sub("", whole[:start]) if span is not None else _TAG.sub("", whole)
+    if not answer.strip():
+        return FinalText(None, thinking.strip(), len(whole), len(whole))
+    return FinalText(answer, thinking.strip() if start else "", start, end)
+
+
+def _answer_span(whole: str) -> tuple[int, int] | None:
+    """Return start and end of the answer, None if it has not begun."""
+    channels = list(_CHANNEL.finditer(whole))
+    if channels or "<|channel|>" in whole:
+        return _final_channel(whole, [found.end() for found in channels if found[1].lower() == _FINAL])
+    if _BARE_ANALYSIS.match(whole) or _BARE_FINAL.search(whole):
+        finals = [found.end() for found in _BARE_FINAL.finditer(whole)]
+        return (finals[-1], len(whole)) if finals else None
+    tags = list(_TAG.finditer(whole))
+    if not tags:
+        return _solution(whole, 0)
+    if not any(tags[-1][name] for name in _ENDS):
+        return None
+    return _solution(whole, tags[-1].end())
+
+
+def _final_channel(whole: str, starts: list[int]) -> tuple[int, int] | None:
+    if not starts:
+        return None
+    close = _CHANNEL_END.search(whole, starts[-1])
+    return starts[-1], close.start() if close else len(whole)
+
+
+def _solution(whole: str, start: int) -> tuple[int, int]:
+    """Return the answer from `start` on, without the marks that some models write around it."""
+    marks = list(_SOLUTION.finditer(whole, start))
+    if not marks:
+        return start, len(whole)
+    return marks[0].end(), marks[-1].start() if len(marks) > 1 else len(whole)
