@@ -14,7 +14,10 @@ from core.types import READING_METHODS, Failed, Pair, RowResult
 
 LogError = Callable[[str, BaseException], object]
 _NO_ANSWER = errors.Unanswered.__name__
-_AN_ANSWER = frozenset(kind.__name__ for kind in (errors.Refused, errors.Truncated, errors.Malformed, errors.NoLogprobs))
+_AN_ANSWER = frozenset(
+    kind.__name__
+    for kind in (errors.Refused, errors.ContextFull, errors.Declined, errors.Truncated, errors.Malformed, errors.NoLogprobs)
+)
 
 
 async def predict_row(

@@ -9,18 +9,18 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
 from core.errors import InputError
-from core.llm.answers import MAX_CHARACTERS, Answer, read_scrubbed_aside
+from core.llm.answers import MAX_CHARACTERS, Answer, AnswerFault, cost_of, fault_of_ending, read_scrubbed_aside
 from core.llm.endpoint import Endpoint, Method, ModelTransport
-from core.llm.errors import ERROR_OF_FAULT, ModelError, NoLogprobs, Refused, Truncated
+from core.llm.errors import ERROR_OF_FAULT, ContextFull, ModelError, NoLogprobs, Refused, Truncated
 from core.llm.logprobs import is_missing
-from core.llm.messages import Outcome, Reply, Request, TokenLogprob, Usage
+from core.llm.messages import Outcome, Reply, Request, TokenLogprob, Usage, estimate_tokens
 from core.llm.reply_cache import ReplyCache
-from core.llm.streaming import CHAT, OnWords, Sends, Words, refuses_streams, send_streamed
+from core.llm.streaming import CHAT, OnWords, Sends, Words, refuses_streams, send_streamed, whole_answer
 from core.log import LOGGER
 from core.net.retry import Fault, GiveUp, Sleep
 
@@ -136,7 +136,9 @@ class Client:
         call = _Call(request, request.text, self.endpoint.base_url, on_words)
         self._check_logprobs_possible(call)
         answer = await self._request_answer(call)
-        if not answer.is_complete:
+        if answer.is_all_thinking:
+            answer = await self._request_answer(call)  # a longer answer would help no more
+        elif not answer.is_complete:
             answer = await self._request_with_twice_the_limit(call, self._describe_truncation(call, answer, request))
         if not answer.is_complete or answer.content is None:
             raise call.error(Truncated, self._describe_truncation(call, answer, request))
@@ -157,7 +159,6 @@ class Client:
         while True:
             outcome = await self._attempt(call)
             if isinstance(outcome, Answer):
-                call.usage += outcome.usage
                 return outcome
             call.failures += 1
             reason = self._policy.reason_to_give_up(outcome, call.failures)
@@ -172,19 +173,31 @@ class Client:
             call.address = server.address
             self.on_call("asked")
             text = await self._send(server, call, most)
-            answer: Answer | Fault | str
             call.usage += Usage(attempts=1, latency_ms=1000 * (time.perf_counter() - start))
-            if isinstance(text, Fault):
-                call.raw, answer = text.raw, text
-            else:
-                call.raw, answer = await read_scrubbed_aside(text, self.endpoint.access.scrub)
-            if isinstance(answer, Answer) and answer.is_too_long:
-                answer = Fault("malformed", f"an answer of more than {MAX_CHARACTERS:,} characters")
-            self.on_call(answer.usage if isinstance(answer, Answer) else "failed")
-            outcome = server.record(Fault("malformed", answer, retryable=True) if isinstance(answer, str) else answer)
+            answer: Answer | Fault = text if isinstance(text, Fault) else await self._read(call, text)
+            call.raw = text.raw if isinstance(text, Fault) else call.raw
+            cost = cost_of(answer)
+            call.usage += cost if isinstance(cost, Usage) else Usage()
+            self.on_call(cost)
+            outcome = server.record(answer)
         if isinstance(outcome, Answer):
             self._record_model(call.address, call.request.model, outcome.model)
         return outcome
+
+    async def _read(self, call: _Call, text: str) -> Answer | AnswerFault:
+        """The answer in the body of a response, with an estimate of its tokens if the server counts none."""
+        try:
+            call.raw, answer = await read_scrubbed_aside(whole_answer(text), self.endpoint.access.scrub)
+        except ValueError as error:
+            call.raw, answer = text, AnswerFault("malformed", str(error), retryable=True)
+        if answer.usage.uncounted:
+            written = (answer.content or "") + answer.reasoning if isinstance(answer, Answer) else ""
+            answer = replace(answer, usage=replace(answer.usage, estimated_tokens=estimate_tokens(call.text, written)))
+        if isinstance(answer, AnswerFault):
+            return answer
+        if answer.is_too_long:
+            return AnswerFault("malformed", f"an answer of more than {MAX_CHARACTERS:,} characters", usage=answer.usage)
+        return fault_of_ending(answer) or answer
 
     async def _send(self, server: Server, call: _Call, most: int) -> str | Fault:
         """Sends a call's request, for a stream if somebody hears the words and the server has refused none."""
@@ -212,7 +225,8 @@ class Client:
 
     def _error_of(self, call: _Call, fault: Fault, reason: GiveUp) -> ModelError:
         """The error of a call that is given up for this reason."""
-        kind, where = ERROR_OF_FAULT[fault.kind], f"{call.address}: {fault.message}"
+        kind = ContextFull if fault.meaning == "context" else ERROR_OF_FAULT[fault.kind]
+        where = f"{call.address}: {fault.message}"
         if reason == "wait too long":
             longest = f"{self.endpoint.longest_wait_s:,.0f}"
             return call.error(kind, f"{where}, asks to wait {fault.wait_s:,.0f} s, expected at most {longest}")
@@ -252,10 +266,14 @@ class Client:
 
     @staticmethod
     def _describe_truncation(call: _Call, answer: Answer, request: Request) -> str:
+        said = f"finish_reason {answer.finish_reason!r}"
+        if answer.is_all_thinking:
+            why = "the server, or its parser of thinking, leaves nothing for the answer"
+            return f"{call.address}: no content ({said}), all of the answer is in its thinking: {why}"
         tokens = request.max_completion_tokens
         limit = "the server's own limit" if tokens is None else f"{tokens:,} tokens, and {2 * tokens:,}"
         what = f"cut after {len(answer.content):,} characters" if answer.content else "no content"
-        return f"{call.address}: {what} (finish_reason {answer.finish_reason!r}), expected an answer within {limit}"
+        return f"{call.address}: {what} ({said}), expected an answer within {limit}"
 
 
 def refuses_logprobs(fault: Fault) -> bool:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self, TypeVar
 
 from core.errors import InputError
-from core.llm.answers import Answer, error_message_of
+from core.llm.answers import Answer
 from core.llm.messages import Request
+from core.llm.server_errors import error_message_of, judge_fault
 from core.net.addresses import check_address
 from core.net.interim_answers import limit_interim_answers
 from core.net.retry import Fault, RetryPolicy
@@ -176,7 +177,7 @@ class ModelTransport:
             return fault_of_status(response, self._describe_target(response.headers.get("location", "")), text)
         if not 200 <= response.status < 300:
             hint = self.endpoint.access.describe_missing_key(self.address, response.status)
-            return fault_of_status(response, f" ({error_message_of(text)}){hint}", text)
+            return judge_fault(fault_of_status(response, f" ({error_message_of(text)}){hint}", text))
         try:
             response.content.decode()
         except UnicodeDecodeError as error:

@@ -4,8 +4,10 @@ DeskError
 └── ModelError          any of the errors below: one call without an answer, and what it cost
     ├── Unanswered      no server listens, or every attempt failed with a retryable fault: broken HTTP, no answer in time, 5xx
     ├── Refused         the server rejects the request (a 4xx that is not retryable), or redirects it
+    │   └── ContextFull the conversation and the answer do not fit into the model's context
+    ├── Declined        the model, or a filter of its server, declines to answer
     ├── Truncated       the content is missing or cut at the token limit, also with twice the token limit
-    ├── Malformed       every answer was no UTF-8, invalid JSON or held no choice, or one was longer than allowed
+    ├── Malformed       an answer is no UTF-8, invalid JSON or holds no choice, is longer than allowed, or not known to be whole
     └── NoLogprobs      the server does not give the log-probabilities that the request asks for
 """
 
@@ -41,12 +43,21 @@ class Refused(ModelError):
     """The server rejects or redirects the request; sending it again would not help."""
 
 
+class ContextFull(Refused):
+    """What is asked and the longest answer do not fit into the model's context."""
+
+
+class Declined(ModelError):
+    """The model refuses, or a filter withholds its answer; the text says so in the server's words."""
+
+
 class Truncated(ModelError):
     """The content is missing or cut at the token limit, also after a second attempt with twice the limit."""
 
 
 class Malformed(ModelError):
-    """The answer is no UTF-8, invalid JSON or holds no choice, after every retry; or it is longer than allowed."""
+    """The answer is no UTF-8 or invalid JSON, after every retry; or it holds no choice, is longer than allowed, or ended in a way
+    that does not say whether it is whole."""
 
 
 class NoLogprobs(ModelError):
@@ -54,5 +65,5 @@ class NoLogprobs(ModelError):
 
 
 ERROR_OF_FAULT: Mapping[str, type[ModelError]] = MappingProxyType(
-    {"unanswered": Unanswered, "refused": Refused, "malformed": Malformed}
+    {"unanswered": Unanswered, "refused": Refused, "malformed": Malformed, "declined": Declined}
 )

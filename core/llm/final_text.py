@@ -14,7 +14,7 @@ from typing import NamedTuple
 _NAMES = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning|scratchpad|inner_monologue)"
 _LESS, _MORE = r"(?:<|&lt;)\s{0,4}+", r"\s{0,4}+(?:>|&gt;)"
 _TAG = re.compile(
-    rf"{_LESS}(?P<end1>/\s{{0,4}}+)?+{_NAMES}{_MORE}|\[(?P<end2>/)?+THINK\]|◁(?P<end3>/)?+think▷"
+    rf"{_LESS}(?P<end1>/\s{{0,4}}+)?+{_NAMES}{_MORE}|\[(?P<end2>/)?+(?-i:THINK)\]|◁(?P<end3>/)?+think▷"
     r"|<\|(?:START|(?P<end4>END))_THINKING\|>|<\|(?:begin|(?P<end5>end))_of_thought\|>|(?P<end6><unused95>)|<unused94>",
     re.IGNORECASE,
 )
@@ -26,7 +26,12 @@ _FINAL = "final"
 # The same without its special tokens, which a server may take away: "analysisWe need …assistantfinalB".
 _BARE_ANALYSIS, _BARE_FINAL = re.compile(r"\s*+analysis(?=[A-Z])"), re.compile(r"assistantfinal(?![a-z])")
 _SOLUTION = re.compile(r"<\|(?:begin|end)_of_solution\|>|<\|(?:START|END)_RESPONSE\|>")
-_STRAY = re.compile(r"(?:\s*+(?:<\|[a-z_]{1,30}\|>|</s>|<eos>|<end_of_turn>))++\s*+\Z", re.IGNORECASE)
+_STRAY = re.compile(r"(?:<\|[a-z_]{1,30}\|>|</s>|<eos>|<end_of_turn>)\Z", re.IGNORECASE)
+_LONGEST_STRAY = 40  # characters
+_MARKS = re.compile(
+    rf"{_TAG.pattern}|(?:<\|start\|>\s*+assistant\s*+)?{_CHANNEL.pattern}|{_CHANNEL_END.pattern}|{_SOLUTION.pattern}",
+    re.IGNORECASE,
+)
 
 
 class FinalText(NamedTuple):
@@ -49,15 +54,12 @@ def final_text(whole: str) -> FinalText:
     """
     span = _answer_span(whole)
     start, end = (len(whole), len(whole)) if span is None else span
-    stray = _STRAY.search(whole, start, end)
-    end = stray.start() if stray else end
-    while start and start < end and whole[start].isspace():  # the blanks between thinking and answer are of neither
-        start += 1
-    answer = whole[start:end]
-    thinking = _TAG.sub("", whole[:start]) if span is not None else _TAG.sub("", whole)
+    end = _without_stray_tokens(whole, start, end)
+    answer = whole[start:end].lstrip() if start else whole[:end]  # the blanks behind the thinking belong to neither
+    thinking = _MARKS.sub("", whole[:start]).strip()
     if not answer.strip():
-        return FinalText(None, thinking.strip(), len(whole), len(whole))
-    return FinalText(answer, thinking.strip() if start else "", start, end)
+        return FinalText(None, thinking, len(whole), len(whole))
+    return FinalText(answer, thinking, end - len(answer), end)
 
 
 def _answer_span(whole: str) -> tuple[int, int] | None:
@@ -74,6 +76,16 @@ def _answer_span(whole: str) -> tuple[int, int] | None:
     if not any(tags[-1][name] for name in _ENDS):
         return None
     return _solution(whole, tags[-1].end())
+
+
+def _without_stray_tokens(whole: str, start: int, end: int) -> int:
+    """Return the end of an answer without the special tokens that a server left there, such as <|im_end|>."""
+    while True:
+        text = start + len(whole[start:end].rstrip())
+        stray = _STRAY.search(whole[:text], max(start, text - _LONGEST_STRAY))
+        if stray is None:
+            return end
+        end = stray.start()
 
 
 def _final_channel(whole: str, starts: list[int]) -> tuple[int, int] | None:

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 from core.errors import InputError
 
 MAX_TOP_LOGPROBS = 20
+_BYTES_PER_TOKEN = 4
 
 
 class Message(NamedTuple):
@@ -101,13 +102,19 @@ class Request:
         return self if limit is None else replace(self, max_completion_tokens=2 * limit)
 
 
+def estimate_tokens(*texts: str) -> int:
+    """Return about how many tokens texts have, rounded up: a token holds some 4 bytes of English and of JSON."""
+    return -(-sum(len(text.encode()) for text in texts) // _BYTES_PER_TOKEN)
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """The cost of calls over all their attempts; `+` adds two costs.
 
     Tokens are those that servers reported. uncounted: answers without such a report; with any, the totals are lower bounds.
     attempts: HTTP requests. cached_calls: the calls among `calls` that the cache answered; their tokens and times are those
-    of the first time. latency_ms: time of the exchanges, without queueing and waits between attempts.
+    of the first time. estimated_tokens: our own estimate of what the uncounted answers cost. latency_ms: time of the exchanges,
+    without queueing and waits between attempts.
     """
 
     calls: int = 0
@@ -119,6 +126,7 @@ class Usage:
     reasoning_tokens: int = 0
     uncounted: int = 0
     latency_ms: float = 0.0
+    estimated_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -131,6 +139,7 @@ class Usage:
             self.reasoning_tokens + other.reasoning_tokens,
             self.uncounted + other.uncounted,
             self.latency_ms + other.latency_ms,
+            self.estimated_tokens + other.estimated_tokens,
         )
 
 

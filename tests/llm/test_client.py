@@ -92,7 +92,7 @@ def test_a_reply() -> None:
 
 def test_faults_that_pass_are_asked_again() -> None:
     waits = Waits()
-    faults = [busy(500), busy(429), busy(408), busy(409), Canned('{"choices": [{"mess'), Canned({"no": "choices"})]
+    faults = [busy(500), busy(429), busy(408), busy(409), Canned('{"choices": [{"mess'), Canned({"error": "busy"})]
     with serving(play(*faults, Canned(completion()))) as (url, asked):
         (reply,) = complete(url, sleep=waits, retries=6, backoff_s=1.0, longest_backoff_s=10.0)
     assert (reply.content, reply.attempts, len(asked)) == ("A", 7, 7)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import logging
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
@@ -15,14 +14,13 @@ import dspy
 from dspy.utils.callback import BaseCallback
 from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError
 
-from core.llm.errors import Malformed, Refused
+from core.llm.errors import ContextFull, Malformed
 from core.methods.agents.agent_episode import Episode
 from core.methods.agents.agent_options import PromptOutline
 from core.methods.agents.tool_binding import BoundTool, call_tool
 from core.texts import replace_surrogates
 
 _REACT_LOG = logging.getLogger("dspy.predict.react")
-_TOO_LONG = re.compile(r"context (?:length|window)", re.IGNORECASE)
 
 
 class Answer(NamedTuple):
@@ -46,9 +44,7 @@ class _Model(dspy.BaseLM):  # type: ignore[misc]  # DSPy has no types
         episode = self._episode
         try:
             reply = await episode.ask_model(messages or [{"role": "user", "content": prompt or ""}])
-        except Refused as error:
-            if not _TOO_LONG.search(str(error)):
-                raise
+        except ContextFull as error:
             episode.failure = None
             episode.record_event(
                 episode.agent, "shortened", "The conversation no longer fits: the oldest step is left out from here on."
