@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 
+from core.actions.endpoint_file import call_settings
 from core.actions.workspace import Workspace
 from core.engine.spec import ExecutionSettings
 from core.errors import InputError, Unreachable
+from core.llm.call_settings import CallSettings
 from core.llm.endpoint import Endpoint, asks_several
 from core.llm.health import Health, check_health, list_models
 from core.llm.server_addresses import describe_difference, normalise
@@ -27,16 +29,25 @@ def refuse_unlisted(workspace: Workspace, settings: ExecutionSettings) -> None:
             access.refuse_unlisted(address)
 
 
-async def check_each(workspace: Workspace, servers: str, model: str | None = None, timeout_s: float = 60.0) -> dict[str, Health]:
+def endpoint_of(workspace: Workspace, address: str, model: str = "", calls: CallSettings | None = None) -> Endpoint:
+    """Returns one model server with its key, asked as is chosen, else as the file of endpoints says."""
+    asked = call_settings(workspace, address, model, calls or CallSettings())
+    return Endpoint(address, workspace.settings.server_access, calls=asked)
+
+
+async def check_each(
+    workspace: Workspace, servers: str, model: str | None = None, timeout_s: float = 60.0, calls: CallSettings | None = None
+) -> dict[str, Health]:
     """Returns address → what the server can do, in their order; the problem of one that differs from the first says in what.
 
-    servers: one address, several joined by commas, or a file of them. model: by default the first of the first server that
-    answers. timeout_s: for each request. Raises InputError if there is no usable address.
+    servers: one address, several joined by commas, or a file of them. model: by default the only one that is served. timeout_s:
+    for each request. calls: how they are asked; where it says nothing, the file of endpoints does. Raises InputError if there is
+    no usable address.
     """
     workspace.refuse_if_read_only("endpoint", servers)
     if not asks_several(servers):
-        return {servers: await check_health(Endpoint(servers, workspace.settings.server_access), model, timeout_s)}
-    found, differences = await _compare(workspace, servers, model, timeout_s)
+        return {servers: await check_health(endpoint_of(workspace, servers, model or "", calls), model, timeout_s)}
+    found, differences = await _compare(workspace, servers, model, timeout_s, calls)
     return {
         address: replace(health, problem=f"{address}: {differences[address]}") if address in differences else health
         for address, health in found.items()
@@ -44,13 +55,15 @@ async def check_each(workspace: Workspace, servers: str, model: str | None = Non
 
 
 async def _compare(
-    workspace: Workspace, servers: str, model: str | None, timeout_s: float
+    workspace: Workspace, servers: str, model: str | None, timeout_s: float, calls: CallSettings | None = None
 ) -> tuple[dict[str, Health], dict[str, str]]:
     """Returns address → what each of several servers can do, and of those that differ from the first address → in what."""
-    endpoints = [Endpoint(address, workspace.settings.server_access) for address in read_addresses(normalise(servers))]
+    addresses = read_addresses(normalise(servers))
+    asked = call_settings(workspace, servers, model or "", calls or CallSettings())
+    endpoints = [Endpoint(address, workspace.settings.server_access, calls=asked) for address in addresses]
     if model is None:
         listed = await asyncio.gather(*(list_models(endpoint, timeout_s) for endpoint in endpoints))
-        model = next((found.models[0] for found in listed if found.models), None)
+        model = next((found.models[0] for found in listed if len(found.models) == 1), None)
     checks = await asyncio.gather(*(check_health(endpoint, model, timeout_s) for endpoint in endpoints))
     found = {endpoint.base_url: health for endpoint, health in zip(endpoints, checks, strict=True)}
     at = _first_fit(found)
@@ -72,13 +85,15 @@ def combine(found: Mapping[str, Health]) -> Health:
     return replace(best, problem="; ".join(health.problem for health in found.values() if health.problem))
 
 
-def refuse_unfit(workspace: Workspace, servers: str, model: str, timeout_s: float = 60.0) -> str:
+def refuse_unfit(
+    workspace: Workspace, servers: str, model: str, timeout_s: float = 60.0, calls: CallSettings | None = None
+) -> str:
     """Returns the address of the first of several servers that can be used; the others may come later.
 
     Raises InputError, by its name, if one answers and differs from the first, and Unreachable if none can be used.
     """
     workspace.refuse_if_read_only("endpoint", servers)
-    found, differences = asyncio.run(_compare(workspace, servers, model, timeout_s))
+    found, differences = asyncio.run(_compare(workspace, servers, model, timeout_s, calls))
     fit = _first_fit(found)
     if fit is None:
         raise Unreachable(f"none of {len(found)} model servers can be used: {combine(found).problem}")

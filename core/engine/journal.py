@@ -166,11 +166,13 @@ def mark_for_retry(folder: RunFolder, pair_ids: Sequence[str], scrub: Callable[[
 
 class Spending(NamedTuple):
     """What a run has paid for: answers and their tokens. unanswered: requests without an answer or a failure; those of dead
-    workers may have been answered, and paid for, when nobody was there to read it."""
+    workers may have been answered, and paid for, when nobody was there to read it. estimated: how many of the tokens are our own
+    estimate, as the server counted none."""
 
     answers: int = 0
     tokens: int = 0
     unanswered: int = 0
+    estimated: int = 0
 
 
 def read_spending(file: Path) -> Spending | None:
@@ -209,13 +211,15 @@ class SpendingLog:
 
         Raises OSError if the line cannot be written whole.
         """
-        answers, tokens, unanswered = self.so_far
+        answers, tokens, unanswered, estimated = self.so_far
         if isinstance(outcome, Usage):
-            answers, tokens = answers + 1, tokens + outcome.prompt_tokens + outcome.completion_tokens
-        self.so_far = Spending(answers, tokens, unanswered + (1 if outcome == "asked" else -1))
+            estimated += outcome.estimated_tokens
+            tokens += outcome.prompt_tokens + outcome.completion_tokens + outcome.estimated_tokens
+            answers += 1
+        self.so_far = Spending(answers, tokens, unanswered + (1 if outcome == "asked" else -1), estimated)
         if self._file is None:
             self._file = self._path.open("ab", buffering=0)
-        line = f"{json.dumps(self.so_far)}\n".encode()
+        line = f"{json.dumps(self.so_far if estimated else self.so_far[:3])}\n".encode()
         if self._file.write(line) < len(line):
             self._file.truncate(self._bytes)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))

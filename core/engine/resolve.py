@@ -10,6 +10,7 @@ from core.engine.request import RunRequest, choose_rows
 from core.engine.spec import LabelViewSpec, RunSpec, ViewKind, dataset_sha256, sha256_of
 from core.errors import InputError, StateError
 from core.fields.option import split_names
+from core.llm.call_settings import CallSettings
 from core.methods.base import (
     AsksAgain,
     DerivedMethod,
@@ -39,7 +40,7 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
     refuse_missing_sources(method.options, options)
     known = list(load_pairs(store, components.dataset_id).values())
     prompts = "" if isinstance(method, AsksAgain) else method.prompts(options)
-    model = {"model": request.model or "", "seed": request.seed, "repeat": request.repeat}
+    model = {"model": request.model or "", "seed": request.seed, "repeat": request.repeat, "calls": request.calls.identity}
     if isinstance(method, DerivedMethod):
         _refuse_options_without_effect(method, **_of_a_model(request))
         options = method.complete(options, components)
@@ -53,7 +54,8 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
     elif isinstance(method, AsksAgain):
         _refuse_options_without_effect(method, **_of_a_model(request))
         earlier, rows = _rows_asked_before(store, request, method, known, options)
-        of_parent = {"seed": int(earlier.spec.get("seed", 0)), "repeat": int(earlier.spec.get("repeat", 0))}
+        of_parent: dict[str, Any] = {"seed": int(earlier.spec.get("seed", 0)), "repeat": int(earlier.spec.get("repeat", 0))}
+        of_parent |= {"calls": earlier.spec.get("calls", {})}
         options = method.complete(options, earlier.id, earlier.spec["options"], of_parent["seed"])
         prompts, view = method.prompts(options), LabelViewSpec(**earlier.spec["view"])
         particulars = {"parents": (earlier.id,), "model": earlier.model or "", "view": view, **of_parent}
@@ -77,7 +79,12 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
 
 def _of_a_model(request: RunRequest) -> dict[str, tuple[object, object]]:
     """Returns what a request says of a model's calls and of labels: name → (value, default)."""
-    return {"labels": (request.labels, "auto"), "seed": (request.seed, 0), "repeat": (request.repeat, 0)}
+    return {
+        "labels": (request.labels, "auto"),
+        "seed": (request.seed, 0),
+        "repeat": (request.repeat, 0),
+        "calls": (request.calls, CallSettings()),
+    }
 
 
 def _refuse_options_without_effect(method: Method, **given: tuple[object, object]) -> None:

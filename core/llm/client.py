@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import re
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from core.llm.endpoint import Endpoint, Method, ModelTransport
 from core.llm.errors import ERROR_OF_FAULT, ContextFull, ModelError, NoLogprobs, Refused, Truncated
 from core.llm.logprobs import is_missing
 from core.llm.messages import Outcome, Reply, Request, TokenLogprob, Usage, estimate_tokens
+from core.llm.refused_parameters import describe_remedy, fewer_logprobs, refuses_logprobs
 from core.llm.reply_cache import ReplyCache
 from core.llm.streaming import CHAT, OnWords, Sends, Words, refuses_streams, send_streamed, whole_answer
 from core.log import LOGGER
@@ -26,7 +26,6 @@ from core.net.retry import Fault, GiveUp, Sleep
 
 T = TypeVar("T")
 CONCURRENCY = 16  # a cap, not a target: vLLM queues without bound instead of answering 429
-_MENTIONS_LOGPROBS = re.compile(r"log[\s_-]?prob", re.IGNORECASE)
 _LEFT_OUT = "an answer came without them"
 _ENOUGH_WITHOUT = 3  # answers that lack the log-probabilities, so that no more are asked for
 _MOST_KEPT = 100_000  # characters of an answer that is none: rows keep what they were answered
@@ -97,9 +96,11 @@ class Client:
         self._sleep = sleep
         self._models_with_logprobs: set[str] = set()
         self._answers_without_logprobs: Counter[str] = Counter()
+        self._most_logprobs: dict[str, int] = {}
         self._reasons_without_logprobs: dict[str, str] = {}
         self.on_call: Callable[[Outcome], object] = lambda _: None  # called before a request is sent and with what came of it
-        self._other_models: set[tuple[str, str]] = set()
+        self._logged_models: set[tuple[str, str]] = set()
+        self.other_models: Counter[str] = Counter()  # that answered in place of the one that was asked for → how often
         self._refuses_streams = False
 
     async def __aenter__(self) -> Self:
@@ -121,6 +122,10 @@ class Client:
         self.keep(request.key, reply)
         return reply
 
+    def prepare(self, request: Request) -> Request:
+        """The request as the endpoint's settings want it sent, which is what its key is of."""
+        return self.endpoint.calls.apply(request)
+
     def keep(self, key: str, reply: Reply) -> None:
         """Store the reply to the request of this key; one with broken log-probabilities is requested again the next time."""
         if self.cache and not any(is_missing(token.logprob) for token in reply.logprobs or ()):
@@ -133,7 +138,8 @@ class Client:
             return await server.send(method, f"{root}{url}", body)
 
     async def _request_reply(self, request: Request, on_words: OnWords | None) -> Reply:
-        call = _Call(request, request.text, self.endpoint.base_url, on_words)
+        sent = self._within_known_limits(request)
+        call = _Call(sent, sent.text, self.endpoint.base_url, on_words)
         self._check_logprobs_possible(call)
         answer = await self._request_answer(call)
         if answer.is_all_thinking:
@@ -144,6 +150,13 @@ class Client:
             raise call.error(Truncated, self._describe_truncation(call, answer, request))
         logprobs = self._require_logprobs(call, answer)
         return Reply(answer.content, answer.reasoning, answer.finish_reason, call.usage, logprobs, call.text, call.raw)
+
+    def _within_known_limits(self, request: Request) -> Request:
+        """The request with as many log-probabilities as its model is known to give here."""
+        most = self._most_logprobs.get(request.model)
+        if most is None or request.top_logprobs is None or request.top_logprobs <= most:
+            return request
+        return replace(request, top_logprobs=most)
 
     async def _request_with_twice_the_limit(self, call: _Call, truncation: str) -> Answer:
         """The second attempt after a truncated answer; `truncation` describes that answer, for the error."""
@@ -160,11 +173,25 @@ class Client:
             outcome = await self._attempt(call)
             if isinstance(outcome, Answer):
                 return outcome
+            if self._ask_for_fewer_logprobs(call, outcome):
+                continue
             call.failures += 1
             reason = self._policy.reason_to_give_up(outcome, call.failures)
             if reason is not None:
                 raise self._error_of(call, outcome, reason)
             await self._sleep(self._policy.wait_s(outcome, call.failures, self._rng))
+
+    def _ask_for_fewer_logprobs(self, call: _Call, fault: Fault) -> bool:
+        """Lowers the number of log-probabilities of a call to what the server allows, if that is why it refused; remembers it."""
+        asked, model = call.request.top_logprobs, call.request.model
+        fewer = fewer_logprobs(fault, asked) if refuses_logprobs(fault) else None
+        if asked is None or fewer is None:
+            return False
+        self._most_logprobs[model] = min(fewer, self._most_logprobs.get(model, fewer))
+        LOGGER.warning("%s: asked for %d log-probabilities a token, goes on with %d", call.address, asked, fewer)
+        call.request = replace(call.request, top_logprobs=fewer)
+        call.text = call.request.text
+        return True
 
     async def _attempt(self, call: _Call) -> Answer | Fault:
         async with self.slots, self.servers.choose() as server:
@@ -214,13 +241,15 @@ class Client:
         return await server.send("POST", CHAT, call.text, most)
 
     def _record_model(self, address: str, asked: str, answered: str) -> None:
-        """Logs, once, that a server answers under another name than it was asked for.
+        """Logs, once, that a server answers under another name than it was asked for, and counts answers of another model.
 
         That is no error, since servers answer for aliases with the name of a version; the raw answer, which holds the name,
-        is kept with every call.
+        is kept with every call. Names of which one begins with the other are those of one model.
         """
-        if answered not in ("", asked) and (asked, answered) not in self._other_models:
-            self._other_models.add((asked, answered))
+        if not _are_one_model(asked, answered):
+            self.other_models[answered] += 1
+        if answered not in ("", asked) and (asked, answered) not in self._logged_models:
+            self._logged_models.add((asked, answered))
             LOGGER.warning("%s: asked for %s, answered as %s", address, asked, answered)
 
     def _error_of(self, call: _Call, fault: Fault, reason: GiveUp) -> ModelError:
@@ -236,7 +265,8 @@ class Client:
         if call.request.top_logprobs is not None and refuses_logprobs(fault):
             self._reasons_without_logprobs[call.request.model] = fault.message
             return self._no_logprobs_error(call, fault.message)
-        return call.error(kind, f"{where}, expected a completion of {call.request.model}")
+        advice = describe_remedy(fault.message) if kind is Refused else ""
+        return call.error(kind, f"{where}, expected a completion of {call.request.model}{advice and f'; {advice}'}")
 
     def _require_logprobs(self, call: _Call, answer: Answer) -> tuple[TokenLogprob, ...] | None:
         """The answer's log-probabilities if the request asks for them. Raises NoLogprobs if the answer has none."""
@@ -276,6 +306,7 @@ class Client:
         return f"{call.address}: {what} ({said}), expected an answer within {limit}"
 
 
-def refuses_logprobs(fault: Fault) -> bool:
-    """Whether a server rejects a request because it asks for log-probabilities."""
-    return fault.kind == "refused" and _MENTIONS_LOGPROBS.search(fault.message) is not None
+def _are_one_model(asked: str, answered: str) -> bool:
+    """Whether two names may be those of one model: equal but for who publishes it, or one of them with a version behind it."""
+    one, other = (name.rpartition("/")[2].lower() for name in (asked, answered))
+    return one.startswith(other) or other.startswith(one)

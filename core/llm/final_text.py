@@ -27,7 +27,7 @@ _FINAL = "final"
 _BARE_ANALYSIS, _BARE_FINAL = re.compile(r"\s*+analysis(?=[A-Z])"), re.compile(r"assistantfinal(?![a-z])")
 _SOLUTION = re.compile(r"<\|(?:begin|end)_of_solution\|>|<\|(?:START|END)_RESPONSE\|>")
 _STRAY = re.compile(r"(?:<\|[a-z_]{1,30}\|>|</s>|<eos>|<end_of_turn>)\Z", re.IGNORECASE)
-_LONGEST_STRAY = 40  # characters
+_LONGEST_STRAY, _MOST_STRAY = 40, 10  # characters of one, and how many there may be
 _MARKS = re.compile(
     rf"{_TAG.pattern}|(?:<\|start\|>\s*+assistant\s*+)?{_CHANNEL.pattern}|{_CHANNEL_END.pattern}|{_SOLUTION.pattern}",
     re.IGNORECASE,
@@ -80,12 +80,13 @@ def _answer_span(whole: str) -> tuple[int, int] | None:
 
 def _without_stray_tokens(whole: str, start: int, end: int) -> int:
     """Return the end of an answer without the special tokens that a server left there, such as <|im_end|>."""
-    while True:
+    for _ in range(_MOST_STRAY):
         text = start + len(whole[start:end].rstrip())
         stray = _STRAY.search(whole[:text], max(start, text - _LONGEST_STRAY))
         if stray is None:
-            return end
+            break
         end = stray.start()
+    return end
 
 
 def _final_channel(whole: str, starts: list[int]) -> tuple[int, int] | None:

@@ -11,6 +11,8 @@ from typing import Any, Literal, NamedTuple
 from core.errors import InputError
 
 MAX_TOP_LOGPROBS = 20
+LIMIT_NAMES = ("max_completion_tokens", "max_tokens")  # of the longest answer, in the protocol's words
+SAMPLING = ("temperature", "top_p", "seed", "reasoning_effort", "stop", "max_completion_tokens")  # what may be left out
 _BYTES_PER_TOKEN = 4
 
 
@@ -38,7 +40,9 @@ class Request:
 
     seed, max_completion_tokens, reasoning_effort: None leaves them to the server. top_logprobs: the number of alternatives
     to each token, 0 to 20; None asks for no log-probabilities. repeat: distinguishes equal requests that are all to be
-    sent; it is not sent itself. Raises InputError for values that no server accepts.
+    sent; it is not sent itself. extra_body: what is sent besides, as a JSON object, "" for nothing. leave_out: names of SAMPLING
+    that are not sent. limit_name: what the server calls max_completion_tokens. Raises InputError for values that no server
+    accepts.
     """
 
     model: str
@@ -51,6 +55,9 @@ class Request:
     top_logprobs: int | None = None
     stop: tuple[str, ...] = ()
     repeat: int = 0
+    extra_body: str = ""
+    leave_out: tuple[str, ...] = ()
+    limit_name: str = LIMIT_NAMES[0]
 
     def __post_init__(self) -> None:
         limit, top = self.max_completion_tokens, self.top_logprobs
@@ -71,6 +78,9 @@ class Request:
     @property
     def body(self) -> dict[str, Any]:
         """The JSON object that is sent; settings left to the server are not in it."""
+        return self._body(self.limit_name)
+
+    def _body(self, limit_name: str) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self.model,
             "messages": [message._asdict() for message in self.messages],
@@ -83,23 +93,30 @@ class Request:
             body["stop"] = list(self.stop)
         for name in ("seed", "max_completion_tokens", "reasoning_effort"):
             if getattr(self, name) is not None:
-                body[name] = getattr(self, name)
-        return body
+                body[limit_name if name == LIMIT_NAMES[0] else name] = getattr(self, name)
+        for name in self.leave_out:
+            body.pop(limit_name if name == LIMIT_NAMES[0] else name, None)
+        return body | (json.loads(self.extra_body) if self.extra_body else {})
 
     @property
     def text(self) -> str:
         """The JSON text that is sent."""
-        return json.dumps(self.body, ensure_ascii=False, separators=(",", ":"))
+        return _as_text(self.body)
 
     @property
     def key(self) -> str:
-        """The identity of the request, 64 hexadecimal digits: of its whole content and `repeat`, not of the server."""
-        return hashlib.sha256(f"{self.repeat}\n{self.text}".encode()).hexdigest()
+        """The identity of the request, 64 hexadecimal digits: of its whole content and `repeat`, not of the server, nor of what
+        that calls the longest answer."""
+        return hashlib.sha256(f"{self.repeat}\n{_as_text(self._body(LIMIT_NAMES[0]))}".encode()).hexdigest()
 
     def with_twice_the_limit(self) -> Request:
         """The same request with twice the token limit; the request itself if it leaves the limit to the server."""
         limit = self.max_completion_tokens
         return self if limit is None else replace(self, max_completion_tokens=2 * limit)
+
+
+def _as_text(body: dict[str, Any]) -> str:
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
 
 def estimate_tokens(*texts: str) -> int:

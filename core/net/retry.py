@@ -24,7 +24,8 @@ class Fault:
     kind: unanswered (no answer, or one that asks to come back later), refused, malformed, or declined (by whom a question is
     asked, not by the server). retryable: whether sending
     the request again may help. status: None if no answer came. wait_s: how long the server asks to wait, None if it does
-    not say. raw: the text of the answer, without secrets. meaning: of a refusal, in a word of the server's protocol; "" if it has none.
+    not say. raw: the text of the answer, without secrets. meaning: of a refusal, in a
+    word of the server's protocol; "" if it has none.
     """
 
     kind: Literal["unanswered", "refused", "malformed", "declined"]

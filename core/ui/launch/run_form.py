@@ -173,7 +173,7 @@ def _show_start(context: PageContext, wanted: RunRequest, health: Health | None)
         return
     try:
         spec = launch.resolve(context.workspace, wanted, known_health=health)
-        expected = launch.estimate(context.workspace, spec, wanted.concurrency)
+        expected = launch.estimate(context.workspace, spec, wanted.concurrency, endpoint=wanted.endpoint)
     except InputError as error:  # what is still to be chosen, say
         st.markdown(f":orange[{as_text(error)}]")
         return
