@@ -121,7 +121,7 @@ async def _request_once(client: Client, request: Request) -> Answer | Fault:
 def _health_without_list(endpoint: Endpoint, fault: Fault) -> Health:
     problem = f"{endpoint.base_url}: {fault.message}, expected a list of models"
     if fault.status is not None:
-        return Health(reachable=True, problem=problem)
+        return Health(reachable=True, problem=f"{problem}; if it serves a model all the same, give its name with --model")
     return Health(reachable=False, problem=f"{problem}; start a server, for example: {START_COMMAND}")
 
 
