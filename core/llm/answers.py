@@ -122,14 +122,12 @@ def _answer_in(body: Any) -> Answer | AnswerFault:
         case {"choices": [{"message": {**message}, **choice}, *_]}:
             pass
         case {"choices": [{"text": str()}, *_]}:
-            return AnswerFault(
-                "malformed", "no choices with a message, but a text completion; expected a chat completion", usage=usage
-            )
+            return AnswerFault("malformed", "no choices with a message, but a text completion", usage=usage)
         case {"error": error} if error:
             fault = fault_in_answer(body)
             return AnswerFault(**{each.name: getattr(fault, each.name) for each in fields(fault)}, usage=usage)
         case _:
-            return AnswerFault("malformed", "no choices with a message, expected one", usage=usage)
+            return AnswerFault("malformed", "no choices with a message", usage=usage)
     parts = read_parts(message.get("content"))
     if parts is None:
         return AnswerFault("malformed", f"content {_kind_of(message['content'])}, expected text", usage=usage)

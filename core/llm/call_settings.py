@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from core.errors import InputError
 from core.fields.record import options_of, setting, values_of
-from core.llm.messages import LIMIT_NAMES, MAX_TOP_LOGPROBS, SAMPLING, Request
+from core.llm.messages import LIMIT_NAMES, MAX_TOP_LOGPROBS, SAMPLING, Request, Sampling
 from core.texts import parse_json
 
 _OURS = ("model", "messages", "stream", "stream_options", "n", "logprobs", "top_logprobs", *SAMPLING, *LIMIT_NAMES)
@@ -44,9 +44,7 @@ class CallSettings:
     extra_body: str = setting(
         "", 'What each request holds besides, as a JSON object, such as {"top_k": 20}.', title="Extra body", metavar="JSON"
     )
-    leave_out: tuple[str, ...] = setting(
-        (), f"Parameters that are not sent, of {', '.join(SAMPLING)}.", title="Leave out", metavar="NAME[,NAME…]"
-    )
+    leave_out: tuple[Sampling, ...] = setting((), "Parameters that are not sent.", title="Leave out", metavar="NAME[,NAME…]")
     limit_name: Literal["max_completion_tokens", "max_tokens"] = setting(
         "max_completion_tokens",
         "What the server calls the longest answer.",

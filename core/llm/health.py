@@ -131,10 +131,11 @@ def _context_lengths(text: str) -> dict[str, int | None]:
         body = read_json(text)
     except ValueError:
         return {}
-    listed = body.get("data", body.get("models")) if isinstance(body, Mapping) else body
+    is_usual = not isinstance(body, Mapping) or "models" not in body  # Ollama's own list has names in place of ids
+    listed = body.get("data" if is_usual else "models") if isinstance(body, Mapping) else body
     lengths: dict[str, int | None] = {}
     for item in listed[:_MOST_MODELS] if isinstance(listed, list) else ():
-        name = item.get("id", item.get("name")) if isinstance(item, Mapping) else None
+        name = item.get("id" if is_usual else "name") if isinstance(item, Mapping) else None
         if isinstance(name, str) and len(name) <= _LONGEST_NAME:
             lengths[name] = read_token_count(item.get("max_model_len"))
     return lengths

@@ -6,13 +6,14 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from core.errors import InputError
 
 MAX_TOP_LOGPROBS = 20
 LIMIT_NAMES = ("max_completion_tokens", "max_tokens")  # of the longest answer, in the protocol's words
-SAMPLING = ("temperature", "top_p", "seed", "reasoning_effort", "stop", "max_completion_tokens")  # what may be left out
+Sampling = Literal["temperature", "top_p", "seed", "reasoning_effort", "stop", "max_completion_tokens"]  # what may be left out
+SAMPLING: tuple[Sampling, ...] = get_args(Sampling)
 _BYTES_PER_TOKEN = 4
 
 

@@ -11,20 +11,21 @@ from core.llm.final_text import final_text
 HARMONY = "<|channel|>analysis<|message|>A?<|end|><|start|>assistant<|channel|>final<|message|>"
 
 
-@pytest.mark.parametrize(
-    "whole",
-    [
-        "B", "<think>A?</think>B", "<think>\nA?\n</think>\n\nB", "A?</think>B", "<thinking>A?</thinking>\nB", "<think></think>\n\nB",
-        "<reasoning>A?</reasoning>B", "<thought>A?</thought>B", "<seed:think>A?</seed:think>B", "[THINK]A?[/THINK]B",
-        "◁think▷A?◁/think▷B", "<THINK>A?</THINK>B", "&lt;think&gt;A?&lt;/think&gt;B", "< think >A?< / think >B",
-        "<think>A?</think>C?<think>A?</think>B", "<think>A? </think> no </think>B", "<unused94>thought A?<unused95>B",
-        "<|START_THINKING|>A?<|END_THINKING|><|START_RESPONSE|>B<|END_RESPONSE|>", "<scratchpad>A?</scratchpad>B",
-        "<|begin_of_thought|>A?<|end_of_thought|><|begin_of_solution|>B<|end_of_solution|>", f"{HARMONY}B", f"{HARMONY}B<|return|>",
-        f"<|start|>assistant{HARMONY}B<|end|>", f"{HARMONY}C<|end|>{HARMONY}B", "final A?<|end|><|channel|>final<|message|>B",
-        "<|channel|>final <|constrain|>json<|message|>B", "analysisWe need A?assistantfinalB", "B<|im_end|>", "B</s>", "B<|eot_id|>\n",
-        "A?<|end|><|start|>assistant<|channel|>final<|message|>B",
-    ],
-)  # fmt: skip
+WITH_ANSWER = [
+    "B", "<think>A?</think>B", "<think>\nA?\n</think>\n\nB", "A?</think>B", "<thinking>A?</thinking>\nB",
+    "<think></think>\n\nB", "<reasoning>A?</reasoning>B", "<thought>A?</thought>B", "<seed:think>A?</seed:think>B",
+    "[THINK]A?[/THINK]B", "◁think▷A?◁/think▷B", "<THINK>A?</THINK>B", "&lt;think&gt;A?&lt;/think&gt;B",
+    "< think >A?< / think >B", "<think>A?</think>C?<think>A?</think>B", "<think>A? </think> no </think>B",
+    "<unused94>thought A?<unused95>B", "<|START_THINKING|>A?<|END_THINKING|><|START_RESPONSE|>B<|END_RESPONSE|>",
+    "<scratchpad>A?</scratchpad>B", "<|begin_of_thought|>A?<|end_of_thought|><|begin_of_solution|>B<|end_of_solution|>",
+    f"{HARMONY}B", f"{HARMONY}B<|return|>", f"<|start|>assistant{HARMONY}B<|end|>", f"{HARMONY}C<|end|>{HARMONY}B",
+    "final A?<|end|><|channel|>final<|message|>B", "<|channel|>final <|constrain|>json<|message|>B",
+    "analysisWe need A?assistantfinalB", "B<|im_end|>", "B</s>", "B<|eot_id|>\n",
+    "A?<|end|><|start|>assistant<|channel|>final<|message|>B",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("whole", WITH_ANSWER)
 def test_the_answer_is_what_follows_the_thinking(whole: str) -> None:
     found = final_text(whole)
     assert found.text == "B"
@@ -37,15 +38,15 @@ def test_the_thinking_is_kept() -> None:
         assert final_text(whole).thinking == "A?"
 
 
-@pytest.mark.parametrize(
-    "whole",
-    [
-        "", " \n", "<think>A", "<think>A</think>", "<think>A</think>\n", "A</think>", "<think>A</think>B<think>C", "[THINK]A",
-        "<|channel|>analysis<|message|>A<|end|>", "<|channel|>commentary<|message|>{}<|end|>", "<|channel|>analysis", "◁think▷A",
-        f"{HARMONY}", f"{HARMONY}<|return|>", "analysisWe need A", "<|START_THINKING|>A", "<unused94>thought A", "&lt;think&gt;A",
-        "<reasoning>A", "<|im_end|>",
-    ],
-)  # fmt: skip
+WITHOUT_ANSWER = [
+    "", " \n", "<think>A", "<think>A</think>", "<think>A</think>\n", "A</think>", "<think>A</think>B<think>C", "[THINK]A",
+    "<|channel|>analysis<|message|>A<|end|>", "<|channel|>commentary<|message|>{}<|end|>", "<|channel|>analysis", "◁think▷A",
+    f"{HARMONY}", f"{HARMONY}<|return|>", "analysisWe need A", "<|START_THINKING|>A", "<unused94>thought A", "&lt;think&gt;A",
+    "<reasoning>A", "<|im_end|>",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("whole", WITHOUT_ANSWER)
 def test_only_thinking_is_no_answer(whole: str) -> None:
     found = final_text(whole)
     assert (found.text, found.start, found.end) == (None, len(whole), len(whole))

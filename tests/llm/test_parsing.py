@@ -267,7 +267,8 @@ def test_where_the_letter_stands(text: str, offset: int) -> None:
 # Words of prose of every kind that no marked answer is made of, in several languages, with names that hold letters and numbers.
 _VOCABULARY = """the gene goes up down none no change of Rela a A vitamin C protein kinase A type B cells hepatitis C Hla-A 5%
 45 % 0.62 3 paralogs log2(1.5) p53 not is was and or by since could be lowered raised I cannot say sorry sure set break it
-macrophages das Gen steigt sinkt nicht keine le gène augmente baisse pas el gen sube baja no поднимается падает 基因 上调 下调 変化なし
+macrophages das Gen steigt sinkt nicht keine le gène augmente baisse pas el gen sube baja no
+поднимается падает 基因 上调 下调 変化なし
 14-3-3 probability of a false positive about expected rate response stage C phase A"""
 _WORDS = st.sampled_from(_VOCABULARY.split())
 _PROSE = st.lists(_WORDS, min_size=4, max_size=40).map(lambda words: f"We read: {' '.join(words)} here.")

@@ -64,8 +64,8 @@ CONTEXT = [
     "输入超出模型的最大上下文长度",
 ]
 QUOTA = [
-    "You exceeded your current quota, please check your plan and billing details.", "Insufficient Balance", "Insufficient credits.",
-    "You are out of credits", "Billing hard limit has been reached", "账户余额不足",
+    "You exceeded your current quota, please check your plan and billing details.", "Insufficient Balance",
+    "Insufficient credits.", "You are out of credits", "Billing hard limit has been reached", "账户余额不足",
 ]  # fmt: skip
 OTHERS = [
     "no such model", "Rate limit reached. Please try again in 1.2s.", "Invalid API key", "Unsupported parameter: 'top_p'", "",
