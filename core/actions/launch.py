@@ -10,7 +10,6 @@ from pathlib import Path
 
 from core.actions import model_servers, prompt_files, run_control, run_states
 from core.actions.component_loader import WorkspaceComponents, default_dataset
-from core.actions.endpoint_file import call_settings, price_at
 from core.actions.packs import pack_hashes
 from core.actions.workspace import Workspace
 from core.datasets.prompt_files import PromptFile
@@ -163,7 +162,7 @@ def execution_settings(workspace: Workspace, request: RunRequest, method: Method
 
 def _calls_of(workspace: Workspace, request: RunRequest) -> CallSettings:
     """Returns how the servers of a request are asked: as chosen, else as the file of endpoints says."""
-    return call_settings(workspace, _servers_of(workspace, request), request.model or "", request.calls)
+    return model_servers.call_settings(workspace, _servers_of(workspace, request), request.model or "", request.calls)
 
 
 def _servers_of(workspace: Workspace, request: RunRequest) -> str:
@@ -198,7 +197,7 @@ def rate_of(workspace: Workspace, method: str, model: str) -> Rate | None:
 
 def price_of(workspace: Workspace, endpoint: str | None = None, model: str = "") -> Price | None:
     """Returns the price of a million tokens of a model at a server, by default at that of the settings; None if it is not set."""
-    return price_at(workspace, endpoint or workspace.settings.endpoint, model)
+    return model_servers.price_at(workspace, endpoint or workspace.settings.endpoint, model)
 
 
 def read_key_values(texts: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -163,7 +163,7 @@ def _status_record(workspace: Workspace, run: str) -> tuple[str, dict[str, Any]]
         "done": counts.done,
         "failed": counts.failed,
         "tokens": counts.cost or record["tokens"],
-        "spent_tokens": counts.spent,
+        "spent_tokens": counts.spent or (None if record["tokens"] is None and counts.done else 0),
         "unanswered": counts.unanswered,
         "left_s": status.left_s,
         **({"notice": status.notice} if status.servers or status.nodes else {}),

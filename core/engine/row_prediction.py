@@ -15,6 +15,7 @@ from core.methods.base import Context, Method, RowFailed, RowMethod
 from core.types import READING_METHODS, Failed, Pair, RowResult
 
 FIRST_ROWS = 3  # of a run, that are refused alike and so stop it
+_MOST_SHOWN = 300  # characters of a message
 _NUMBERS = re.compile(r"\d+(?:[.,]\d+)*")
 LogError = Callable[[str, BaseException], object]
 _NO_ANSWER = errors.Unanswered.__name__
@@ -83,18 +84,18 @@ class CommonFailures:
         if isinstance(row, Failed):
             alike = without_numbers(row)
             self._counts[alike] += 1
-            self._examples.setdefault(alike, f"{row.kind}: {row.message}")
+            self._examples.setdefault(alike, f"{row.kind} ({row.message[:_MOST_SHOWN]})")
 
     def __bool__(self) -> bool:
         return bool(self._counts)
 
     @property
     def commonest(self) -> str:
-        """An example of the commonest failure, with how many rows have it; "" without any."""
+        """How many rows have the commonest failure, and an example of it; "" without any."""
         if not self._counts:
             return ""
         alike, count = self._counts.most_common(1)[0]
-        return f"{self._examples[alike]} ({count:,} of {self._counts.total():,})"
+        return f"{count:,} of {self._counts.total():,} with {self._examples[alike]}"
 
 
 def without_numbers(row: Failed) -> str:

@@ -170,6 +170,13 @@ class ExecutionSettings:
         if self.servers:
             self.endpoint()
 
+    def as_json(self) -> dict[str, Any]:
+        """Returns plain data from which `records.from_json` makes an equal record."""
+        values = to_json(self)
+        if self.calls == CallSettings():  # as it was before there was a choice
+            del values["calls"]
+        return values
+
     @property
     def has_several(self) -> bool:
         """Whether there may be more than one model server."""

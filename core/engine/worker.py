@@ -190,7 +190,7 @@ class _Worker:
             if not todo or self.ending is not None:
                 return
             budget = self.settings.token_budget
-            if budget is not None and self.spending.so_far.tokens >= budget:
+            if budget is not None and self.spending.so_far.tokens + self.spending.estimated >= budget:
                 self._stop("budget", f"{self._describe_spent()} are spent, {budget:,} were allowed")
                 return
             pair = todo.popleft()
@@ -199,16 +199,16 @@ class _Worker:
 
     def _describe_spent(self) -> str:
         """Returns "1,234 tokens", and how many of them are an estimate."""
-        spent = self.spending.so_far
-        estimated = f" ({spent.estimated:,} of them estimated: the server counts none)" if spent.estimated else ""
-        return f"{spent.tokens:,} tokens{estimated}"
+        n_estimated = self.spending.estimated
+        estimated = f" ({n_estimated:,} of them estimated: the server counts none)" if n_estimated else ""
+        return f"{self.spending.so_far.tokens + n_estimated:,} tokens{estimated}"
 
     def _describe_end(self) -> str:
         """Returns what a person has to know of a run whose rows are all finished: why all of them failed, and that another model
         answered; "" for nothing."""
         notes = []
         if self.failures and not self.reporter.counts.done:
-            notes.append(f"every row failed: {self.failures.commonest}")
+            notes.append(f"every row failed, {self.failures.commonest}")
         if self.client is not None:
             notes += [
                 f"{count:,} answers are by {model}, not {self.spec.model}" for model, count in self.client.other_models.items()

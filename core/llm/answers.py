@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from core.llm.endings import ending_of
-from core.llm.final_text import final_text
+from core.llm.final_text import ending_of, final_text
 from core.llm.messages import Outcome, TokenLogprob, Usage
 from core.llm.server_errors import fault_in_answer
 from core.llm.token_secrets import hide_in_tokens

@@ -58,7 +58,7 @@ class CallSettings:
         metavar="JSON",
         changes_result=False,
     )
-    key_header: Literal["Authorization", "api-key"] = setting(
+    auth_header: Literal["Authorization", "api-key"] = setting(
         "Authorization", "The header that carries the key; Azure wants api-key.", title="The key is sent in", changes_result=False
     )
     api_version: str = setting(

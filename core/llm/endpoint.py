@@ -134,7 +134,7 @@ class ModelTransport:
             http_client=open_http_client(
                 endpoint.base_url,
                 endpoint.access,
-                key_header=endpoint.calls.key_header,
+                key_header=endpoint.calls.auth_header,
                 # The client of aiohttp needs a third less time a call; openai carries it, aiohttp is optional.
                 base=limit_interim_answers(DefaultAioHttpClient)
                 if importlib.util.find_spec("aiohttp")

@@ -1,4 +1,5 @@
-"""What of a model's text is its answer, and what of it is thinking: the only place that tells them apart.
+"""What of a reply is its answer: which part of the text is not thinking, and whether it is known to be whole. The only place that
+tells them apart.
 
 Servers with a parser send the thinking in a field of its own; others send one text that holds both. Models mark the thinking by
 tags such as <think>…</think>, whose opening one the prompt's template may have written, or by harmony's channels.
@@ -7,7 +8,9 @@ tags such as <think>…</think>, whose opening one the prompt's template may hav
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 # What a model writes around its thinking, in the words of those that do: Qwen, DeepSeek, GLM (think), Seed-OSS (seed:think),
 # Mistral ([THINK]), Kimi-VL (◁think▷), Command A (<|START_THINKING|>), and what prompts ask for (reasoning, scratchpad, …).
@@ -102,3 +105,31 @@ def _solution(whole: str, start: int) -> tuple[int, int]:
     if not marks:
         return start, len(whole)
     return marks[0].end(), marks[-1].start() if len(marks) > 1 else len(whole)
+
+
+Ending = Literal["whole", "cut", "declined", "failed", "tool call", "unknown"]
+
+# Of finish_reason, in the words of OpenAI, vLLM, SGLang, TGI, Anthropic, Gemini, Bedrock, Mistral, DeepSeek, Zhipu, OpenRouter and Inspect.
+_WORDS: Mapping[Ending, tuple[str, ...]] = {
+    "whole": ("stop", "eos", "eos_token", "end_turn", "stop_sequence", "stop_token"),
+    "cut": (
+        *("length", "max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit", "incomplete"),
+        *("model_context_window_exceeded", "context_length_exceeded", "context_window_exceeded"),
+    ),
+    "declined": (
+        *("content_filter", "content_filtered", "refusal", "refused", "safety", "recitation", "blocklist", "blocked"),
+        *("prohibited_content", "spii", "image_safety", "language", "guardrail_intervened", "sensitive"),
+    ),
+    "failed": (
+        *("error", "abort", "aborted", "cancelled", "canceled", "failed", "timeout", "network_error", "unexpected_error"),
+        *("insufficient_system_resource", "malformed_response", "overloaded"),
+    ),
+    "tool call": ("tool_calls", "tool_call", "tool_use", "function_call", "malformed_function_call"),
+}
+_ENDINGS: Mapping[str, Ending] = MappingProxyType({word: ending for ending, words in _WORDS.items() for word in words})
+
+
+def ending_of(finish_reason: str) -> Ending:
+    """Return what a finish_reason says, in any case and whatever its prefix (FINISH_REASON_STOP); "" is an unknown one."""
+    word = finish_reason.strip().lower().removeprefix("finish_reason_").replace("-", "_").replace(" ", "_")
+    return _ENDINGS.get(word, "unknown")

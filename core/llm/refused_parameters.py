@@ -25,13 +25,15 @@ def refuses_logprobs(fault: Fault) -> bool:
 
 
 def fewer_logprobs(fault: Fault, asked: int | None) -> int | None:
-    """Return how many log-probabilities to ask for instead of those that a server refused: what it says that it allows, else the
-    next smaller number; None if none is left."""
+    """Return how many log-probabilities to ask for instead of those that a server refused: what it says that it allows, else, if
+    it is their number that it refuses, the next smaller one; None if it wants none."""
     if asked is None:
         return None
     said = [int(number) for number in _AT_MOST.findall(fault.message)]
     allowed = [number for number in said if 1 <= number < asked]
-    return max(allowed, default=None) or next((step for step in _STEPS if step < asked), None)
+    if allowed:
+        return max(allowed)
+    return next((step for step in _STEPS if step < asked), None) if "top_logprobs" in fault.message else None
 
 
 def describe_remedy(message: str) -> str:
@@ -43,4 +45,4 @@ def describe_remedy(message: str) -> str:
     refused = [name for name in SAMPLING if re.search(rf"(?<![\w-]){name}(?![\w-])", message)]
     if refused:
         return f"set --leave-out {','.join(refused)}"
-    return "set --key-header api-key if it is Azure's" if "subscription key" in message else ""
+    return "set --auth-header api-key if it is Azure's" if "subscription key" in message else ""

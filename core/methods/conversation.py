@@ -133,12 +133,11 @@ class RowConversation:
             top_logprobs=MAX_TOP_LOGPROBS if spec.logprobs else None,
             repeat=self._context.repeat,
         )
-        return self._client.prepare(request)
+        return self._client_for(spec).prepare(request)
 
-    @property
-    def _client(self) -> Client:
+    def _client_for(self, spec: CallSpec) -> Client:
         if self._context.client is None:
-            raise InputError(f"{self._pair.pair_id}: no model server is given, expected one")
+            raise InputError(f"{self._pair.pair_id}: no model server is given, expected one for {spec.role}")
         return self._context.client
 
     def _reserve(self) -> int:
@@ -150,7 +149,7 @@ class RowConversation:
         place, feed = self._reserve(), self._context.feed
         on_words = feed.begin_call(place, spec.stage, spec.role, spec.seed) if feed else None
         try:
-            reply = await self._client.complete(request, on_words)
+            reply = await self._client_for(spec).complete(request, on_words)
         except ModelError as error:
             failed = _call(spec, request, error.usage, error.request or request.text, error.raw)
             self._calls[place] = replace(failed, error=f"{type(error).__name__}: {error}")

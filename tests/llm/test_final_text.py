@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.llm.final_text import final_text
+from core.llm.final_text import ending_of, final_text
 
 HARMONY = "<|channel|>analysis<|message|>A?<|end|><|start|>assistant<|channel|>final<|message|>"
 
@@ -95,3 +95,18 @@ def test_time_grows_no_faster_than_the_text(piece: str) -> None:
         return best
 
     assert seconds(160_000) < 64 * seconds(10_000) + 0.05
+
+
+@pytest.mark.parametrize(
+    ("words", "ending"),
+    [
+        (["stop", "STOP", "eos", "eos_token", "end_turn", "stop_sequence", "FINISH_REASON_STOP"], "whole"),
+        (["length", "max_tokens", "MAX_TOKENS", "model_context_window_exceeded", "token_limit", "model_length"], "cut"),
+        (["content_filter", "content-filter", "refusal", "SAFETY", "RECITATION", "guardrail_intervened"], "declined"),
+        (["error", "abort", "insufficient_system_resource", "cancelled"], "failed"),
+        (["tool_calls", "function_call", "tool_use"], "tool call"),
+        (["", "null", "stopped maybe", "pause_turn", "other", "完了"], "unknown"),
+    ],
+)
+def test_what_a_finish_reason_says(words: list[str], ending: str) -> None:
+    assert {ending_of(word) for word in words} == {ending}
