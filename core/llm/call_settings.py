@@ -76,11 +76,10 @@ class CallSettings:
         object.__setattr__(self, "leave_out", tuple(sorted(set(self.leave_out))))
         object.__setattr__(self, "extra_body", _canonical("extra_body", self.extra_body))
         object.__setattr__(self, "extra_headers", _canonical("extra_headers", self.extra_headers))
-        for name in _object("extra_body", self.extra_body):
-            if name in _OURS:
-                raise InputError(f"extra_body: holds {name!r}, which has a setting or a method's option of its own")
-        for name, value in self.headers.items():
-            _check_header(name, value)
+        for ours in set(_OURS) & set(_object("extra_body", self.extra_body)):
+            raise InputError(f"extra_body: holds {ours!r}, which has a setting or a method's option of its own")
+        for header, value in self.headers.items():
+            _check_header(header, value)
 
     @property
     def headers(self) -> dict[str, str]:

@@ -67,18 +67,14 @@ def final_text(whole: str) -> FinalText:
 
 def _answer_span(whole: str) -> tuple[int, int] | None:
     """Return start and end of the answer, None if it has not begun."""
-    channels = list(_CHANNEL.finditer(whole))
-    if channels or "<|channel|>" in whole:
-        return _final_channel(whole, [found.end() for found in channels if found[1].lower() == _FINAL])
-    if _BARE_ANALYSIS.match(whole) or _BARE_FINAL.search(whole):
-        finals = [found.end() for found in _BARE_FINAL.finditer(whole)]
-        return (finals[-1], len(whole)) if finals else None
-    tags = list(_TAG.finditer(whole))
-    if not tags:
-        return _solution(whole, 0)
-    if not any(tags[-1][name] for name in _ENDS):
+    span = _final_channel(whole)
+    if span is None:
         return None
-    return _solution(whole, tags[-1].end())
+    start, end = span
+    tags = list(_TAG.finditer(whole, start, end))
+    if tags and not any(tags[-1][name] for name in _ENDS):
+        return None
+    return _solution(whole, tags[-1].end() if tags else start, end)
 
 
 def _without_stray_tokens(whole: str, start: int, end: int) -> int:
@@ -92,24 +88,30 @@ def _without_stray_tokens(whole: str, start: int, end: int) -> int:
     return end
 
 
-def _final_channel(whole: str, starts: list[int]) -> tuple[int, int] | None:
-    if not starts:
-        return None
-    close = _CHANNEL_END.search(whole, starts[-1])
-    return starts[-1], close.start() if close else len(whole)
+def _final_channel(whole: str) -> tuple[int, int] | None:
+    """Return harmony's last final channel, None if it has others only; the whole text if it has none."""
+    channels = list(_CHANNEL.finditer(whole))
+    if channels or "<|channel|>" in whole:
+        starts = [found.end() for found in channels if found[1].lower() == _FINAL]
+        close = _CHANNEL_END.search(whole, starts[-1]) if starts else None
+        return (starts[-1], close.start() if close else len(whole)) if starts else None
+    if _BARE_ANALYSIS.match(whole) or _BARE_FINAL.search(whole):
+        finals = [found.end() for found in _BARE_FINAL.finditer(whole)]
+        return (finals[-1], len(whole)) if finals else None
+    return 0, len(whole)
 
 
-def _solution(whole: str, start: int) -> tuple[int, int]:
-    """Return the answer from `start` on, without the marks that some models write around it."""
-    marks = list(_SOLUTION.finditer(whole, start))
+def _solution(whole: str, start: int, end: int) -> tuple[int, int]:
+    """Return the answer in a part of the text, without the marks that some models write around it."""
+    marks = list(_SOLUTION.finditer(whole, start, end))
     if not marks:
-        return start, len(whole)
-    return marks[0].end(), marks[-1].start() if len(marks) > 1 else len(whole)
+        return start, end
+    return marks[0].end(), marks[-1].start() if len(marks) > 1 else end
 
 
 Ending = Literal["whole", "cut", "declined", "failed", "tool call", "unknown"]
 
-# Of finish_reason, in the words of OpenAI, vLLM, SGLang, TGI, Anthropic, Gemini, Bedrock, Mistral, DeepSeek, Zhipu, OpenRouter and Inspect.
+# Of finish_reason, in the words of OpenAI, vLLM, SGLang, TGI, Anthropic, Gemini, Bedrock, Mistral, DeepSeek, Zhipu and Inspect.
 _WORDS: Mapping[Ending, tuple[str, ...]] = {
     "whole": ("stop", "eos", "eos_token", "end_turn", "stop_sequence", "stop_token"),
     "cut": (
