@@ -97,6 +97,16 @@ def choice(text: str, classes: Mapping[str, T]) -> T | Unparsed:
     return _read(text, "answer", partial(_class_at, classes), f"one of {', '.join(letters or classes)}")
 
 
+def last_label(text: str) -> Label | Unparsed:
+    """Return the label in the last <answer>…</answer> of a text, whatever it says before; of one without, as `label`."""
+    plain = readable(text)
+    tags = find_tags(plain, "answer")
+    if not tags:
+        return label(text)
+    found = _class_at(LABELS, plain, tags[-1])
+    return Unparsed("the last <answer> names no label") if found is None else found
+
+
 class LetterPlace(NamedTuple):
     """The letter that is answered, and the offset in the text of the one that says so."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from core.datasets.submissions import count_in, is_uniform
+from core.datasets.submissions import count_in, describe_differing, is_uniform
 from core.submission.parsed import File, Finding
 from core.submission.rules.registry import list_names, rule
 from core.submission.tracks import NO_TRACE
@@ -53,6 +53,20 @@ def trace_differs(file: File) -> Iterator[Finding]:
         message = f"{len(differ):,} traces state probabilities that do not give the submitted numbers, "
         message += f"the first {list_names(differ[:1])}; if they were fused afterwards, the trace should hold the arithmetic"
         yield Finding(differ, message)
+
+
+@rule("answer_differs", "warning")
+def answer_differs(file: File) -> Iterator[Finding]:
+    """Answers whose text ends in another label than the numbers beside it."""
+    rows = {
+        result.prediction.pair_id: [
+            f"{result.prediction.pair_id} {event.stage}" for event in result.events if "reads" in event.meta
+        ]
+        for result in file.results
+        if Flag.ANSWER_DIFFERS in result.prediction.flags
+    }
+    if rows:
+        yield Finding(list(rows), describe_differing([seed for seeds in rows.values() for seed in seeds]))
 
 
 @rule("fallbacks", "warning")
