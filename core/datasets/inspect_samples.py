@@ -98,13 +98,13 @@ class Sample:
 
     def _numbers(self) -> tuple[Any, Any] | None:
         """prediction_up and prediction_down as they stand in the sample, None if it has none."""
-        return next((numbers for holder in self._holders() if (numbers := _numbers_in(holder)) is not None), None)
+        return next((numbers for holder in self._holders() if (numbers := numbers_in(holder)) is not None), None)
 
     @property
     def scorers_disagree(self) -> bool:
         """Whether two scorers give other numbers."""
         values = [as_object(as_object(score).get("value")) for score in as_object(self.value.get("scores")).values()]
-        return len({numbers for value in values if (numbers := _numbers_in(value)) is not None}) > 1
+        return len({numbers for value in values if (numbers := numbers_in(value)) is not None}) > 1
 
     def _holders(self) -> Iterator[Mapping[str, Any]]:
         """The places where numbers may stand."""
@@ -184,7 +184,7 @@ class Sample:
         return replace_surrogates(_ATTACHMENT.sub(lambda found: str(self.attachments.get(found[1], found[0])), text))
 
 
-def _numbers_in(holder: Mapping[str, Any]) -> tuple[Any, Any] | None:
+def numbers_in(holder: Mapping[str, Any]) -> tuple[Any, Any] | None:
     """prediction_up and prediction_down of a mapping, or what follows from its probabilities; None if it has neither."""
     if {"prediction_up", "prediction_down"} <= set(holder):
         return holder["prediction_up"], holder["prediction_down"]
