@@ -195,7 +195,10 @@ def _problem_of_link(path: Path) -> str:
 
 
 def recognise(path: Path, epochs: Epochs = "mean") -> FileContent:
-    """Returns what a file or a checkpoint's folder holds; epochs: see `read_log`. Raises UnknownFormat, UnsafeFile or InputError."""
+    """Returns what a file or a checkpoint's folder holds; epochs: see `read_log`.
+
+    Raises UnknownFormat, UnsafeFile or InputError.
+    """
     try:
         if path.is_dir():
             return SpaceFile(load_space(path, path.name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import IO, Annotated
+from typing import IO, Annotated, Literal
 
 import typer
 
@@ -41,7 +41,7 @@ def import_(
     de: Annotated[str | None, typer.Option(help="External scores: the column that ranks rows by an effect.")] = None,
     direction: Annotated[str | None, typer.Option("--dir", help="External scores: the column that ranks them by up.")] = None,
     epochs: Annotated[
-        Literal[mean, first], typer.Option(help="Logs of Inspect AI: what counts of several epochs of a row.")
+        Literal["mean", "first"], typer.Option(help="Logs of Inspect AI: what counts of several epochs of a row.")
     ] = "mean",
     recursive: Annotated[
         bool, typer.Option("--recursive", help="Read all of a folder that is a disk's root, holds the home folder or is huge.")

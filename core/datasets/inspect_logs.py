@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from core.datasets.archives import DAMAGE, Content, is_zip, iterate_members, open_archive, open_content
@@ -55,7 +55,7 @@ def read_log(content: Content, name: str, sha256: str, take: TakeRow | None = No
     take: as in `core.datasets.submissions.read_submission`. epochs: what counts of an id's samples.
     """
     rows: list[RowResult] = []
-    read = _Rows(take or rows.append, epochs, _ids_with_epochs(content))
+    read = _Rows(take or rows.append, epochs, _count_epochs(content))
     head: JsonObject = {}
     number = 0
     for path, value in _members(content, name):
@@ -97,12 +97,12 @@ def _is_member(path: str) -> bool:
     return path in (HEADER, START) or bool(SAMPLE.fullmatch(path))
 
 
-def _ids_with_epochs(content: Content) -> Container[str] | None:
-    """The ids, as paths write them, of which a zip has several samples; None if any may have, as in a log in JSON."""
+def _count_epochs(content: Content) -> Counter[str] | None:
+    """How many samples of each id, as paths write them, a zip has; None if that is not known before, as in a log in JSON."""
     if not is_zip(content):
         return None
     paths = filter(SAMPLE.fullmatch, open_archive(open_content(content), "zip").namelist())
-    return {stem for stem, count in Counter(map(_stem, paths)).items() if count > 1}
+    return Counter(map(_stem, paths))
 
 
 def _stem(path: str) -> str:
@@ -112,21 +112,28 @@ def _stem(path: str) -> str:
 class _Rows:
     """The rows of a log's samples, passed on as soon as they are whole: of several epochs of an id, the mean or the first."""
 
-    def __init__(self, take: TakeRow, epochs: Epochs, several: Container[str] | None) -> None:
-        self._take, self._epochs, self._several = take, epochs, several
+    def __init__(self, take: TakeRow, epochs: Epochs, left: Counter[str] | None) -> None:
+        self._take, self._epochs, self._left = take, epochs, left
         self.lines: list[int] = []  # of the rows that are passed on
         self.rejected: list[Rejected] = []
         self.methods: list[str] = []
         self._seen: dict[str, dict[Any, int]] = {}  # id → epoch → line
+        self._passed: set[str] = set()
         self._waiting: dict[str, list[tuple[int, RowResult]]] = {}
         self._differing: list[str] = []
         self._disagreeing: list[str] = []
 
     def add(self, sample: Sample, path: str) -> None:
-        """Reads a sample of a path."""
+        """Reads a sample of a path; its row is passed on once no other sample of its path's id is left."""
+        self._read(sample)
+        if self._left is not None:
+            self._left[_stem(path)] -= 1
+            if not self._left[_stem(path)]:
+                self._pass_on(sample.pair_id)
+
+    def _read(self, sample: Sample) -> None:
         seen, epoch = self._seen.setdefault(sample.pair_id, {}), sample.value.get("epoch", 1)
-        waits = self._several is None or _stem(path) in self._several
-        if epoch in seen or (seen and not waits):
+        if epoch in seen or sample.pair_id in self._passed:
             said = f"{quote(sample.pair_id)} is in sample {next(iter(seen.values()))} already"
             self.rejected.append(sample.reject("duplicate", said))
             return
@@ -138,21 +145,22 @@ class _Rows:
         self.methods += [sample.packaged.method] if sample.packaged else []
         self._differing += [sample.pair_id] if Flag.ANSWER_DIFFERS in row.prediction.flags else []
         self._disagreeing += [sample.pair_id] if sample.scorers_disagree else []
-        if waits:
-            self._waiting.setdefault(sample.pair_id, []).append((sample.line, row))
-        else:
-            self._pass_on(sample.line, row)
+        self._waiting.setdefault(sample.pair_id, []).append((sample.line, row))
 
-    def _pass_on(self, line: int, row: RowResult) -> None:
-        self._take(row)
+    def _pass_on(self, pair_id: str) -> None:
+        rows = self._waiting.pop(pair_id, [])
+        if not rows:
+            return
+        line, first = rows[0]
+        mean = len(rows) > 1 and self._epochs == "mean"
+        self._take(_mean_of([row for _, row in rows]) if mean else first)
         self.lines.append(line)
+        self._passed.add(pair_id)
 
     def end(self) -> None:
         """Passes on the rows that waited for more epochs."""
-        for rows in self._waiting.values():
-            line, first = rows[0]
-            mean = len(rows) > 1 and self._epochs == "mean"
-            self._pass_on(line, _mean_of([row for _, row in rows]) if mean else first)
+        for pair_id in list(self._waiting):
+            self._pass_on(pair_id)
 
     def remark(self, status: str) -> str:
         """What is odd about the log, in words."""
@@ -161,7 +169,7 @@ class _Rows:
         if most > 1:
             said.append(f"up to {most} epochs a row, {'averaged' if self._epochs == 'mean' else 'of which the first counts'}")
         if self._disagreeing:
-            said.append(f"{len(self._disagreeing):,} samples have scorers that disagree, the first {self._disagreeing[0]}")
+            said.append(f"samples whose scorers disagree: {len(self._disagreeing):,}, the first {self._disagreeing[0]}")
         return "; ".join(filter(None, (*said, describe_differing(self._differing))))
 
 

@@ -50,11 +50,15 @@ class Sample:
 
     def read(self) -> RowResult | Rejected:
         """The row, or its rejection."""
+        error = as_object(self.value.get("error"))
+        if error:
+            failed = f"failed ({quote(str(error.get('message', '')), 200)}), expected a prediction"
+            return self.reject("not a number", f"{quote(self.pair_id)} {failed}")
         refusal = self._refusal()
         if refusal:
             return self.reject("not answered", f"{quote(self.pair_id)}: {refusal}, expected an answer that ended")
         found = self._numbers()
-        flags: tuple[Flag, ...] = ()
+        is_stated = found is not None
         if found is None:
             said = self._label()
             if said is not None and self._ending() not in ("whole", ""):
@@ -69,16 +73,14 @@ class Sample:
         if self.packaged is not None:
             return RowResult(check_packaged(self.packaged.prediction(self.pair_id, up, down)), self.packaged.events)
         flags = (Flag.UNIFORM,) if is_uniform(up, down) else ()
-        if reads_otherwise(self._answer(), up, down):
+        if is_stated and not self.value.get("choices") and reads_otherwise(self._answer(), up, down):
             flags = (*flags, Flag.ANSWER_DIFFERS)
         numbers = (self.pair_id, up, down, *split_sum(up, down))
         return RowResult(Prediction(*numbers, "file", flags, *self._usage()), tuple(self._events()))
 
     def _refusal(self) -> str:
-        """Why the sample is no answer: it failed, was invalidated, cut off, or its answer was; "" if it is one."""
-        error, limit = as_object(self.value.get("error")), self.value.get("limit")
-        if error:
-            return f"failed ({quote(str(error.get('message', '')), 200)})"
+        """Why the sample is no answer: it was invalidated, cut off, or its answer was; "" if it is one."""
+        limit = self.value.get("limit")
         if self.value.get("invalidation"):
             return f"was invalidated ({quote(str(as_object(self.value['invalidation']).get('reason', '')), 200)})"
         if limit:

@@ -245,7 +245,7 @@ def describe_differing(seeds: Sequence[str]) -> str:
     if not seeds:
         return ""
     first = ", ".join(seeds[:3]) + (", …" if len(seeds) > 3 else "")
-    return f"{len(seeds):,} answers end in another label than their numbers say ({first})"
+    return f"answers that end in another label than their numbers say: {len(seeds):,} ({first})"
 
 
 def _seed_events(cells: list[str], layout: _Layout) -> list[TraceEvent]:

@@ -125,12 +125,12 @@ def refuse_wide_encodings(head: bytes, name: str) -> None:
 
 
 def _refuse_other_separators(cells: list[str], name: str) -> None:
-    """Raise InputError for a header whose columns are not separated by commas, as Excel's are not in many countries."""
+    """Raise UnknownFormat for a header whose columns are not separated by commas, as Excel's are not in many countries."""
     if cells and cells[0].startswith("sep="):
-        raise InputError(f"{name}: begins with Excel's line {cells[0]!r}, expected the names of columns, separated by ','")
+        raise UnknownFormat(f"{name}: begins with Excel's line {cells[0]!r}, expected the names of columns, separated by ','")
     other = next((each for each in ";\t|" if len(cells) == 1 and each in cells[0]), None)
     if other is not None:
-        raise InputError(f"{name}: separated by {'a tab' if other == chr(9) else repr(other)}, expected ','")
+        raise UnknownFormat(f"{name}: separated by {'a tab' if other == chr(9) else repr(other)}, expected ','")
 
 
 def _undecoded_byte(cells: list[str]) -> int | None:

@@ -35,7 +35,7 @@ class Coordinator:
     """One agent that asks two other agents and answers from what they say."""
 
     name = "coordinator"
-    version = 1
+    version = 2
     about = (
         "A coordinator asks a biology expert and a data analyst, agents with tools of their own, and answers from what they say."
     )

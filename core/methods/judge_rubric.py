@@ -49,7 +49,7 @@ class JudgeRubric(ConversationMethod):
     """One question about each text of a row, all asked concurrently; texts that make the same prompt are asked about once."""
 
     name = "judge_rubric"
-    version = 1
+    version = 2
     about = "A model answers a rubric's question about each text of another run; it reads, and predicts nothing."
     options: tuple[Option, ...] = (
         Option("rubric", "text", "", "The rubric as JSON, as the command `rubric run` and the page Read write it."),

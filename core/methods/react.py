@@ -21,7 +21,7 @@ class React:
     """One agent that repeats thought, tool call and observation until it finishes."""
 
     name = "react"
-    version = 1
+    version = 2
     about = "An agent calls the evidence tools it chooses, one after the other, and answers from what they say."
     needs_model = True
     options: tuple[Option, ...] = (TOOLS, *agents.SHARED)

@@ -46,7 +46,7 @@ class Summer(ConversationMethod):
     """Summaries of both genes, labelled pairs like this one, and guided questions answered by several samples."""
 
     name = "summer"
-    version = 1
+    version = 2
     about = (
         "The model summarises what is known of both genes, sees labelled pairs that are most like this one, and answers guided "
         "questions; the score is the mean of its samples, in which insufficient evidence counts .5."

@@ -47,26 +47,19 @@ def ties(file: File) -> Iterator[Finding]:
 
 @rule("trace_differs", "warning")
 def trace_differs(file: File) -> Iterator[Finding]:
-    """Rows whose trace states other probabilities than the file."""
+    """Rows whose trace states other probabilities than the file, or whose answers end in another label than their numbers."""
     differ = [result.prediction.pair_id for result in file.results if Flag.TRACE_DIFFERS in result.prediction.flags]
     if differ:
         message = f"{len(differ):,} traces state probabilities that do not give the submitted numbers, "
         message += f"the first {list_names(differ[:1])}; if they were fused afterwards, the trace should hold the arithmetic"
         yield Finding(differ, message)
-
-
-@rule("answer_differs", "warning")
-def answer_differs(file: File) -> Iterator[Finding]:
-    """Answers whose text ends in another label than the numbers beside it."""
-    rows = {
-        result.prediction.pair_id: [
-            f"{result.prediction.pair_id} {event.stage}" for event in result.events if "reads" in event.meta
-        ]
+    seeds = {
+        (row := result.prediction.pair_id): [f"{row} {event.stage}" for event in result.events if "reads" in event.meta]
         for result in file.results
         if Flag.ANSWER_DIFFERS in result.prediction.flags
     }
-    if rows:
-        yield Finding(list(rows), describe_differing([seed for seeds in rows.values() for seed in seeds]))
+    if seeds:
+        yield Finding(list(seeds), describe_differing([seed for of_row in seeds.values() for seed in of_row]))
 
 
 @rule("fallbacks", "warning")
