@@ -207,6 +207,9 @@ class _Worker:
         """Returns what a person has to know of a run whose rows are all finished: why all of them failed, and that another model
         answered; "" for nothing."""
         notes = []
+        method = self.dependencies.method(self.spec.method)
+        if method.version != self.spec.version:
+            notes.append(f"begun by version {self.spec.version} of {method.name}, ended by version {method.version}")
         if self.failures and not self.reporter.counts.done:
             notes.append(f"every row failed, {self.failures.commonest}")
         if self.client is not None:

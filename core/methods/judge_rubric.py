@@ -50,6 +50,7 @@ class JudgeRubric(ConversationMethod):
 
     name = "judge_rubric"
     version = 2
+    goes_on_from = (1,)  # which read answers in prose, too
     about = "A model answers a rubric's question about each text of another run; it reads, and predicts nothing."
     options: tuple[Option, ...] = (
         Option("rubric", "text", "", "The rubric as JSON, as the command `rubric run` and the page Read write it."),

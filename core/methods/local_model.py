@@ -49,6 +49,7 @@ class LocalModel(ConversationMethod):
 
     name = "local_model"
     version = 2
+    goes_on_from = (1,)  # which read answers in prose, too
     about = (
         "Track C: a model of your own answers one prompt per row; of several answers the mean, the surest or a critic's choice."
     )

@@ -65,6 +65,7 @@ class PromptOnly(ConversationMethod):
 
     name = "prompt_only"
     version = 2
+    goes_on_from = (1,)  # which read answers in prose, too
     about = "One prompt per row, asked under several seeds and averaged: the answer's letter, or the probabilities of all three."
     options: tuple[Option, ...] = (
         Option("answers", "choice", "letters", "What counts: the letter, or log-probabilities.", ("letters", "logprobs")),

@@ -47,6 +47,7 @@ class Summer(ConversationMethod):
 
     name = "summer"
     version = 2
+    goes_on_from = (1,)  # which read answers in prose, too
     about = (
         "The model summarises what is known of both genes, sees labelled pairs that are most like this one, and answers guided "
         "questions; the score is the mean of its samples, in which insufficient evidence counts .5."
