@@ -10,7 +10,6 @@ from core.engine.request import RunRequest, choose_rows
 from core.engine.spec import LabelViewSpec, RunSpec, ViewKind, dataset_sha256, sha256_of
 from core.errors import InputError, StateError
 from core.fields.option import split_names
-from core.llm.call_settings import CallSettings
 from core.methods.base import (
     AsksAgain,
     DerivedMethod,
@@ -41,6 +40,8 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
     known = list(load_pairs(store, components.dataset_id).values())
     prompts = "" if isinstance(method, AsksAgain) else method.prompts(options)
     model = {"model": request.model or "", "seed": request.seed, "repeat": request.repeat, "calls": request.calls.identity}
+    if not method.needs_model:
+        _refuse_options_without_effect(method, **{name: (value, None) for name, value in request.calls.identity.items()})
     if isinstance(method, DerivedMethod):
         _refuse_options_without_effect(method, **_of_a_model(request))
         options = method.complete(options, components)
@@ -83,7 +84,6 @@ def _of_a_model(request: RunRequest) -> dict[str, tuple[object, object]]:
         "labels": (request.labels, "auto"),
         "seed": (request.seed, 0),
         "repeat": (request.repeat, 0),
-        "calls": (request.calls, CallSettings()),
     }
 
 
