@@ -21,8 +21,7 @@ LogError = Callable[[str, BaseException], object]
 _NO_ANSWER = errors.Unanswered.__name__
 _REFUSED = frozenset({errors.Refused.__name__, errors.NoLogprobs.__name__})
 _AN_ANSWER = frozenset(
-    kind.__name__
-    for kind in (errors.Refused, errors.ContextFull, errors.Declined, errors.Truncated, errors.Malformed, errors.NoLogprobs)
+    kind.__name__ for kind in (errors.Refused, errors.Declined, errors.Truncated, errors.Malformed, errors.NoLogprobs)
 )
 
 

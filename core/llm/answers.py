@@ -115,7 +115,7 @@ def read_scrubbed(text: str, scrub: Scrubber) -> tuple[str, Answer | AnswerFault
 
 
 def _answer_in(body: Any) -> Answer | AnswerFault:
-    """The answer in a body. One of another shape will have it again: it is not worth a retry, but an error in it may be."""
+    """The answer in a body. An answer of another shape will have it again, and is not worth a retry; a body without any is."""
     usage = _usage(body.get("usage")) if isinstance(body, Mapping) and isinstance(body.get("usage"), Mapping) else Usage()
     match body:
         case {"choices": [{"message": {**message}, **choice}, *_]}:
@@ -126,7 +126,7 @@ def _answer_in(body: Any) -> Answer | AnswerFault:
             fault = fault_in_answer(body)
             return AnswerFault(**{each.name: getattr(fault, each.name) for each in fields(fault)}, usage=usage)
         case _:
-            return AnswerFault("malformed", "no choices with a message", usage=usage)
+            return AnswerFault("malformed", "no choices with a message", retryable=True, usage=usage)
     parts = read_parts(message.get("content"))
     if parts is None:
         return AnswerFault("malformed", f"content {_kind_of(message['content'])}, expected text", usage=usage)

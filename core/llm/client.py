@@ -15,7 +15,7 @@ from typing import Protocol, Self, TypeVar
 from core.errors import InputError
 from core.llm.answers import MAX_CHARACTERS, Answer, AnswerFault, cost_of, fault_of_ending, read_scrubbed_aside
 from core.llm.endpoint import Endpoint, Method, ModelTransport
-from core.llm.errors import ERROR_OF_FAULT, ContextFull, ModelError, NoLogprobs, Refused, Truncated
+from core.llm.errors import ERROR_OF_FAULT, ModelError, NoLogprobs, Refused, Truncated
 from core.llm.logprobs import is_missing
 from core.llm.messages import Outcome, Reply, Request, TokenLogprob, Usage, estimate_tokens
 from core.llm.refused_parameters import describe_remedy, fewer_logprobs, refuses_logprobs
@@ -61,11 +61,11 @@ class _Call:
     failures: int = 0
     raw: str = ""
 
-    def error(self, kind: type[ModelError], message: str) -> ModelError:
+    def error(self, kind: type[ModelError], message: str, meaning: str = "") -> ModelError:
         raw = self.raw
         if len(raw) > _MOST_KEPT:
             raw = f"{raw[:_MOST_KEPT]}… ({len(raw):,} characters in all)"
-        return kind(message, self.usage, self.text if self.usage.attempts else "", raw)
+        return kind(message, self.usage, self.text if self.usage.attempts else "", raw, meaning)
 
 
 class Client:
@@ -254,7 +254,7 @@ class Client:
 
     def _error_of(self, call: _Call, fault: Fault, reason: GiveUp) -> ModelError:
         """The error of a call that is given up for this reason."""
-        kind = ContextFull if fault.meaning == "context" else ERROR_OF_FAULT[fault.kind]
+        kind = ERROR_OF_FAULT[fault.kind]
         where = f"{call.address}: {fault.message}"
         if reason == "wait too long":
             longest = f"{self.endpoint.longest_wait_s:,.0f}"
@@ -266,7 +266,8 @@ class Client:
             self._reasons_without_logprobs[call.request.model] = fault.message
             return self._no_logprobs_error(call, fault.message)
         advice = describe_remedy(fault.message) if kind is Refused else ""
-        return call.error(kind, f"{where}, expected a completion of {call.request.model}{advice and f'; {advice}'}")
+        message = f"{where}, expected a completion of {call.request.model}{advice and f'; {advice}'}"
+        return call.error(kind, message, fault.meaning)
 
     def _require_logprobs(self, call: _Call, answer: Answer) -> tuple[TokenLogprob, ...] | None:
         """The answer's log-probabilities if the request asks for them. Raises NoLogprobs if the answer has none."""

@@ -4,7 +4,6 @@ DeskError
 └── ModelError          any of the errors below: one call without an answer, and what it cost
     ├── Unanswered      no server listens, or every attempt failed with a retryable fault: broken HTTP, no answer in time, 5xx
     ├── Refused         the server rejects the request (a 4xx that is not retryable), or redirects it
-    │   └── ContextFull the conversation and the answer do not fit into the model's context
     ├── Declined        the model, or a filter of its server, declines to answer
     ├── Truncated       the content is missing or cut at the token limit, also with twice the token limit
     ├── Malformed       an answer is no UTF-8, invalid JSON or holds no choice, is longer than allowed, or not known to be whole
@@ -24,15 +23,15 @@ class ModelError(DeskError):
     """A call without an answer.
 
     usage: what its attempts cost. request: the JSON sent last ("" if nothing was sent). raw: the server's last answer
-    ("" if there was none). None of them holds the key.
+    ("" if there was none). meaning: of a refusal, as in `core.llm.server_errors`. None of them holds the key.
     """
 
-    def __init__(self, message: str, usage: Usage | None = None, request: str = "", raw: str = "") -> None:
+    def __init__(self, message: str, usage: Usage | None = None, request: str = "", raw: str = "", meaning: str = "") -> None:
         super().__init__(message)
-        self.usage, self.request, self.raw = usage or Usage(), request, raw
+        self.usage, self.request, self.raw, self.meaning = usage or Usage(), request, raw, meaning
 
-    def __reduce__(self) -> tuple[type[ModelError], tuple[str, Usage, str, str]]:
-        return type(self), (str(self), self.usage, self.request, self.raw)
+    def __reduce__(self) -> tuple[type[ModelError], tuple[str, Usage, str, str, str]]:
+        return type(self), (str(self), self.usage, self.request, self.raw, self.meaning)
 
 
 class Unanswered(ModelError):
@@ -41,10 +40,6 @@ class Unanswered(ModelError):
 
 class Refused(ModelError):
     """The server rejects or redirects the request; sending it again would not help."""
-
-
-class ContextFull(Refused):
-    """What is asked and the longest answer do not fit into the model's context."""
 
 
 class Declined(ModelError):

@@ -82,22 +82,15 @@ def judge_fault(fault: Fault) -> Fault:
 
 
 def fault_in_answer(body: Mapping[str, Any]) -> Fault:
-    """Return the fault that an answer of success stands for whose body is an error: of the status that it names, if any."""
+    """Return the fault that an answer of success stands for whose body is an error: a refusal or a limit if it says so by its code,
+    else an answer that may be another the next time."""
     text = json.dumps(body)
     status = next((number for code in _codes(body, 0) if (number := _status(code))), None)
-    message = f"no choices but an error: {error_message_of(text)}"
-    if status is None:
-        return judge_fault(Fault("malformed", message, retryable=True, raw=text))
+    if status is None or status >= 500:
+        return judge_fault(Fault("malformed", f"no choices but an error: {error_message_of(text)}", retryable=True, raw=text))
     retryable = is_retryable(status)
-    return judge_fault(
-        Fault(
-            "unanswered" if retryable else "refused",
-            f"HTTP {status} in the answer ({error_message_of(text)})",
-            retryable,
-            status,
-            raw=text,
-        )
-    )
+    message = f"HTTP {status} in the answer ({error_message_of(text)})"
+    return judge_fault(Fault("unanswered" if retryable else "refused", message, retryable, status, raw=text))
 
 
 def _status(code: str) -> int | None:

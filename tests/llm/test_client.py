@@ -18,7 +18,7 @@ from core.errors import DeskError, InputError
 from core.llm.call_settings import CallSettings
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
-from core.llm.errors import ContextFull, Declined, Malformed, ModelError, NoLogprobs, Refused, Truncated, Unanswered
+from core.llm.errors import Declined, Malformed, ModelError, NoLogprobs, Refused, Truncated, Unanswered
 from core.llm.messages import Reply, Request, Usage
 from core.llm.reply_cache import ReplyCache
 from core.net.server_access import ServerAccess
@@ -93,7 +93,7 @@ def test_a_reply() -> None:
 
 def test_faults_that_pass_are_asked_again() -> None:
     waits = Waits()
-    faults = [busy(500), busy(429), busy(408), busy(409), Canned('{"choices": [{"mess'), Canned({"error": "busy"})]
+    faults = [busy(500), busy(429), busy(408), busy(409), Canned('{"choices": [{"mess'), Canned({"no": "choices"})]
     with serving(play(*faults, Canned(completion()))) as (url, asked):
         (reply,) = complete(url, sleep=waits, retries=6, backoff_s=1.0, longest_backoff_s=10.0)
     assert (reply.content, reply.attempts, len(asked)) == ("A", 7, 7)
@@ -286,7 +286,7 @@ def test_an_answer_that_is_all_thinking_is_asked_again_without_a_larger_limit() 
         (completion(None, message={"refusal": "I can't."}), Declined, "the model refused: I can't."),
         (completion("A", "paused"), Malformed, "finish_reason 'paused', which is not known to be whole"),
         (completion([{"type": "image_url"}]), Malformed, "content of parts image_url"),
-        ({**completion(), "choices": []}, Malformed, "no choices"),
+        ({"choices": [{"text": "A"}], "usage": completion()["usage"]}, Malformed, "a text completion"),
     ],
 )
 def test_what_will_be_the_same_again_is_asked_for_once_and_paid_for(body: Any, kind: type[ModelError], words: str) -> None:
@@ -305,10 +305,10 @@ def test_a_server_that_failed_while_it_wrote_is_asked_again() -> None:
 def test_a_spent_quota_and_a_full_context_are_final() -> None:
     quota = Canned({"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}, 429)
     full = Canned({"error": {"message": "Context size has been exceeded."}}, 500)
-    for canned, kind in ((quota, Refused), (full, ContextFull)):
+    for canned, meaning in ((quota, "quota"), (full, "context")):
         with serving(play(canned)) as (url, asked):
             (error,) = complete(url)
-        assert (type(error), len(asked)) == (kind, 1)
+        assert (type(error), error.meaning, len(asked)) == (Refused, meaning, 1)
 
 
 def test_tokens_that_no_server_counts_are_estimated() -> None:

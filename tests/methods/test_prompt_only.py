@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import DeskError, InputError
-from core.llm.errors import ContextFull, NoLogprobs, Refused, Truncated, Unanswered
+from core.llm.errors import NoLogprobs, Refused, Truncated, Unanswered
 from core.llm.reply_cache import ReplyCache
 from core.llm.scripted_server import Faults, Script, request_counts, serving
 from core.llm.scripted_text import read_prompt, scripted_probabilities
@@ -164,7 +164,7 @@ def test_broken_log_probabilities_are_asked_for_again_then_missing() -> None:
         (Script(faults=Faults(error=1)), {}, Unanswered),
         (Script(faults=Faults(empty=1)), {}, Truncated),
         (Script(), {"max_tokens": 2}, Truncated),
-        (Script(max_model_len=500), {}, ContextFull),
+        (Script(max_model_len=500), {}, Refused),
     ],
 )
 def test_failures_are_typed_and_keep_every_call(script: Script, options: dict[str, object], cause: type[DeskError]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.llm.errors import ContextFull, Declined, Malformed, ModelError, Refused, Truncated
+from core.llm.errors import Declined, Malformed, ModelError, Refused, Truncated
 from core.methods.base import RowFailed, method_named
 from core.types import Flag, RowResult
 from tests.llm.canned import Asked, Canned, completion, serving
@@ -112,7 +112,7 @@ def test_what_is_no_answer_is_an_error_by_name(method: str) -> None:
     [
         ({"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]}, 422, Refused),
         ({"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}, 429, Refused),
-        ({"error": {"message": "prompt is too long: 9 tokens > 8 maximum"}}, 400, ContextFull),
+        ({"error": {"message": "prompt is too long: 9 tokens > 8 maximum"}}, 400, Refused),
     ],
 )
 def test_a_refusal_that_will_be_the_same_again_is_asked_for_once(body: Any, status: int, kind: type[ModelError]) -> None:

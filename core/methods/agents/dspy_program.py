@@ -14,7 +14,7 @@ import dspy
 from dspy.utils.callback import BaseCallback
 from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError
 
-from core.llm.errors import ContextFull, Malformed
+from core.llm.errors import Malformed, Refused
 from core.methods.agents.agent_episode import Episode
 from core.methods.agents.agent_options import PromptOutline
 from core.methods.agents.tool_binding import BoundTool, call_tool
@@ -44,7 +44,9 @@ class _Model(dspy.BaseLM):  # type: ignore[misc]  # DSPy has no types
         episode = self._episode
         try:
             reply = await episode.ask_model(messages or [{"role": "user", "content": prompt or ""}])
-        except ContextFull as error:
+        except Refused as error:
+            if error.meaning != "context":
+                raise
             episode.failure = None
             episode.record_event(
                 episode.agent, "shortened", "The conversation no longer fits: the oldest step is left out from here on."
