@@ -82,8 +82,8 @@ def judge_fault(fault: Fault) -> Fault:
 
 
 def fault_in_answer(body: Mapping[str, Any]) -> Fault:
-    """Return the fault that an answer of success stands for whose body is an error: a refusal or a limit if its code says so, else
-    an answer that may be another the next time."""
+    """Return the fault of an answer of success whose body is an error: a refusal or a limit if its code says so, else an answer
+    that may be another the next time."""
     text = json.dumps(body)
     status = next((number for code in _codes(body, 0) if (number := _status(code))), None)
     if status is None or status >= 500:
