@@ -36,6 +36,7 @@ class Flag(StrEnum):
     DIR_FALLBACK = "dir_fallback"  # the same for UP against DOWN
     UNIFORM = "uniform_fallback"  # predictions of .333/.333: no answer at all
     TRACE_DIFFERS = "trace_differs"  # the trace's probabilities do not reproduce the file's predictions
+    ANSWER_DIFFERS = "answer_differs"  # of an import: a text ends in another answer than the number beside it says
     # No labelled row is similar, or none with a direction: its label view's base rate stands in, for both probabilities or
     # for P(up | DE); the middle rank, .5, where a component is made of ranks.
     UNCOVERED = "uncovered"
@@ -60,6 +61,7 @@ FLAG_NAMES: Mapping[str, str] = MappingProxyType(
         Flag.DIR_FALLBACK: "unreadable verdict on the direction",
         Flag.UNIFORM: "no answer (.333/.333)",
         Flag.TRACE_DIFFERS: "changed after its trace",
+        Flag.ANSWER_DIFFERS: "text answers otherwise",
         Flag.UNCOVERED: "no neighbour",
         Flag.UNCOVERED_DIR: "no neighbour with a direction",
         Flag.NOT_PREDICTED: "not predicted by the model",
@@ -162,9 +164,9 @@ class Prediction:
     tool_calls: int | None = None
 
 
-def row_of_reading(pair_id: str, flags: tuple[Flag, ...], tokens: int) -> Prediction:
+def row_of_reading(pair_id: str, flags: tuple[Flag, ...], tokens: int | None) -> Prediction:
     """Returns what stands in the place of a prediction in a row of a reading: all of its numbers are None, as nothing is
-    predicted. tokens: of all calls."""
+    predicted. tokens: of all calls, None if they are unknown."""
     none: Any = None
     return Prediction(pair_id, none, none, none, none, "none", flags, tokens, tool_calls=0)
 
@@ -284,5 +286,6 @@ class Rejected:
         "wrong number of columns",
         "empty cell",
         "id mismatch",
+        "not answered",
     ]
     detail: str

@@ -107,7 +107,7 @@ STREAMS: Mapping[str, Callable[[], Iterable[bytes]]] = {
         _data('{"choices":[{"delta":{"content":"Answer: A"},"finish_reason":"stop","logprobs":{"content":[{"logprob":NaN}]}}]}')
     ),
     "surrogate": events(_data('{"choices":[{"index":0,"delta":{"content":"\\ud800 Answer: A"},"finish_reason":"stop"}]}')),
-    "index": events(chunk({"content": "A"}, index="x"), chunk({"content": "A"}, index=-(10**30))),
+    "index": events(chunk({"content": "A"}, index="x"), chunk({"content": "A"}, "stop", index=-(10**30))),
     "tiny": _tiny_chunks,
     "afterdone": lambda: itertools.chain(
         [_STREAM, chunk({"content": "Answer: A"}, "stop") + _DONE], itertools.repeat(b": ping\n\n")

@@ -76,7 +76,7 @@ MAY_IMPORT = {
     "report": {"experiments", "audit", "evidence", "plots", "scoring", "stats", "store"},
     "plots": {"stats"},
     "store": {"audit"},
-    "datasets": {"net"},
+    "datasets": {"net", "llm"},
     "target_ranking": {"stats", "cells", "embeddings", "jobs"},
     "cells": {"stats"},
     "stats": set(),

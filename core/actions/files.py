@@ -14,10 +14,12 @@ from core.actions.audited_rows import AuditedRows, RowSpool
 from core.datasets import PairTable, ScoreTable, SubmissionTable, read_path
 from core.datasets.archives import Content, open_content
 from core.datasets.bundles import Bundle, is_bundle, read_bundle
+from core.datasets.inspect_logs import Epochs, is_log
+from core.datasets.json_predictions import are_predictions, objects_in, refuse_known
 from core.datasets.knowledge_packs import Pack, read_knowledge_path
 from core.embeddings import FORMATS, Space, is_checkpoint, load_space
 from core.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
-from core.file_io import read_file, read_head, refuse_special, sha256_of_file, temporary_folder
+from core.file_io import open_file, read_file, read_head, refuse_special, sha256_of_file, temporary_folder
 from core.file_limits import MAX_UNPACKED_BYTES
 from core.system_errors import explain, in_words
 from core.texts import is_encodable, shorten
@@ -192,12 +194,15 @@ def _problem_of_link(path: Path) -> str:
     return f"a link to {os.readlink(path)!r}, which leads nowhere" if path.is_symlink() and not path.exists() else ""
 
 
-def recognise(path: Path) -> FileContent:
-    """Returns what a file or a checkpoint's folder holds. Raises UnknownFormat, UnsafeFile or InputError."""
+def recognise(path: Path, epochs: Epochs = "mean") -> FileContent:
+    """Returns what a file or a checkpoint's folder holds; epochs: see `read_log`.
+
+    Raises UnknownFormat, UnsafeFile or InputError.
+    """
     try:
         if path.is_dir():
             return SpaceFile(load_space(path, path.name))
-        return _recognise_file(path, path.name)
+        return _recognise_file(path, path.name, epochs)
     except OSError as error:  # of a file that was readable at first
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
 
@@ -211,14 +216,19 @@ def recognise_upload(content: Content, name: str) -> FileContent:
         return _recognise_file(path, name)
 
 
-def _recognise_file(path: Path, name: str) -> FileContent:
+def _recognise_file(path: Path, name: str, epochs: Epochs = "mean") -> FileContent:
     if _first_character(path) in (b"{", b"["):
+        with open_file(path, MAX_UNPACKED_BYTES) as file:
+            objects = None if is_log(file) else objects_in(file)
+            if is_log(file) or (objects is not None and are_predictions(objects)):
+                return _read_table(path, name, epochs)
+            refuse_known(file, objects, name)
         pack = read_knowledge_path(path, name)
         return PackFile(pack, path.read_bytes(), pack.kind, pack.sha256)
     if is_bundle(path):
         return _read_bundle_file(path, name)
     try:
-        return _read_table(path, name)
+        return _read_table(path, name, epochs)
     except UnsafeFile:
         raise
     except InputError as no_table:
@@ -232,9 +242,9 @@ def _recognise_file(path: Path, name: str) -> FileContent:
             raise
 
 
-def _read_table(path: Path, name: str) -> PairTable | SubmissionFile | ScoreTable:
+def _read_table(path: Path, name: str, epochs: Epochs) -> PairTable | SubmissionFile | ScoreTable:
     spool = RowSpool()
-    table = read_path(path, name, spool.add)
+    table = read_path(path, name, spool.add, epochs)
     return SubmissionFile(table, spool.finish()) if isinstance(table, SubmissionTable) else table
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from core.actions import launch, packs
+from core.actions import launch, model_servers, packs
 from core.actions.export import encode_for_spreadsheets
 from core.actions.run_control import CACHE
 from core.actions.workspace import Workspace
 from core.datasets.gene_sets import GeneSet, read_gene_sets
-from core.errors import InputError, Unreachable
+from core.errors import InputError
 from core.evidence.packs import Packs
 from core.file_io import replace_file
 from core.llm.client import Client
@@ -79,7 +79,7 @@ def summarise_gene_sets(
     address = endpoint or workspace.settings.endpoint
     if asks_several(address):
         raise InputError(f"gene-sets: got {address!r}, expected the address of one model server")
-    server = Endpoint(address, workspace.settings.server_access)
+    server = model_servers.endpoint_of(workspace, address, model or "")
     chosen = model or _first_model(workspace, server)
     # The sets of PerturbQA are human; packs about mouse genes find them by their orthologs.
     known = packs.read_packs(workspace, packs.pack_hashes(workspace, "human", or_another=True))
@@ -92,10 +92,7 @@ def summarise_gene_sets(
 
 
 def _first_model(workspace: Workspace, server: Endpoint) -> str:
-    found = asyncio.run(launch.health(workspace, server.base_url))
-    if not found.models:
-        raise Unreachable(found.problem)
-    return found.models[0]
+    return launch.only_model(asyncio.run(launch.health(workspace, server.base_url)))
 
 
 async def _summarise_all(
@@ -110,7 +107,7 @@ async def _summarise(each: GeneSet, client: Client, model: str, known: Packs, se
     request, n_known = await summary_request(each.genes, known, model, seed)
     summary, error = None, ""
     try:
-        summary = (await client.complete(request)).content.strip()
+        summary = (await client.complete(client.prepare(request))).content.strip()
     except ModelError as failure:
         error = f"{type(failure).__name__}: {failure}"
     score = rouge_1_recall(each.label, summary) if summary is not None and each.label is not None else None

@@ -11,7 +11,9 @@ from typing import Protocol
 from core.actions.workspace import Workspace
 from core.datasets import PairTable
 from core.datasets.cell_lines import cell_line_context
+from core.datasets.inspect_logs import Epochs
 from core.datasets.pack_kinds import organism_of
+from core.datasets.tables import quote
 from core.engine.run_state import refuse_live
 from core.errors import InputError, StateError
 from core.store import Cursor, changes, datasets, imports, notes, pairs, runs
@@ -27,7 +29,8 @@ class ImportOptions:
 
     name: of the run, or of the dataset for files of pairs; None takes the file's own. strict: one bad row refuses the
     whole file. replace: an existing run of that name is replaced. de, dir: of a file of external scores, the columns that rank
-    rows by an effect and by its direction; see `core.datasets.external_scores`.
+    rows by an effect and by its direction; see `core.datasets.external_scores`. epochs: what counts of several samples of a row
+    in a log of Inspect AI: their mean, or the first.
     """
 
     name: str | None = None
@@ -36,6 +39,7 @@ class ImportOptions:
     replace: bool = False
     de: str | None = None
     dir: str | None = None
+    epochs: Epochs = "mean"
 
 
 DEFAULT_OPTIONS = ImportOptions()
@@ -129,7 +133,7 @@ def dataset_of_rows(db: Cursor, pair_ids: Sequence[str], path: str, options: Imp
     known = pairs.datasets_with(db, pair_ids)
     if not known:
         raise InputError(
-            f"{path}: no dataset here knows any of its {len(pair_ids)} ids (the first is {pair_ids[0] if pair_ids else '…'}); "
+            f"{path}: no dataset here knows any of its {len(pair_ids)} ids (the first is {_in_quotes(pair_ids)}); "
             "import the challenge's train.csv and test.csv first"
         )
     return datasets.find(db, known[0][0])
@@ -211,3 +215,11 @@ def record_import(db: Cursor, workspace: Workspace, file: ImportedContent, path:
     )
     imports.add(db, entry, rows.rejected)
     return entry.id
+
+
+def _in_quotes(pair_ids: Sequence[str]) -> str:
+    """Return the first id, in quotes and with a word on blanks around it, which nobody sees."""
+    if not pair_ids:
+        return "…"
+    first = pair_ids[0]
+    return f"{quote(first)}, with blanks around it" if first != first.strip() else quote(first)

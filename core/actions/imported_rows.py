@@ -93,7 +93,7 @@ def write_run(
     )
     run = run_writer.write_run(db, metadata, known)
     record_import(db, workspace, file, path, ImportedRows(run.done, rejected, target.id, run.id))
-    return Imported(path, file.kind, run.name, run.done, tuple(rejected)), replaced
+    return Imported(path, file.kind, run.name, run.done, tuple(rejected), message=table.remark), replaced
 
 
 def _match_rows(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 from core import embeddings
@@ -80,7 +81,8 @@ def import_paths(
     files = expand(list(paths), recursive=recursive)
     on_found(len(files))
     with collector_paused():
-        return import_files(workspace, files, options, on_file=on_file)
+        read = partial(recognise, epochs=options.epochs)
+        return import_files(workspace, files, options, read, on_file=on_file)
 
 
 def import_files(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,9 +18,9 @@ from core.engine.request import Expectation, Price, Rate, RunRequest, expect, ex
 from core.engine.resolve import resolve as resolve_request
 from core.engine.spec import ExecutionSettings, RunSpec
 from core.errors import InputError, Unreachable
-from core.llm import health as llm_health
-from core.llm.endpoint import Endpoint, asks_several
-from core.llm.health import Health
+from core.llm.call_settings import CallSettings
+from core.llm.endpoint import asks_several
+from core.llm.health import Health, name_some
 from core.llm.server_addresses import normalise
 from core.methods.base import DerivedMethod, Method, ReadsOtherOrganisms, ReadsPacks, is_sha256, method_named
 from core.methods.fusion_components import ComponentLoader
@@ -50,7 +51,9 @@ def resolve(
     found = method(request.method)
     loader = components or WorkspaceComponents(workspace, _dataset_of(workspace, request))
     if found.needs_model and not request.model:
-        request = replace(request, model=_first_model(workspace, request.endpoint, known_health))
+        request = replace(request, model=_only_model(workspace, request, known_health))
+    if found.needs_model:
+        request = replace(request, calls=_calls_of(workspace, request))
     request, file = _name_prompts_by_hash(request, found)
     with workspace.store.read():  # all that is asked of the store meanwhile is read of one state, by one attachment
         spec = resolve_request(workspace.store, request, found, loader, _packs_for(workspace, found, loader.dataset_id))
@@ -103,6 +106,7 @@ def start(
     if existing is not None:
         [existing] = run_states.with_present_states(workspace, [existing])
     settings = execution_settings(workspace, request, found)
+    settings = dataclasses.replace(settings, calls=settings.calls.with_identity(spec.calls))
     _, prompts = _name_prompts_by_hash(request, found)
     if existing is None and settings.backend == "ray":
         check_ray(settings, found, spec.options)
@@ -130,7 +134,7 @@ def _with_one_server(workspace: Workspace, settings: ExecutionSettings, model: s
     """Returns settings with one of several servers that can be used. Raises what `refuse_unfit` raises for several."""
     if not settings.has_several:
         return settings
-    return replace(settings, servers=model_servers.refuse_unfit(workspace, settings.servers, model))
+    return replace(settings, servers=model_servers.refuse_unfit(workspace, settings.servers, model, calls=settings.calls))
 
 
 def name_of(request: RunRequest) -> str:
@@ -151,9 +155,15 @@ def execution_settings(workspace: Workspace, request: RunRequest, method: Method
         cached=request.cached,
         backend=request.backend,
         ray_address=request.ray_address,
+        calls=_calls_of(workspace, request) if method.needs_model else CallSettings(),
     )
     model_servers.refuse_unlisted(workspace, settings)
     return settings
+
+
+def _calls_of(workspace: Workspace, request: RunRequest) -> CallSettings:
+    """Returns how the servers of a request are asked: as chosen, else as the file of endpoints says."""
+    return model_servers.call_settings(workspace, _servers_of(workspace, request), request.model or "", request.calls)
 
 
 def _servers_of(workspace: Workspace, request: RunRequest) -> str:
@@ -162,19 +172,21 @@ def _servers_of(workspace: Workspace, request: RunRequest) -> str:
     return normalise(text) if asks_several(text) else text
 
 
-def estimate(workspace: Workspace, spec: RunSpec, concurrency: int, method: FindMethod = method_named) -> Expectation:
-    """Returns what a run is expected to take, from what calls of its method and model took so far."""
+def estimate(
+    workspace: Workspace, spec: RunSpec, concurrency: int, method: FindMethod = method_named, endpoint: str | None = None
+) -> Expectation:
+    """Returns what a run is expected to take, from what calls of its method and model took so far; endpoint: where it asks."""
     n_calls = expected_calls(method(spec.method), spec.options, len(spec.rows))
-    return expect(n_calls, concurrency, rate_of(workspace, spec.method, spec.model), price_of(workspace))
+    rate = rate_of(workspace, spec.method, spec.model)
+    return expect(n_calls, concurrency, rate, price_of(workspace, endpoint, spec.model))
 
 
-async def health(workspace: Workspace, base_url: str | None = None, model: str | None = None) -> Health:
+async def health(
+    workspace: Workspace, base_url: str | None = None, model: str | None = None, calls: CallSettings | None = None
+) -> Health:
     """Returns what a model server can do, or several together; by default those of the settings."""
     address = base_url or workspace.settings.endpoint
-    workspace.refuse_if_read_only("endpoint", address)
-    if asks_several(address):
-        return model_servers.combine(await model_servers.check_each(workspace, address, model))
-    return await llm_health.check_health(Endpoint(address, workspace.settings.server_access), model)
+    return model_servers.combine(await model_servers.check_each(workspace, address, model, calls=calls))
 
 
 def rate_of(workspace: Workspace, method: str, model: str) -> Rate | None:
@@ -184,12 +196,9 @@ def rate_of(workspace: Workspace, method: str, model: str) -> Rate | None:
     return None if found is None else Rate(*found)
 
 
-def price_of(workspace: Workspace) -> Price | None:
-    """Returns the price of a million tokens in the settings; None if it is not set."""
-    settings = workspace.settings
-    if settings.price_prompt is None or settings.price_completion is None:
-        return None
-    return Price(settings.price_prompt, settings.price_completion)
+def price_of(workspace: Workspace, endpoint: str | None = None, model: str = "") -> Price | None:
+    """Returns the price of a million tokens of a model at a server, by default at that of the settings; None if it is not set."""
+    return model_servers.price_at(workspace, endpoint or workspace.settings.endpoint, model)
 
 
 def read_key_values(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -223,10 +232,17 @@ def _dataset_of(workspace: Workspace, request: RunRequest) -> Dataset:
     return default_dataset(workspace, request.dataset)
 
 
-def _first_model(workspace: Workspace, endpoint: str | None, known_health: Health | None) -> str:
+def _only_model(workspace: Workspace, request: RunRequest, known_health: Health | None) -> str:
     if known_health is not None and known_health.models:
-        return known_health.models[0]
-    found = asyncio.run(health(workspace, endpoint))
-    if not found.models:
-        raise Unreachable(found.problem)
-    return found.models[0]
+        return only_model(known_health)
+    return only_model(asyncio.run(health(workspace, request.endpoint, calls=request.calls)))
+
+
+def only_model(health: Health) -> str:
+    """Returns the model of a server that serves one. Raises Unreachable without any, InputError with several: none is the first
+    choice of everybody, and the first that is listed may make embeddings."""
+    if not health.models:
+        raise Unreachable(health.problem)
+    if len(health.models) > 1:
+        raise InputError(f"model: got none, and {len(health.models):,} are served; expected one of {name_some(health.models)}")
+    return health.models[0]

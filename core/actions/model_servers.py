@@ -1,18 +1,85 @@
-"""Model servers that a person names, one or several: what each can do, and whether they can be in one run."""
+"""Model servers that a person names, one or several: how they are asked, what each can do, and whether they can be in one run."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import MISSING, dataclass, field, replace
+from typing import Final
 
 from core.actions.workspace import Workspace
+from core.engine.request import Price
 from core.engine.spec import ExecutionSettings
 from core.errors import InputError, Unreachable
+from core.fields.record import part, setting
+from core.fields.toml_table import read_toml
+from core.llm.call_settings import CallSettings
 from core.llm.endpoint import Endpoint, asks_several
 from core.llm.health import Health, check_health, list_models
 from core.llm.server_addresses import describe_difference, normalise
 from core.net.address_list import read_addresses
+
+ENDPOINT_FILE: Final = "endpoints.toml"  # in data/: how model servers are asked, and what their tokens cost
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointEntry:
+    """A table [[endpoint]]. model: "" for all models there. calls: how it is asked. The prices are of a million tokens."""
+
+    address: str = setting(MISSING, "Of the model server, ending in /v1.")
+    model: str = setting("", "The model that this is about; by default all.")
+    calls: CallSettings = field(default_factory=CallSettings)
+    price_prompt: float | None = setting(None, "What a million tokens of prompts cost.", least=0, changes_result=False)
+    price_completion: float | None = setting(None, "What a million tokens of answers cost.", least=0, changes_result=False)
+
+    def __post_init__(self) -> None:
+        if (self.price_prompt is None) != (self.price_completion is None):
+            raise InputError(
+                f"{ENDPOINT_FILE}: {self.address} has one price, expected price_prompt and price_completion or neither"
+            )
+
+    @property
+    def price(self) -> Price | None:
+        """What its tokens cost, None if the file does not say."""
+        if self.price_prompt is None or self.price_completion is None:
+            return None
+        return Price(self.price_prompt, self.price_completion)
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointFile:
+    """The whole file."""
+
+    endpoint: tuple[EndpointEntry, ...] = part(())
+
+
+def find_entries(workspace: Workspace, servers: str, model: str) -> list[EndpointEntry]:
+    """Return what the file says about a server, or the first of several, and a model: first of this model, then of all.
+
+    Raises InputError for a file that cannot be read.
+    """
+    path = workspace.settings.data / ENDPOINT_FILE
+    if not path.is_file():
+        return []
+    address = (read_addresses(servers)[0] if asks_several(servers) else servers).rstrip("/")
+    entries = [each for each in read_toml(path).record(EndpointFile).endpoint if each.address.rstrip("/") == address]
+    return sorted((each for each in entries if each.model in ("", model)), key=lambda each: not each.model)
+
+
+def call_settings(workspace: Workspace, servers: str, model: str, chosen: CallSettings) -> CallSettings:
+    """Return how a server is asked: as chosen, and where nothing is chosen as the file says."""
+    for entry in find_entries(workspace, servers, model):
+        chosen = chosen.over(entry.calls)
+    return chosen
+
+
+def price_at(workspace: Workspace, servers: str, model: str) -> Price | None:
+    """Return the price of a million tokens of a model at a server, by default that of the settings; None if it is unknown."""
+    settings = workspace.settings
+    own = next((entry.price for entry in find_entries(workspace, servers, model) if entry.price is not None), None)
+    if own is not None or settings.price_prompt is None or settings.price_completion is None:
+        return own
+    return Price(settings.price_prompt, settings.price_completion)
 
 
 def refuse_unlisted(workspace: Workspace, settings: ExecutionSettings) -> None:
@@ -27,16 +94,25 @@ def refuse_unlisted(workspace: Workspace, settings: ExecutionSettings) -> None:
             access.refuse_unlisted(address)
 
 
-async def check_each(workspace: Workspace, servers: str, model: str | None = None, timeout_s: float = 60.0) -> dict[str, Health]:
+def endpoint_of(workspace: Workspace, address: str, model: str = "", calls: CallSettings | None = None) -> Endpoint:
+    """Returns one model server with its key, asked as is chosen, else as the file of endpoints says."""
+    asked = call_settings(workspace, address, model, calls or CallSettings())
+    return Endpoint(address, workspace.settings.server_access, calls=asked)
+
+
+async def check_each(
+    workspace: Workspace, servers: str, model: str | None = None, timeout_s: float = 60.0, calls: CallSettings | None = None
+) -> dict[str, Health]:
     """Returns address → what the server can do, in their order; the problem of one that differs from the first says in what.
 
-    servers: one address, several joined by commas, or a file of them. model: by default the first of the first server that
-    answers. timeout_s: for each request. Raises InputError if there is no usable address.
+    servers: one address, several joined by commas, or a file of them. model: by default the only one that is served. timeout_s:
+    for each request. calls: how they are asked; where it says nothing, the file of endpoints does. Raises InputError if there is
+    no usable address.
     """
     workspace.refuse_if_read_only("endpoint", servers)
     if not asks_several(servers):
-        return {servers: await check_health(Endpoint(servers, workspace.settings.server_access), model, timeout_s)}
-    found, differences = await _compare(workspace, servers, model, timeout_s)
+        return {servers: await check_health(endpoint_of(workspace, servers, model or "", calls), model, timeout_s)}
+    found, differences = await _compare(workspace, servers, model, timeout_s, calls)
     return {
         address: replace(health, problem=f"{address}: {differences[address]}") if address in differences else health
         for address, health in found.items()
@@ -44,13 +120,15 @@ async def check_each(workspace: Workspace, servers: str, model: str | None = Non
 
 
 async def _compare(
-    workspace: Workspace, servers: str, model: str | None, timeout_s: float
+    workspace: Workspace, servers: str, model: str | None, timeout_s: float, calls: CallSettings | None = None
 ) -> tuple[dict[str, Health], dict[str, str]]:
     """Returns address → what each of several servers can do, and of those that differ from the first address → in what."""
-    endpoints = [Endpoint(address, workspace.settings.server_access) for address in read_addresses(normalise(servers))]
+    addresses = read_addresses(normalise(servers))
+    asked = call_settings(workspace, servers, model or "", calls or CallSettings())
+    endpoints = [Endpoint(address, workspace.settings.server_access, calls=asked) for address in addresses]
     if model is None:
         listed = await asyncio.gather(*(list_models(endpoint, timeout_s) for endpoint in endpoints))
-        model = next((found.models[0] for found in listed if found.models), None)
+        model = next((found.models[0] for found in listed if len(found.models) == 1), None)
     checks = await asyncio.gather(*(check_health(endpoint, model, timeout_s) for endpoint in endpoints))
     found = {endpoint.base_url: health for endpoint, health in zip(endpoints, checks, strict=True)}
     at = _first_fit(found)
@@ -72,13 +150,15 @@ def combine(found: Mapping[str, Health]) -> Health:
     return replace(best, problem="; ".join(health.problem for health in found.values() if health.problem))
 
 
-def refuse_unfit(workspace: Workspace, servers: str, model: str, timeout_s: float = 60.0) -> str:
+def refuse_unfit(
+    workspace: Workspace, servers: str, model: str, timeout_s: float = 60.0, calls: CallSettings | None = None
+) -> str:
     """Returns the address of the first of several servers that can be used; the others may come later.
 
     Raises InputError, by its name, if one answers and differs from the first, and Unreachable if none can be used.
     """
     workspace.refuse_if_read_only("endpoint", servers)
-    found, differences = asyncio.run(_compare(workspace, servers, model, timeout_s))
+    found, differences = asyncio.run(_compare(workspace, servers, model, timeout_s, calls))
     fit = _first_fit(found)
     if fit is None:
         raise Unreachable(f"none of {len(found)} model servers can be used: {combine(found).problem}")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from core.actions import launch, run_control, run_states
+from core.actions import launch, model_servers, run_control, run_states
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
 from core.audit.rules.registry import answer_by_rule
@@ -18,7 +18,6 @@ from core.engine.request import Expectation, RunRequest
 from core.engine.spec import RunSpec
 from core.errors import InputError, NotFound, StateError, Unreachable
 from core.llm.client import Client
-from core.llm.endpoint import Endpoint
 from core.llm.tokens import TokenCount, TokenCounter
 from core.methods.judge_rubric import JudgeRubric, dossier_of, messages_of, reading_options
 from core.store import Cursor, calls, evidence, rubrics, runs
@@ -152,7 +151,11 @@ def estimate(workspace: Workspace, plan: ReadingPlan) -> ReadingEstimate:
         earlier = calls.averages(db, _METHOD.name, plan.spec.model)
     counted, form = asyncio.run(_count_tokens(workspace, plan, prompts))
     completion, seconds = (form.tokens, None) if earlier is None else earlier[1:]
-    total, answers, price = _scale_up(counted, prompts), len(prompts) * completion, launch.price_of(workspace)
+    total, answers, price = (
+        _scale_up(counted, prompts),
+        len(prompts) * completion,
+        launch.price_of(workspace, plan.request.endpoint, plan.spec.model),
+    )
     expected = Expectation(
         calls=len(prompts),
         prompt_tokens=total,
@@ -265,7 +268,8 @@ async def _count_tokens(
     by_length = sorted(prompts, key=len)
     step = max(len(by_length) / _MOST_COUNTED, 1.0)
     chosen = [by_length[int((i + 0.5) * step)] for i in range(min(len(by_length), _MOST_COUNTED))]
-    endpoint = Endpoint(plan.request.endpoint or workspace.settings.endpoint, workspace.settings.server_access)
+    address = plan.request.endpoint or workspace.settings.endpoint
+    endpoint = model_servers.endpoint_of(workspace, address, plan.spec.model, plan.request.calls)
     async with Client(endpoint, concurrency=plan.request.concurrency) as client:
         counter = TokenCounter(client, plan.spec.model)
         form, *counted = [await counter.count(text) for text in (_FORM, *chosen)]

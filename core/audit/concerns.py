@@ -73,6 +73,7 @@ _SENTENCES = {
     Flag.INSUFFICIENT: "a sample calls the evidence insufficient, which counts .5",
     Flag.FEWER_SEEDS: "a mean over fewer seeds than asked; the answers under the others could not be read",
     Flag.TRACE_DIFFERS: "the submitted numbers differ from those of the trace: the file was changed later",
+    Flag.ANSWER_DIFFERS: "a model's text ends in another answer than the number beside it says",
 }
 
 

@@ -19,8 +19,9 @@ from core.cli.runs import list_records
 from core.cli.settings import takes
 from core.engine.request import RunRequest
 from core.engine.spec import ExecutionSettings
-from core.fields.record import make
-from core.llm.health import Health
+from core.fields.record import make, options_of
+from core.llm.call_settings import CallSettings
+from core.llm.health import Health, describe_logprobs
 from core.llm.serve import HOST, PORT, ServerOptions
 from core.llm.serve import serve as serve_model
 from core.llm.serve_replicas import serve_replicas
@@ -48,11 +49,11 @@ def run(
     """Predict: start a run and, without --detach, work on it until it ends."""
     request = make(RunRequest, chosen, method=method, options=launch.read_options(method_named(method), values or ()))
     spec = launch.resolve(context.obj, request)
-    expected = launch.estimate(context.obj, spec, request.concurrency)
+    expected = launch.estimate(context.obj, spec, request.concurrency, endpoint=request.endpoint)
     say_progress(f"{launch.name_of(request)}: {len(spec.rows):,} rows, about {expected.calls:,} calls")
     started = launch.start(context.obj, request, spec=spec, replace=replace, detach=detach)
     say_if_named_otherwise(started, launch.name_of(request))
-    _show(context.obj, started.id, as_json)
+    _exit_unless(_show(context.obj, started.id, as_json))
 
 
 @app.command()
@@ -119,19 +120,20 @@ def log(
 
 
 @app.command()
-@takes(RunRequest, only=("endpoint", "model"))
+@takes(RunRequest, only=("endpoint", "model", *(option.name for option in options_of(CallSettings))))
 def endpoint(context: typer.Context, chosen: dict[str, Any], as_json: Json = False) -> None:
     """Check a model server, or several: whether each answers, what it can do, and whether they can be in one run."""
-    found = asyncio.run(
-        model_servers.check_each(context.obj, chosen["endpoint"] or context.obj.settings.endpoint, chosen["model"])
-    )
+    address, model = chosen.pop("endpoint") or context.obj.settings.endpoint, chosen.pop("model")
+    found = asyncio.run(model_servers.check_each(context.obj, address, model, calls=make(CallSettings, chosen)))
     health = model_servers.combine(found)
     if len(found) == 1:
         show(_health_record(health), as_json, "\n".join(_health_lines(health)))
+        _exit_unless(not health.problem)
         return
     each = [{"address": address, **_health_record(one)} for address, one in found.items()]
     lines = [line for address, one in found.items() for line in (address, *(f"  {line}" for line in _health_lines(one)))]
     show(_health_record(health) | {"servers": each}, as_json, "\n".join(lines))
+    _exit_unless(not health.problem)
 
 
 def _health_record(health: Health) -> dict[str, Any]:
@@ -142,7 +144,7 @@ def _health_lines(health: Health) -> list[str]:
     return [
         f"reachable: {'yes' if health.reachable else 'no'}",
         f"models: {', '.join(health.models) or 'none'}",
-        f"log-probabilities: {'yes' if health.logprobs else 'no'}",
+        f"log-probabilities: {describe_logprobs(health)}",
         f"longest context: {health.max_model_len or 'unknown'}",
         *([health.problem] if health.problem else []),
     ]
@@ -161,7 +163,7 @@ def _status_record(workspace: Workspace, run: str) -> tuple[str, dict[str, Any]]
         "done": counts.done,
         "failed": counts.failed,
         "tokens": counts.cost or record["tokens"],
-        "spent_tokens": counts.spent,
+        "spent_tokens": counts.spent or (None if record["tokens"] is None and counts.done else 0),
         "unanswered": counts.unanswered,
         "left_s": status.left_s,
         **({"notice": status.notice} if status.servers or status.nodes else {}),
@@ -170,13 +172,22 @@ def _status_record(workspace: Workspace, run: str) -> tuple[str, dict[str, Any]]
     }
 
 
-def _show(workspace: Workspace, run: str, as_json: bool) -> None:
+def _show(workspace: Workspace, run: str, as_json: bool) -> bool:
+    """Show how a run is doing; return whether it goes on, or ended with a row at least that has an answer."""
     run_control.settle(workspace, run)
     _, record = _status_record(workspace, run)
     summary = f"{record['run']}: {record['status']}, {record['done']:,} of {record['total']:,} rows, {record['failed']:,} failed"
     notes = [text for text in (record["cause"], record.get("notice", "")) if text]
     doing = [*map(_server_line, record.get("servers", ())), *map(_node_line, record.get("nodes", ()))]
     show(record, as_json, "\n".join(["; ".join([summary, *notes]), *doing]))
+    all_failed = record["status"] == "done" and record["failed"] and not record["done"]
+    return not all_failed and record["status"] not in ("stopped", "crashed")
+
+
+def _exit_unless(went_well: bool) -> None:
+    """End the command with the status of a failure, after it has shown what failed."""
+    if not went_well:
+        raise typer.Exit(1)
 
 
 def _server_line(server: Mapping[str, Any]) -> str:

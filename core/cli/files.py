@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import IO, Annotated
+from typing import IO, Annotated, Literal
 
 import typer
 
@@ -40,6 +40,9 @@ def import_(
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")] = False,
     de: Annotated[str | None, typer.Option(help="External scores: the column that ranks rows by an effect.")] = None,
     direction: Annotated[str | None, typer.Option("--dir", help="External scores: the column that ranks them by up.")] = None,
+    epochs: Annotated[
+        Literal["mean", "first"], typer.Option(help="Logs of Inspect AI: what counts of several epochs of a row.")
+    ] = "mean",
     recursive: Annotated[
         bool, typer.Option("--recursive", help="Read all of a folder that is a disk's root, holds the home folder or is huge.")
     ] = False,
@@ -47,7 +50,7 @@ def import_(
 ) -> None:
     """Import challenge files, submissions, bundles of runs, logs of Inspect AI, PerturbQA, knowledge packs, gene spaces and
     external scores: a CSV of ids and columns of numbers, each a run unless --de and --dir say which answer which question."""
-    options = imports.ImportOptions(name, dataset, strict, replace, de, direction)
+    options = imports.ImportOptions(name, dataset, strict, replace, de, direction, epochs)
 
     def say_found(n_files: int) -> None:
         if any(path.is_dir() for path in paths):

@@ -1,25 +1,25 @@
 """Logs of Inspect AI (.eval): a zip of header.json and one samples/ID_epoch_N.json a row, read as the rows of a run, and written.
 
-A sample's id is the row's, unless its metadata hold a pair_id. Its numbers are those of the first of these that has
-prediction_up and prediction_down, or p_de and p_up_given_de: the values of its scores, their metadata, the sample's metadata,
-the answer as a JSON object. The answer up, down or none alone is certain. A sample without any has .333/.333, which is
-flagged. The trace of a log that was written here stands in the metadata whole (`core.datasets.packaged_trace`); that of any
-other is its messages.
+What a sample says: `core.datasets.inspect_samples`. Of several epochs the mean is taken, or the first. The trace of a log that
+was written here stands in the metadata whole (`core.datasets.packaged_trace`); that of any other is its messages. Inspect also
+writes logs as one JSON object.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeGuard
+from typing import Any, Literal
 
 from core.datasets.archives import DAMAGE, Content, is_zip, iterate_members, open_archive, open_content
-from core.datasets.packaged_trace import KEY, PackagedTrace, read_trace
-from core.datasets.submissions import SubmissionTable, TakeRow, check_packaged, is_uniform, split_sum
+from core.datasets.inspect_samples import JsonObject, Sample, as_object
+from core.datasets.packaged_trace import KEY
+from core.datasets.submissions import SubmissionTable, TakeRow, describe_differing, split_sum
 from core.datasets.tables import quote
 from core.errors import InputError, UnsafeFile
-from core.row_schema import FILE_SUM_TOLERANCE, MOST_EVENTS, MOST_TOKENS
+from core.row_schema import MOST_EVENTS
 from core.texts import parse_json, replace_surrogates
 from core.types import Flag, Prediction, Rejected, RowResult, TraceEvent
 
@@ -29,18 +29,14 @@ VERSION = 2  # of the format
 _MOST_JSON_BYTES = 1 << 26  # of a member: as values it takes twenty times as much
 SAMPLE = re.compile(r"samples/.+_epoch_\d+\.json", re.DOTALL)
 UNKNOWN_METHOD = "inspect"
-_CERTAIN = {"up": (1.0, 0.0), "down": (0.0, 1.0), "none": (0.0, 0.0)}
-_ROLES = {"system": "text", "user": "text", "assistant": "answer", "tool": "observation"}  # message → kind of event
-_LARGEST = 1e9  # of a number that can be meant as a prediction, right or wrong
-_ATTACHMENT = re.compile(r"attachment://(\w+)")
-
-JsonObject = dict[str, Any]
+Epochs = Literal["mean", "first"]  # what counts of several samples of an id
+_MOST_HEAD = 1 << 16  # bytes in which a log in JSON says that it is one
 
 
 def is_log(content: Content) -> bool:
-    """Whether a file is a log."""
+    """Whether a file is a log: the zip of a .eval, or one JSON object with the same in it."""
     if not is_zip(content):
-        return False
+        return _is_json_log(content)
     try:
         names = set(open_archive(open_content(content), "zip").namelist())
     except DAMAGE:
@@ -48,53 +44,156 @@ def is_log(content: Content) -> bool:
     return bool(names & {HEADER, START}) and any(SAMPLE.fullmatch(name) for name in names)
 
 
-def read_log(content: Content, name: str, sha256: str, take: TakeRow | None = None) -> SubmissionTable:
-    """The rows of a log, one a sample; line: the sample's number in the file. Raises InputError or UnsafeFile.
+def _is_json_log(content: Content) -> bool:
+    head = open_content(content).read(_MOST_HEAD).lstrip(b"\xef\xbb\xbf \r\n\t")
+    return head.startswith(b"{") and b'"eval"' in head and b'"status"' in head
 
-    take: as in `core.datasets.submissions.read_submission`.
+
+def read_log(content: Content, name: str, sha256: str, take: TakeRow | None = None, epochs: Epochs = "mean") -> SubmissionTable:
+    """The rows of a log, one an id; line: the number in the file of its first sample. Raises InputError or UnsafeFile.
+
+    take: as in `core.datasets.submissions.read_submission`. epochs: what counts of an id's samples.
     """
-    head: JsonObject = {}
     rows: list[RowResult] = []
-    take = take or rows.append
-    rejected: list[Rejected] = []
-    lines: dict[str, int] = {}
-    methods: list[str] = []
+    read = _Rows(take or rows.append, epochs, _count_epochs(content))
+    head: JsonObject = {}
     number = 0
-    for path, data in iterate_members(content, name, lambda path: path in (HEADER, START) or bool(SAMPLE.fullmatch(path))):
-        value = _parse(data, f"{name}/{path}")
+    for path, value in _members(content, name):
         if path in (HEADER, START):
             head = value if path == HEADER or not head else head
             continue
         number += 1
-        sample = _Sample(value, f"{name}/{path}", number)
-        if sample.pair_id in lines:
-            first = lines[sample.pair_id]
-            rejected.append(
-                sample.reject("duplicate", f"{quote(sample.pair_id)} is in sample {first} already; one epoch is read")
-            )
-        elif isinstance(row := sample.read(), Rejected):
-            rejected.append(row)
-        else:
-            take(row)
-            lines[sample.pair_id] = number
-            methods += [sample.packaged.method] if sample.packaged else []
-    spec = _object(head.get("eval"))
+        read.add(Sample(value, f"{name}/{path}", number), path)
+    read.end()
+    spec = as_object(head.get("eval"))
     model = str(spec.get("model", ""))
     return SubmissionTable(
         "inspect_log",
         _track(spec),
-        max(methods, key=methods.count) if methods else UNKNOWN_METHOD,
+        max(read.methods, key=read.methods.count) if read.methods else UNKNOWN_METHOD,
         "" if model.startswith("none/") else replace_surrogates(model),
         tuple(rows),
-        lines=tuple(lines.values()),
-        rejected=tuple(rejected),
+        lines=tuple(read.lines),
+        rejected=tuple(read.rejected),
         sha256=sha256,
+        remark=read.remark(str(head.get("status", ""))),
     )
+
+
+def _members(content: Content, name: str) -> Iterator[tuple[str, JsonObject]]:
+    """Yield the header and the samples of a log, each with its path in the zip, or what that would be."""
+    if is_zip(content):
+        for path, data in iterate_members(content, name, _is_member):
+            yield path, _parse(data, f"{name}/{path}")
+        return
+    whole = _parse(open_content(content).read(_MOST_JSON_BYTES + 1), name)
+    yield HEADER, {key: value for key, value in whole.items() if key != "samples"}
+    samples = whole.get("samples")
+    for each in map(as_object, samples if isinstance(samples, list) else []):
+        yield f"samples/{each.get('id')}_epoch_{each.get('epoch', 1)}.json", dict(each)
+
+
+def _is_member(path: str) -> bool:
+    return path in (HEADER, START) or bool(SAMPLE.fullmatch(path))
+
+
+def _count_epochs(content: Content) -> Counter[str] | None:
+    """How many samples of each id, as paths write them, a zip has; None if that is not known before, as in a log in JSON."""
+    if not is_zip(content):
+        return None
+    paths = filter(SAMPLE.fullmatch, open_archive(open_content(content), "zip").namelist())
+    return Counter(map(_stem, paths))
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("_epoch_")[0]
+
+
+class _Rows:
+    """The rows of a log's samples, passed on as soon as they are whole: of several epochs of an id, the mean or the first."""
+
+    def __init__(self, take: TakeRow, epochs: Epochs, left: Counter[str] | None) -> None:
+        self._take, self._epochs, self._left = take, epochs, left
+        self.lines: list[int] = []  # of the rows that are passed on
+        self.rejected: list[Rejected] = []
+        self.methods: list[str] = []
+        self._seen: dict[str, dict[Any, int]] = {}  # id → epoch → line
+        self._passed: set[str] = set()
+        self._waiting: dict[str, list[tuple[int, RowResult]]] = {}
+        self._differing: list[str] = []
+        self._disagreeing: list[str] = []
+
+    def add(self, sample: Sample, path: str) -> None:
+        """Reads a sample of a path; its row is passed on once no other sample of its path's id is left."""
+        self._read(sample)
+        if self._left is not None:
+            self._left[_stem(path)] -= 1
+            if not self._left[_stem(path)]:
+                self._pass_on(sample.pair_id)
+
+    def _read(self, sample: Sample) -> None:
+        seen, epoch = self._seen.setdefault(sample.pair_id, {}), sample.value.get("epoch", 1)
+        if epoch in seen or sample.pair_id in self._passed:
+            said = f"{quote(sample.pair_id)} is in sample {next(iter(seen.values()))} already"
+            self.rejected.append(sample.reject("duplicate", said))
+            return
+        seen[epoch] = sample.line
+        row = sample.read()
+        if isinstance(row, Rejected):
+            self.rejected.append(row)
+            return
+        self.methods += [sample.packaged.method] if sample.packaged else []
+        self._differing += [sample.pair_id] if Flag.ANSWER_DIFFERS in row.prediction.flags else []
+        self._disagreeing += [sample.pair_id] if sample.scorers_disagree else []
+        self._waiting.setdefault(sample.pair_id, []).append((sample.line, row))
+
+    def _pass_on(self, pair_id: str) -> None:
+        rows = self._waiting.pop(pair_id, [])
+        if not rows:
+            return
+        line, first = rows[0]
+        mean = len(rows) > 1 and self._epochs == "mean"
+        self._take(_mean_of([row for _, row in rows]) if mean else first)
+        self.lines.append(line)
+        self._passed.add(pair_id)
+
+    def end(self) -> None:
+        """Passes on the rows that waited for more epochs."""
+        for pair_id in list(self._waiting):
+            self._pass_on(pair_id)
+
+    def remark(self, status: str) -> str:
+        """What is odd about the log, in words."""
+        said = [] if status in ("", "success") else [f"the evaluation ended as {status!r}: rows may be missing"]
+        most = max(map(len, self._seen.values()), default=1)
+        if most > 1:
+            said.append(f"up to {most} epochs a row, {'averaged' if self._epochs == 'mean' else 'of which the first counts'}")
+        if self._disagreeing:
+            said.append(f"samples whose scorers disagree: {len(self._disagreeing):,}, the first {self._disagreeing[0]}")
+        return "; ".join(filter(None, (*said, describe_differing(self._differing))))
+
+
+def _mean_of(rows: Sequence[RowResult]) -> RowResult:
+    """The mean over the epochs of a row, with the events of each."""
+    numbers = [row.prediction for row in rows]
+    up = sum(one.prediction_up for one in numbers) / len(rows)
+    down = sum(one.prediction_down for one in numbers) / len(rows)
+    said = f"Mean over {len(rows)} epochs: up {up:.6f}, down {down:.6f}."
+    mean = TraceEvent("mean", "MEAN", "arithmetic", said, 0, meta={"read": len(rows), "asked": len(rows)})
+    events = [event._replace(stage=f"epoch {n}") for n, row in enumerate(rows, 1) for event in row.events]
+    unread = all(Flag.UNIFORM in one.flags for one in numbers)
+    flags = tuple(dict.fromkeys(flag for one in numbers for flag in one.flags if flag is not Flag.UNIFORM or unread))
+    tokens = [
+        None if None in column else sum(column)
+        for column in zip(*((one.tokens, one.prompt_tokens) for one in numbers), strict=True)
+    ]
+    prediction = Prediction(numbers[0].pair_id, up, down, *split_sum(up, down), "file", flags, *tokens)
+    return RowResult(prediction, (*events[: MOST_EVENTS - 1], mean))
 
 
 def _track(spec: Mapping[str, Any]) -> Any:
     """The track that a log written here names, else C, whose files say least."""
-    track = _object(_object(spec.get("metadata")).get(KEY)).get("track")
+    track = as_object(as_object(spec.get("metadata")).get(KEY)).get("track")
     return track if track in ("A", "B", "C") else "C"
 
 
@@ -108,120 +207,6 @@ def _parse(data: bytes, where: str) -> JsonObject:
     if not isinstance(value, dict):
         raise InputError(f"{where}: {type(value).__name__}, expected a JSON object")
     return value
-
-
-class _Sample:
-    """One sample of a log. packaged: its trace, if it was written here."""
-
-    def __init__(self, value: JsonObject, where: str, line: int) -> None:
-        self.value, self.where, self.line = value, where, line
-        self.metadata = _object(value.get("metadata"))
-        self.pair_id = replace_surrogates(str(self.metadata.get("pair_id", value.get("id", ""))))
-        self.attachments = _object(value.get("attachments"))
-        packaged = _object(self.metadata.get(KEY))
-        self.packaged: PackagedTrace | None = read_trace(packaged) if packaged else None
-
-    def reject(self, reason: Any, detail: str) -> Rejected:
-        return Rejected(self.where, self.line, reason, detail)
-
-    def read(self) -> RowResult | Rejected:
-        """The row, or its rejection."""
-        found = self._numbers()
-        if found is None:
-            error = _object(self.value.get("error")).get("message")
-            if error:
-                return self.reject(
-                    "not a number", f"{quote(self.pair_id)} failed ({quote(str(error), 200)}), expected a prediction"
-                )
-            found = (1 / 3, 1 / 3)
-        if not all(_is_between(n, -_LARGEST, _LARGEST) for n in found):
-            return self.reject("not a number", f"prediction_up {found[0]!r}, prediction_down {found[1]!r}, expected two numbers")
-        up, down = map(float, found)
-        if not (0 <= up <= 1 and 0 <= down <= 1 and up + down <= 1 + FILE_SUM_TOLERANCE):
-            return self.reject("out of range", f"prediction_up {up}, prediction_down {down}, expected a sum of at most 1")
-        if self.packaged is not None:
-            return RowResult(check_packaged(self.packaged.prediction(self.pair_id, up, down)), self.packaged.events)
-        flags = (Flag.UNIFORM,) if is_uniform(up, down) else ()
-        numbers = (self.pair_id, up, down, *split_sum(up, down))
-        return RowResult(Prediction(*numbers, "file", flags, *self._usage()), tuple(self._events()))
-
-    def _numbers(self) -> tuple[Any, Any] | None:
-        """prediction_up and prediction_down as they stand in the sample, None if it has none."""
-        for holder in self._holders():
-            if {"prediction_up", "prediction_down"} <= set(holder):
-                return holder["prediction_up"], holder["prediction_down"]
-            p_de, p_up = holder.get("p_de"), holder.get("p_up_given_de")
-            if _is_between(p_de, 0, 1) and _is_between(p_up, 0, 1):
-                return p_de * p_up, p_de * (1 - p_up)
-        return _CERTAIN.get(self._answer().strip(" .\n").lower())
-
-    def _holders(self) -> Iterator[Mapping[str, Any]]:
-        """The places where numbers may stand."""
-        for score in _object(self.value.get("scores")).values():
-            yield _object(_object(score).get("value"))
-            yield _object(_object(score).get("metadata"))
-        yield self.metadata
-        try:
-            yield _object(parse_json(self._answer()))
-        except ValueError:
-            return
-
-    def _answer(self) -> str:
-        output = _object(self.value.get("output"))
-        choices = output.get("choices")
-        message = _object(_object(choices[0]).get("message")) if isinstance(choices, list) and choices else {}
-        return self._text(message.get("content", output.get("completion", "")))
-
-    def _usage(self) -> tuple[int | None, int | None]:
-        """Tokens in all and in prompts, over the models that count them."""
-        used = [_object(each) for each in _object(self.value.get("model_usage")).values()]
-        sums = [[each.get(name) for each in used] for name in ("total_tokens", "input_tokens")]
-        tokens, prompt = (_sum(counts) for counts in sums)
-        return tokens, prompt
-
-    def _events(self) -> list[TraceEvent]:
-        """The messages in order; what a model asked of tools is a step of its own."""
-        events: list[TraceEvent] = []
-        messages = self.value.get("messages")
-        for message in map(_object, messages if isinstance(messages, list) else []):
-            role = str(message.get("role", ""))
-            text = self._text(message.get("content"))
-            calls = message.get("tool_calls")
-            asked = [_object(call) for call in calls] if isinstance(calls, list) else []
-            if text or not asked:
-                speaker = str(message.get("function") or role) if role == "tool" else role
-                events.append(TraceEvent("inspect", speaker.upper(), _ROLES.get(role, "text"), text))
-            for call in asked:
-                arguments = json.dumps(call.get("arguments"), ensure_ascii=False)
-                events.append(
-                    TraceEvent("inspect", str(call.get("function", "tool")), "tool_call", replace_surrogates(arguments))
-                )
-        return [event._replace(role=replace_surrogates(event.role)) for event in events[:MOST_EVENTS]]
-
-    def _text(self, content: Any) -> str:
-        """The text of a message: itself, or that of its parts; attachments are put in their places."""
-        if isinstance(content, list):
-            parts = [_object(part) for part in content]
-            content = "\n\n".join(
-                str(part.get("text") or part.get("reasoning") or f"({part.get('type', 'part')})") for part in parts
-            )
-        text = content if isinstance(content, str) else ""
-        return replace_surrogates(_ATTACHMENT.sub(lambda found: str(self.attachments.get(found[1], found[0])), text))
-
-
-def _sum(counts: Sequence[Any]) -> int | None:
-    """The sum of counts; None without any, or if one is unknown or more than a model can have used."""
-    known = [count for count in counts if type(count) is int and 0 <= count <= MOST_TOKENS]
-    total = sum(known)
-    return total if known and len(known) == len(counts) and total <= MOST_TOKENS else None
-
-
-def _is_between(value: Any, low: float, high: float) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def log_members(header: JsonObject, samples: Iterable[JsonObject]) -> Iterator[tuple[str, bytes]]:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from core.datasets.archives import Content, is_zip, open_content, open_csv
 from core.datasets.external_scores import ScoreTable, is_external_score, read_external_scores
-from core.datasets.inspect_logs import is_log, read_log
+from core.datasets.inspect_logs import Epochs, is_log, read_log
+from core.datasets.json_predictions import are_predictions, objects_in, read_json_predictions
 from core.datasets.pairs import PairTable, is_challenge, is_perturbqa, read_challenge, read_perturbqa
 from core.datasets.submissions import SubmissionTable, TakeRow, is_submission, read_submission
 from core.datasets.tables import Table, quote
@@ -25,16 +26,20 @@ _READERS = (
 )
 
 
-def read(content: Content, name: str, take: TakeRow | None = None) -> PairTable | SubmissionTable | ScoreTable:
+def read(
+    content: Content, name: str, take: TakeRow | None = None, epochs: Epochs = "mean"
+) -> PairTable | SubmissionTable | ScoreTable:
     """The table in a CSV file, or in the CSV inside a zip; `name` is for messages and tells PerturbQA's tasks apart.
 
     Rows that cannot be read are in the table's `rejected`. take: is given the rows of a submission or a log, in the place of the
-    table. Raises UnknownFormat, UnsafeFile or InputError.
+    table. epochs: see `read_log`. Raises UnknownFormat, UnsafeFile or InputError.
     """
     sha256 = hashlib.file_digest(open_content(content), "sha256").hexdigest()
     with collector_paused():
         if is_log(content):
-            return read_log(content, name, sha256, take)
+            return read_log(content, name, sha256, take, epochs)
+        if is_json(content) and (objects := objects_in(content)) is not None and are_predictions(objects):
+            return read_json_predictions(objects, name, sha256, take)
         if is_zip(content):
             stream, member = open_csv(content, name)
             table = Table(stream, f"{name}/{member}")
@@ -50,6 +55,11 @@ def read(content: Content, name: str, take: TakeRow | None = None) -> PairTable 
         "gene[, label]), a submission (id, prediction_up, prediction_down, …), PerturbQA (pert, gene, label, split) or external "
         "scores (id, or pert and gene, and columns of numbers)"
     )
+
+
+def is_json(content: Content) -> bool:
+    """Whether a file may be JSON, by its first character."""
+    return open_content(content).read(64).lstrip(b"\xef\xbb\xbf \r\n\t")[:1] in (b"{", b"[")
 
 
 @contextmanager
@@ -68,7 +78,9 @@ def collector_paused() -> Iterator[None]:
         gc.enable()
 
 
-def read_path(path: Path, name: str = "", take: TakeRow | None = None) -> PairTable | SubmissionTable | ScoreTable:
+def read_path(
+    path: Path, name: str = "", take: TakeRow | None = None, epochs: Epochs = "mean"
+) -> PairTable | SubmissionTable | ScoreTable:
     """As `read`, from a file of at most 1 GiB; raises InputError if it cannot be opened. name: by default the path's."""
     with open_file(path, MAX_UNPACKED_BYTES) as file:
-        return read(file, name or path.name, take)
+        return read(file, name or path.name, take, epochs)

@@ -5,21 +5,28 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from core.datasets.pairs import duplicate
 from core.datasets.tables import Table, TableRows, quote
 from core.datasets.traces import Format, Trace, parse_trace
+from core.llm.final_text import final_text
+from core.llm.parsing import last_label
 from core.row_schema import FILE_SUM_TOLERANCE
-from core.types import Flag, Prediction, Rejected, RowResult, TraceEvent, Track
+from core.types import Flag, Label, Prediction, Rejected, RowResult, TraceEvent, Track
 
 TRACE_TOLERANCE = 2e-6  # a trace's probabilities reproduce both predictions within this, else the file's numbers count
 UNIFORM_TOLERANCE = 5e-4  # .333 stands for a third
 
 _REQUIRED = ("id", "prediction_up", "prediction_down")
 _SEED_COLUMN = re.compile(r"(?:reasoning_trace|prediction_up|prediction_down)_seed(\d{1,9})", re.ASCII)
+_CERTAIN: Mapping[tuple[float | None, float | None], Label] = {
+    (1.0, 0.0): Label.UP,
+    (0.0, 1.0): Label.DOWN,
+    (0.0, 0.0): Label.NONE,
+}
 _METHODS: dict[Format, str] = {"debate": "debate", "react": "react", "coordinator": "coordinator"}
 
 
@@ -34,7 +41,8 @@ class SubmissionTable(TableRows):
     prediction_up, prediction_down is C too. `method` is the method whose format most traces have, or that they name; "unknown"
     without traces. `model_name` is the most frequent one, "" if that is `none` or there is no such column. A
     "sample_submission" says .333/.333 on every row, without a trace or a model. rows: () where they were handed on one by one
-    (see `TakeRow`). spec, note: what a run of external scores was made from.
+    (see `TakeRow`). spec, note: what a run of external scores was made from. remark: what is
+    odd about the file, for whoever imports it; "" for nothing.
     """
 
     kind: Literal["submission", "sample_submission", "inspect_log", "external_score"]
@@ -44,6 +52,7 @@ class SubmissionTable(TableRows):
     rows: tuple[RowResult, ...]
     spec: Mapping[str, Any] = field(default_factory=dict)
     note: str | None = None
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +85,7 @@ class _Tally:
     models: Counter[str] = field(default_factory=Counter)
     rows: int = 0
     uniform: int = 0  # rows that are flagged so
+    differing: list[str] = field(default_factory=list)  # seeds of rows whose text answers otherwise than their numbers
 
 
 def is_submission(header: tuple[str, ...]) -> bool:
@@ -116,6 +126,7 @@ def read_submission(table: Table, sha256: str, take: TakeRow | None = None) -> S
         lines=tuple(lines.values()),
         rejected=tuple(table.rejected),
         sha256=sha256,
+        remark=describe_differing(tally.differing),
     )
 
 
@@ -181,6 +192,8 @@ def _row(pair_id: str, up: float, down: float, cells: list[str], layout: _Layout
     trace = parse_trace(cells[layout.trace]) if layout.trace is not None else Trace("none")
     seed_events = _seed_events(cells, layout)
     events = (*trace.events, *seed_events) if seed_events else trace.events
+    differing = [f"{pair_id} {event.stage}" for event in seed_events if "reads" in event.meta]
+    tally.differing += differing
     if trace.format != "none":
         tally.formats[trace.format] += 1
     elif events:
@@ -197,6 +210,8 @@ def _row(pair_id: str, up: float, down: float, cells: list[str], layout: _Layout
         _tokens(cells, layout.prompt_tokens, bool(events)),
         tool_calls,
     )
+    if differing:
+        prediction = replace(prediction, flags=(*prediction.flags, Flag.ANSWER_DIFFERS))
     return RowResult(prediction, events)
 
 
@@ -225,18 +240,36 @@ def check_packaged(row: Prediction) -> Prediction:
     return replace(row, p_de=p_de, p_up_given_de=p_up, p_source="file", flags=flags)
 
 
+def describe_differing(seeds: Sequence[str]) -> str:
+    """What is said about answers whose text ends otherwise than their numbers, of names such as "Pa_Ga seed 42"; "" for none."""
+    if not seeds:
+        return ""
+    first = ", ".join(seeds[:3]) + (", …" if len(seeds) > 3 else "")
+    return f"answers that end in another label than their numbers say: {len(seeds):,} ({first})"
+
+
 def _seed_events(cells: list[str], layout: _Layout) -> list[TraceEvent]:
     events: list[TraceEvent] = []
     for seed in layout.seeds:
         text = cells[seed.trace] if seed.trace is not None else ""
         if text.strip() in ("", "none"):
             continue
-        meta = {
-            "prediction_up": None if seed.up is None else _number(cells[seed.up]),
-            "prediction_down": None if seed.down is None else _number(cells[seed.down]),
-        }
+        up = None if seed.up is None else _number(cells[seed.up])
+        down = None if seed.down is None else _number(cells[seed.down])
+        meta = {"prediction_up": up, "prediction_down": down, **reads_otherwise(text, up, down)}
         events.append(TraceEvent(f"seed {seed.number}", "MODEL", "answer", text, meta=meta))
     return events
+
+
+def reads_otherwise(text: str, up: float | None, down: float | None) -> dict[str, str]:
+    """{"reads": label} of a text that ends in another label than the one that two numbers are certain of, else {}.
+
+    Numbers that are certain of no label (.333/.333, means, log-probabilities) are compared with nothing.
+    """
+    certain = _CERTAIN.get((up, down))
+    final = final_text(text).text if certain is not None else None
+    said = None if final is None else last_label(final)
+    return {"reads": str(said)} if isinstance(said, Label) and said != certain else {}
 
 
 def is_uniform(up: float | None, down: float | None) -> bool:

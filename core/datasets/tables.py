@@ -65,12 +65,14 @@ class Table:
         self.rejected: list[Rejected] = []
         csv.field_size_limit(MAX_CELL_CHARACTERS)
         buffered = _Chunks(stream, buffer_size=_CHUNK_BYTES)
-        _refuse_wide_encodings(buffered.peek(4)[:4], name)
+        refuse_wide_encodings(buffered.peek(4)[:4], name)
         # Bytes that are not UTF-8 become lone surrogates, so that they cost their own row and not the file.
         text = io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="surrogateescape", newline="")
         self._lines = _Lines(text)
         self._reader = csv.reader(self._lines)
-        self.header = _read_header(next((cells for cells in self._reader if cells), []), name)
+        first = next((cells for cells in self._reader if cells), [])
+        _refuse_other_separators(first, name)
+        self.header = _read_header(first, name)
 
     def column(self, name: str) -> int | None:
         """The position of a column, None if the file has no such column."""
@@ -116,9 +118,19 @@ class Table:
         return None
 
 
-def _refuse_wide_encodings(head: bytes, name: str) -> None:
+def refuse_wide_encodings(head: bytes, name: str) -> None:
+    """Raise InputError for a file that begins as UTF-16 or UTF-32 does; head: its first four bytes."""
     if head.startswith(_UTF16_BOMS) or b"\0" in head:
         raise InputError(f"{name}: UTF-16, UTF-32 or binary, expected UTF-8 text; save it as CSV UTF-8")
+
+
+def _refuse_other_separators(cells: list[str], name: str) -> None:
+    """Raise UnknownFormat for a header whose columns are not separated by commas, as Excel's are not in many countries."""
+    if cells and cells[0].startswith("sep="):
+        raise UnknownFormat(f"{name}: begins with Excel's line {cells[0]!r}, expected the names of columns, separated by ','")
+    other = next((each for each in ";\t|" if len(cells) == 1 and each in cells[0]), None)
+    if other is not None:
+        raise UnknownFormat(f"{name}: separated by {'a tab' if other == chr(9) else repr(other)}, expected ','")
 
 
 def _undecoded_byte(cells: list[str]) -> int | None:

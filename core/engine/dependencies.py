@@ -26,6 +26,7 @@ from core.methods.base import (
     ReadsTexts,
     RowText,
     TextsOfRun,
+    goes_on_from,
     method_named,
     packs_read,
 )
@@ -121,7 +122,7 @@ def build_context(
 
     Raises StateError if the method, the dataset, a pack, a gene space or the file of prompts is not the one of the specification.
     """
-    if method.version != spec.version:
+    if not goes_on_from(method, spec.version):
         raise StateError(f"method {spec.method}: is version {method.version}, expected {spec.version}; start a new run")
     # A specification of an earlier version also names packs that the method does not read.
     planned: dict[str, str] = {name: spec.packs[name] for name in packs_read(method, spec.options) if name in spec.packs}

@@ -176,7 +176,7 @@ class Spending(NamedTuple):
 def read_spending(file: Path) -> Spending | None:
     """Returns what a run has paid for, as its spending log says; None without one."""
     try:
-        found, _ = _read_last_line(file)
+        found, _, _ = _read_last_line(file)
     except FileNotFoundError:
         return None
     return found
@@ -184,6 +184,7 @@ def read_spending(file: Path) -> Spending | None:
 
 class SpendingLog:
     """A run's spending log, for appending; the first request creates the file. so_far: what the run has paid for.
+    estimated: tokens beside these, of answers whose tokens the server did not count.
 
     before: tokens of the rows in the run's journal, for a run that was begun without this log. A torn last line is cut off.
     """
@@ -192,8 +193,9 @@ class SpendingLog:
         self._path = file
         self._file: FileIO | None = None
         self.so_far, self._bytes = Spending(tokens=before), 0
+        self.estimated = 0
         if file.exists():
-            found, self._bytes = _read_last_line(file)
+            found, self.estimated, self._bytes = _read_last_line(file)
             self.so_far = found._replace(tokens=max(found.tokens, before))
             os.truncate(file, self._bytes)
 
@@ -211,21 +213,23 @@ class SpendingLog:
         """
         answers, tokens, unanswered = self.so_far
         if isinstance(outcome, Usage):
+            self.estimated += outcome.estimated_tokens
             answers, tokens = answers + 1, tokens + outcome.prompt_tokens + outcome.completion_tokens
         self.so_far = Spending(answers, tokens, unanswered + (1 if outcome == "asked" else -1))
         if self._file is None:
             self._file = self._path.open("ab", buffering=0)
-        line = f"{json.dumps(self.so_far)}\n".encode()
+        line = f"{json.dumps([*self.so_far, self.estimated] if self.estimated else self.so_far)}\n".encode()
         if self._file.write(line) < len(line):
             self._file.truncate(self._bytes)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
         self._bytes += len(line)
 
 
-def _read_last_line(file: Path) -> tuple[Spending, int]:
-    """Returns the last whole line of a log, zeros without one, and where that line ends, in bytes.
+def _read_last_line(file: Path) -> tuple[Spending, int, int]:
+    """Returns the last whole line of a log, zeros without one: what was spent, the estimated tokens, and its end in bytes.
 
-    What a power cut left behind that line is passed over. Lines of older versions have no third number.
+    What a power cut left behind that line is passed over. Lines of older versions have no third number; a fourth is there if the
+    server does not count all tokens.
     """
     with file.open("rb") as log:
         end = log.seek(0, os.SEEK_END)
@@ -235,9 +239,9 @@ def _read_last_line(file: Path) -> tuple[Spending, int]:
         begin = tail.rfind(b"\n", 0, stop) + 1
         try:
             answers, tokens, *rest = parse_json(tail[begin:stop])
-            return Spending(int(answers), int(tokens), *map(int, rest)), start + stop + 1
+            return Spending(int(answers), int(tokens), *map(int, rest[:1])), sum(map(int, rest[1:])), start + stop + 1
         except (ValueError, TypeError):
             tail = tail[:begin]
             if not begin:
                 break
-    return Spending(), 0
+    return Spending(), 0, 0

@@ -14,6 +14,7 @@ from core.engine.spec import BackendName, LabelViewSpec
 from core.errors import InputError, NotFound
 from core.fields.record import setting
 from core.file_io import read_file
+from core.llm.call_settings import CallSettings
 from core.llm.endpoint import MAX_ANSWER_MB
 from core.methods.base import Method
 from core.types import ASKED, Pair
@@ -53,9 +54,8 @@ class RunRequest:
     options: name → value, as text or as it is. rows: as in `parse_row_selection`, or ids; by default the method's own choice
     for a derived method, else the test split if there is one. name: by default made from method and rows. labels: all,
     blinded, folds, or auto, which means folds if a chosen row has a label, so that no row sees its own, else all; or a label
-    view.
-    seed and repeat: of the calls of a model; repeat distinguishes runs that are otherwise the same. endpoint to ray_address: how
-    the run is carried out, which is no part of its specification.
+    view. calls: how the model's server is asked. seed and repeat: of the calls of a model; repeat distinguishes runs that are
+    otherwise the same. endpoint to ray_address: how the run is carried out, which is no part of its specification.
     """
 
     method: str
@@ -73,6 +73,7 @@ class RunRequest:
     )
     seed: int = setting(0, "The run's random seed.", title="Seed", least=0, key="run_seed")
     repeat: int = setting(0, "Tells apart runs that are the same in everything else.", title="Repeat", least=0)
+    calls: CallSettings = field(default_factory=CallSettings)
     endpoint: str | None = setting(
         None, SERVERS_HELP, kind="server", metavar="URL[,URL…]|FILE", title="Model server", changes_result=False
     )

@@ -39,7 +39,9 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
     refuse_missing_sources(method.options, options)
     known = list(load_pairs(store, components.dataset_id).values())
     prompts = "" if isinstance(method, AsksAgain) else method.prompts(options)
-    model = {"model": request.model or "", "seed": request.seed, "repeat": request.repeat}
+    model = {"model": request.model or "", "seed": request.seed, "repeat": request.repeat, "calls": request.calls.identity}
+    if not method.needs_model:
+        _refuse_options_without_effect(method, **{name: (value, None) for name, value in request.calls.identity.items()})
     if isinstance(method, DerivedMethod):
         _refuse_options_without_effect(method, **_of_a_model(request))
         options = method.complete(options, components)
@@ -53,7 +55,8 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
     elif isinstance(method, AsksAgain):
         _refuse_options_without_effect(method, **_of_a_model(request))
         earlier, rows = _rows_asked_before(store, request, method, known, options)
-        of_parent = {"seed": int(earlier.spec.get("seed", 0)), "repeat": int(earlier.spec.get("repeat", 0))}
+        of_parent: dict[str, Any] = {"seed": int(earlier.spec.get("seed", 0)), "repeat": int(earlier.spec.get("repeat", 0))}
+        of_parent |= {"calls": earlier.spec.get("calls", {})}
         options = method.complete(options, earlier.id, earlier.spec["options"], of_parent["seed"])
         prompts, view = method.prompts(options), LabelViewSpec(**earlier.spec["view"])
         particulars = {"parents": (earlier.id,), "model": earlier.model or "", "view": view, **of_parent}
@@ -77,7 +80,11 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
 
 def _of_a_model(request: RunRequest) -> dict[str, tuple[object, object]]:
     """Returns what a request says of a model's calls and of labels: name → (value, default)."""
-    return {"labels": (request.labels, "auto"), "seed": (request.seed, 0), "repeat": (request.repeat, 0)}
+    return {
+        "labels": (request.labels, "auto"),
+        "seed": (request.seed, 0),
+        "repeat": (request.repeat, 0),
+    }
 
 
 def _refuse_options_without_effect(method: Method, **given: tuple[object, object]) -> None:

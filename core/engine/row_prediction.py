@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import traceback
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -12,9 +14,15 @@ from core.llm import errors
 from core.methods.base import Context, Method, RowFailed, RowMethod
 from core.types import READING_METHODS, Failed, Pair, RowResult
 
+FIRST_ROWS = 3  # of a run, that are refused alike and so stop it
+_MOST_SHOWN = 300  # characters of a message
+_NUMBERS = re.compile(r"\d+(?:[.,]\d+)*")
 LogError = Callable[[str, BaseException], object]
 _NO_ANSWER = errors.Unanswered.__name__
-_AN_ANSWER = frozenset(kind.__name__ for kind in (errors.Refused, errors.Truncated, errors.Malformed, errors.NoLogprobs))
+_REFUSED = frozenset({errors.Refused.__name__, errors.NoLogprobs.__name__})
+_AN_ANSWER = frozenset(
+    kind.__name__ for kind in (errors.Refused, errors.Declined, errors.Truncated, errors.Malformed, errors.NoLogprobs)
+)
 
 
 async def predict_row(
@@ -64,27 +72,66 @@ def lacks_prediction(result: RowResult, method: Method) -> bool:
 
 
 @dataclass(slots=True)
-class CircuitBreaker:
-    """Holds the rows in succession that got no answer. limit: how many of them stop a run.
+class CommonFailures:
+    """Counts why rows fail; messages that differ in numbers alone count as one."""
 
-    A server that is gone fails every row, which is no fault of the rows: they stay missing, and are asked for again when the
-    run is resumed. Once another row is answered, the rows held back are failures after all.
+    _counts: Counter[str] = field(default_factory=Counter)
+    _examples: dict[str, str] = field(default_factory=dict)
+
+    def add(self, row: RowResult | Failed) -> None:
+        """Counts a row if it failed."""
+        if isinstance(row, Failed):
+            alike = without_numbers(row)
+            self._counts[alike] += 1
+            self._examples.setdefault(alike, f"{row.kind} ({row.message[:_MOST_SHOWN]})")
+
+    def __bool__(self) -> bool:
+        return bool(self._counts)
+
+    @property
+    def commonest(self) -> str:
+        """How many rows have the commonest failure, and an example of it; "" without any."""
+        if not self._counts:
+            return ""
+        alike, count = self._counts.most_common(1)[0]
+        return f"{count:,} of {self._counts.total():,} with {self._examples[alike]}"
+
+
+def without_numbers(row: Failed) -> str:
+    """Returns a failure's kind and message with # in place of numbers, and without the row's id."""
+    return _NUMBERS.sub("#", f"{row.kind}: {row.message.replace(row.pair_id, '')}")
+
+
+@dataclass(slots=True)
+class CircuitBreaker:
+    """Holds the rows in succession that got no answer, and the first rows of a run if all are refused alike.
+
+    limit: how many rows without an answer stop a run. is_fresh: whether the run has no finished rows yet.
+
+    A server that is gone, or that refuses a parameter, fails every row, which is no fault of the rows: they stay missing, and are
+    asked for again when the run is resumed. Once another row is answered, the rows held back are failures after all.
     """
 
     limit: int
+    is_fresh: bool = True
     ever_answered: bool = False
     _held: list[Failed] = field(default_factory=list)
 
     def add(self, row: RowResult | Failed) -> list[RowResult | Failed]:
         """Takes a row; returns the rows that are finished now, in order: none, or this one behind those held back before."""
         answered = any(call.error == "" and not call.cached for call in row.calls)
-        if isinstance(row, Failed) and row.kind == _NO_ANSWER and not answered:
+        if isinstance(row, Failed) and not answered and (row.kind == _NO_ANSWER or self._is_refused_alike(row)):
             self._held.append(row)
             return []
         if isinstance(row, RowResult) or answered or row.kind in _AN_ANSWER:
             self.ever_answered = True
             return [*self.take_held(), row]
         return [row]  # it failed before any server was asked
+
+    def _is_refused_alike(self, row: Failed) -> bool:
+        """Whether a row is refused as all rows before it, since the run began."""
+        alike = self.is_fresh and not self.ever_answered and row.kind in _REFUSED
+        return alike and all(without_numbers(held) == without_numbers(row) for held in self._held)
 
     def take_held(self) -> list[RowResult | Failed]:
         """Returns the rows held back, which are failures now, and holds none any more."""
@@ -96,11 +143,22 @@ class CircuitBreaker:
         return len(self._held)
 
     @property
+    def holds_unanswered(self) -> bool:
+        """Whether rows are held back since nobody answered, and not since they were refused."""
+        return any(held.kind == _NO_ANSWER for held in self._held)
+
+    @property
     def is_open(self) -> bool:
-        """Whether as many rows in succession as the limit got no answer."""
-        return len(self._held) >= self.limit
+        """Whether as many rows in succession as the limit got no answer, or the first ones were refused alike."""
+        return len(self._held) >= (self.limit if self.holds_unanswered else min(self.limit, FIRST_ROWS))
 
     @property
     def last_message(self) -> str:
         """The error message of the row held back last; "" without any."""
         return self._held[-1].message if self._held else ""
+
+    def describe(self) -> str:
+        """Returns why the run is stopped, in words."""
+        if self.holds_unanswered:
+            return f"{self.n_held} rows in succession without an answer: {self.last_message}"
+        return f"the first {self.n_held} rows are refused alike: {self.last_message}"

@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeVar
 from core.engine.spec import VERSION, ExecutionSettings, RunSpec
 from core.errors import InputError, NotFound, StateError
 from core.jobs.folder import JobFolder, read_json, write_json
-from core.records import from_json, to_json
+from core.records import from_json
 
 
 class HasKey(Protocol):
@@ -104,7 +104,7 @@ class RunFolder(JobFolder):
 
     def set_execution_settings(self, settings: ExecutionSettings) -> None:
         """Writes how the run is carried out from the next worker on."""
-        write_json(self.path / "how.json", to_json(settings))
+        write_json(self.path / "how.json", settings.as_json())
 
     def evaluation(self) -> dict[str, Any] | None:
         """Returns the run's evaluation (see `core.types.RunRecord`); None if none was written."""

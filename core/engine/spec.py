@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from core.errors import InputError
+from core.llm.call_settings import CallSettings
 from core.llm.endpoint import EXAMPLE, MAX_ANSWER_MB, Endpoint, asks_several
 from core.net.server_access import NO_KEYS, ServerAccess
 from core.records import to_json
@@ -68,7 +69,7 @@ class RunSpec:
     version: the method's. dataset: an id; dataset_sha256: of its rows and labels. rows: pair ids, in the order in which they
     are asked for. prompts_sha256: of the method's prompt texts, "" without. parents: ids of runs. packs: knowledge pack →
     SHA-256, of those that the method reads. sources: gene space, as the options name it → SHA-256; part of the identity if
-    there is one.
+    there is one. calls: how the model's server is asked, as far as it can change an answer and is not as by default; likewise.
     """
 
     method: str
@@ -85,6 +86,7 @@ class RunSpec:
     parents: tuple[str, ...] = ()
     packs: Mapping[str, str] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
+    calls: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.rows:
@@ -106,8 +108,9 @@ class RunSpec:
     def as_json(self) -> dict[str, Any]:
         """Returns plain data from which `records.from_json` makes an equal record."""
         values = to_json(self) | {"options": dict(self.options), "view": self.view.as_json()}  # NaN stays, to be refused
-        if not self.sources:  # without any, runs keep the ids they always had
-            del values["sources"]
+        for name in ("sources", "calls"):  # without any, runs keep the ids they always had
+            if not values[name]:
+                del values[name]
         return values
 
     def summary(self) -> dict[str, Any]:
@@ -131,7 +134,7 @@ class ExecutionSettings:
     many rows. token_budget: no further row is begun once this run has spent so many; None for no limit. cached: whether
     answers of the response cache are used. unanswered_limit: so many rows in succession without an answer stop the run.
     backend: where rows are predicted. ray_address: of the Ray cluster, HOST:PORT or "auto" for the one that runs on this machine;
-    "" starts one here. The others are those of `Endpoint`.
+    "" starts one here. calls: how a server is asked. The others are those of `Endpoint`.
     """
 
     servers: str = ""
@@ -149,6 +152,7 @@ class ExecutionSettings:
     longest_outage_s: float = 3600.0
     backend: BackendName = "local"
     ray_address: str = ""
+    calls: CallSettings = field(default_factory=CallSettings)
 
     def __post_init__(self) -> None:
         for name in ("concurrency", "rows_in_flight", "unanswered_limit"):
@@ -166,6 +170,13 @@ class ExecutionSettings:
         if self.servers:
             self.endpoint()
 
+    def as_json(self) -> dict[str, Any]:
+        """Returns plain data from which `records.from_json` makes an equal record."""
+        values = to_json(self)
+        if self.calls == CallSettings():  # as it was before there was a choice
+            del values["calls"]
+        return values
+
     @property
     def has_several(self) -> bool:
         """Whether there may be more than one model server."""
@@ -174,7 +185,7 @@ class ExecutionSettings:
     def endpoint(self, access: ServerAccess = NO_KEYS) -> Endpoint:
         """Returns the model server with its key, which is never written to a file; the limits and the access alone, at an example
         of an address, if there may be several."""
-        limits = ("timeout_s", "retries", "backoff_s", "longest_backoff_s", "longest_wait_s", "max_answer_mb")
+        limits = ("timeout_s", "retries", "backoff_s", "longest_backoff_s", "longest_wait_s", "max_answer_mb", "calls")
         return Endpoint(EXAMPLE if self.has_several else self.servers, access, **{name: getattr(self, name) for name in limits})
 
 

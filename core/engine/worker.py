@@ -16,7 +16,7 @@ from core.engine.dependencies import Dependencies, RetryCache, build_context, op
 from core.engine.ingest import RunReporter, record_start
 from core.engine.journal import Journal, SpendingLog
 from core.engine.ray_cluster import check_ray
-from core.engine.row_prediction import CircuitBreaker, describe_traceback, lacks_prediction
+from core.engine.row_prediction import CircuitBreaker, CommonFailures, describe_traceback, lacks_prediction
 from core.engine.row_watch import RowWatch
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import Ending, State, Status, status_of, write_ending
@@ -63,7 +63,9 @@ class _Worker:
         self.spending = SpendingLog(folder.spending, self.journal.progress.spent)
         self.reporter = RunReporter(folder, dependencies.store, self.journal.progress, len(self.spec.rows), self.scrub)
         self.ending: tuple[Ending, str] | None = None
-        self.breaker = CircuitBreaker(self.settings.unanswered_limit)
+        self.breaker = CircuitBreaker(self.settings.unanswered_limit, is_fresh=not self.journal.progress.finished)
+        self.failures = CommonFailures()
+        self.client: Client | None = None
         self.pool: ServerPool | None = None  # of several model servers
         self.watch = RowWatch(folder, self.scrub)
 
@@ -88,7 +90,7 @@ class _Worker:
                 await journal
                 self.all_journalled.set()
                 await ingest
-                ending, cause = self.ending or ("done", "")
+                ending, cause = self.ending or ("done", self.scrub(self._describe_end()))
                 await self.reporter.ingest_ending(ending, cause)
                 heartbeats.cancel()
         if self.pool is not None or self.settings.backend == "ray":
@@ -164,6 +166,7 @@ class _Worker:
         self.pool = self.reporter.pool = open_pool(self.settings, endpoint, self.spec.model, self.reporter.log)
         client = Client(endpoint, concurrency=self.settings.concurrency, cache=cache, servers=self.pool)
         client.on_call = self._count_spending
+        self.client = client
         return client
 
     def _stop_after_long_outage(self) -> None:
@@ -187,12 +190,33 @@ class _Worker:
             if not todo or self.ending is not None:
                 return
             budget = self.settings.token_budget
-            if budget is not None and self.spending.so_far.tokens >= budget:
-                self._stop("budget", f"{self.spending.so_far.tokens:,} tokens are spent, {budget:,} were allowed")
+            if budget is not None and self.spending.so_far.tokens + self.spending.estimated >= budget:
+                self._stop("budget", f"{self._describe_spent()} are spent, {budget:,} were allowed")
                 return
             pair = todo.popleft()
             row = await self.watch.follow(pair, partial(backend.predict, pair))
             await self._finish(row)
+
+    def _describe_spent(self) -> str:
+        """Returns "1,234 tokens", and how many of them are an estimate."""
+        n_estimated = self.spending.estimated
+        estimated = f" ({n_estimated:,} of them estimated: the server counts none)" if n_estimated else ""
+        return f"{self.spending.so_far.tokens + n_estimated:,} tokens{estimated}"
+
+    def _describe_end(self) -> str:
+        """Returns what a person has to know of a run whose rows are all finished: why all of them failed, and that another model
+        answered; "" for nothing."""
+        notes = []
+        method = self.dependencies.method(self.spec.method)
+        if method.version != self.spec.version:
+            notes.append(f"begun by version {self.spec.version} of {method.name}, ended by version {method.version}")
+        if self.failures and not self.reporter.counts.done:
+            notes.append(f"every row failed, {self.failures.commonest}")
+        if self.client is not None:
+            notes += [
+                f"{count:,} answers are by {model}, not {self.spec.model}" for model, count in self.client.other_models.items()
+            ]
+        return "; ".join(notes)
 
     async def _predict_batch(self, method: BatchMethod, context: Context, missing: set[str]) -> None:
         """Predicts all rows at once, in a thread, and finishes those that are missing, in order."""
@@ -213,17 +237,19 @@ class _Worker:
 
     async def _finish(self, row: RowResult | Failed) -> None:
         """Passes a row on to be journalled; stops the run if too many in succession got no answer."""
+        self.failures.add(row)
         for finished in self.breaker.add(row):
             await self.finished.put(finished)
         if self.breaker.is_open:
-            self._stop("stopped", f"{self.breaker.n_held} rows in succession without an answer: {self.breaker.last_message}")
+            self._stop("stopped", self.breaker.describe())
 
     async def _finish_held_rows(self) -> None:
         """Finishes rows without an answer as failures if any row was answered; else stops the run, and they stay missing."""
         if self.ending is not None and self.ending[0] != "budget":
             return
         if self.breaker.n_held and not self.breaker.ever_answered:
-            self._stop("stopped", f"nobody answered: {self.breaker.last_message}")
+            what = "nobody answered" if self.breaker.holds_unanswered else "every row is refused alike"
+            self._stop("stopped", f"{what}: {self.breaker.last_message}")
             return
         for row in self.breaker.take_held():
             await self.finished.put(row)

@@ -13,9 +13,12 @@ remote_client     a client in a process that has neither cache nor servers of it
 shared_calls      answers such clients, for the process that has them
 errors            how a call can fail
 answers           reads the JSON of one answer
+final_text        which part of an answer's text is not thinking, and whether it is whole
+call_settings     how a server is asked, beyond what a method decides
+server_errors     what a server says is wrong, and what it means; refused_parameters: which setting helps
 token_secrets     takes secrets out of tokens that they are cut into
 health            whether a server is fit for a run
-parsing           numbers and classes from text
+parsing           numbers and classes from text; marks: where a text marks them, answer_words: by which words
 logprobs          probabilities of the answer letters
 tokens            the number of tokens of a text
 prompts/          the prompt texts

@@ -7,12 +7,15 @@ import json
 import math
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from core.llm.messages import TokenLogprob, Usage
+from core.llm.final_text import ending_of, final_text
+from core.llm.messages import Outcome, TokenLogprob, Usage
+from core.llm.server_errors import fault_in_answer
 from core.llm.token_secrets import hide_in_tokens
+from core.net.retry import Fault
 from core.net.scrubber import Scrubber
 from core.texts import parse_json, replace_surrogates
 
@@ -20,15 +23,16 @@ from core.texts import parse_json, replace_surrogates
 MAX_CHARACTERS = 1_000_000
 _MOST_TOKENS = 10**9
 _LONGEST_NAME = 200
-_MOST_READ = 10  # times the characters that are shown of an error: blanks and controls are left out
 _SHORT = 1 << 16  # characters that are parsed in no time
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The first choice of a completion. content: None if the server sent none. usage: holds tokens only.
+    """The first choice of a completion. usage: holds tokens only.
 
-    model: by which the server says that it was written, "" if it does not say.
+    content: the final text, None if the server sent none or only thinking; reasoning: the thinking, of a field of its own or of
+    the content. finish_reason: "" if the server names none. refusal: by which the model declines, "" if it does not. model: by
+    which the server says that it was written, "" if it does not say.
     """
 
     content: str | None
@@ -37,6 +41,7 @@ class Answer:
     usage: Usage
     logprobs: tuple[TokenLogprob, ...] | None
     model: str = ""
+    refusal: str = ""
 
     @property
     def is_too_long(self) -> bool:
@@ -45,8 +50,46 @@ class Answer:
 
     @property
     def is_complete(self) -> bool:
-        """Whether there is content, and it was not cut at the token limit."""
-        return bool(self.content and self.content.strip()) and self.finish_reason != "length"
+        """Whether there is content, and it is known to be whole."""
+        return bool(self.content) and ending_of(self.finish_reason) == "whole"
+
+    @property
+    def is_all_thinking(self) -> bool:
+        """Whether the model ended of itself, and all that it wrote is thinking."""
+        return self.content is None and bool(self.reasoning) and ending_of(self.finish_reason) == "whole"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFault(Fault):
+    """An answer of success that cannot be used. usage: what it cost nevertheless."""
+
+    usage: Usage = field(default_factory=Usage)
+
+
+def cost_of(outcome: Answer | Fault) -> Outcome:
+    """Return what an exchange cost, also one whose answer cannot be used."""
+    if isinstance(outcome, Answer):
+        return outcome.usage
+    return outcome.usage if isinstance(outcome, AnswerFault) and outcome.usage != Usage() else "failed"
+
+
+def fault_of_ending(answer: Answer) -> AnswerFault | None:
+    """Return the fault that the end of an answer stands for; None if it is whole, or was cut at a limit."""
+    said = f"finish_reason {answer.finish_reason!r}" if answer.finish_reason else "without a finish_reason"
+    text = f": {_in_short(answer.refusal or answer.content or '')}" if answer.refusal or answer.content else ""
+    match ending_of(answer.finish_reason):
+        case "declined":
+            return AnswerFault("declined", f"a refusal ({said}){text}", usage=answer.usage)
+        case _ if answer.refusal:
+            return AnswerFault("declined", f"the model refused{text}", usage=answer.usage)
+        case "failed":
+            return AnswerFault("unanswered", f"the server failed while it wrote ({said})", retryable=True, usage=answer.usage)
+        case "tool call":
+            why = "the server took the answer for a call of a tool, and none was offered: start it without a parser of tool calls"
+            return AnswerFault("malformed", f"{why} ({said})", usage=answer.usage)
+        case "unknown":
+            return AnswerFault("malformed", f"an answer {said}, which is not known to be whole", usage=answer.usage)
+    return None
 
 
 def read_json(text: str) -> Any:
@@ -54,45 +97,102 @@ def read_json(text: str) -> Any:
     return parse_json(text)
 
 
-def read_answer(text: str) -> Answer | str:
-    """The answer in the body of a response, or a phrase that says what is wrong with the body."""
+def read_answer(text: str) -> Answer | AnswerFault:
+    """The answer in the body of a response, or what is wrong with the body."""
     return read_scrubbed(text, Scrubber(()))[1]
 
 
-def read_scrubbed(text: str, scrub: Scrubber) -> tuple[str, Answer | str]:
+def read_scrubbed(text: str, scrub: Scrubber) -> tuple[str, Answer | AnswerFault]:
     """The body of a response without the secrets that are cut into its tokens, and what `read_answer` reads in it."""
+    text = text.removeprefix("\ufeff")
     try:
         body = read_json(text)
     except ValueError as error:
-        return text, f"no JSON ({error})"
+        return text, AnswerFault("malformed", f"no JSON ({error})", retryable=True)
     if hide_in_tokens(body, scrub):
         text = json.dumps(body)
-    return text, _answer_in(body, text)
+    return text, _answer_in(body)
 
 
-def _answer_in(body: Any, text: str) -> Answer | str:
+def _answer_in(body: Any) -> Answer | AnswerFault:
+    """The answer in a body. An answer of another shape will have it again, and is not worth a retry; a body without any is."""
+    usage = _usage(body.get("usage")) if isinstance(body, Mapping) and isinstance(body.get("usage"), Mapping) else Usage()
     match body:
         case {"choices": [{"message": {**message}, **choice}, *_]}:
             pass
-        case {"error": _}:
-            return f"no choices but an error: {error_message_of(text)}"
+        case {"choices": [{"text": str()}, *_]}:
+            return AnswerFault("malformed", "no choices with a message, but a text completion", usage=usage)
+        case {"error": error} if error:
+            fault = fault_in_answer(body)
+            return AnswerFault(**{each.name: getattr(fault, each.name) for each in fields(fault)}, usage=usage)
         case _:
-            return "no choices"
-    content = message.get("content")
-    if content is not None and not isinstance(content, str):
-        return f"content of type {type(content).__name__}"
-    reasoning = (part for name in ("reasoning", "reasoning_content") if isinstance(part := message.get(name), str) and part)
+            return AnswerFault("malformed", "no choices with a message", retryable=True, usage=usage)
+    parts = read_parts(message.get("content"))
+    if parts is None:
+        return AnswerFault("malformed", f"content {_kind_of(message['content'])}, expected text", usage=usage)
+    final = final_text(replace_surrogates(parts.text or ""))
+    thinking = next(
+        (part for name in ("reasoning", "reasoning_content") if isinstance(part := message.get(name), str) and part), ""
+    )
     return Answer(
-        None if content is None else replace_surrogates(content),
-        replace_surrogates(next(reasoning, "")),
+        final.text,
+        "\n\n".join(filter(None, (replace_surrogates(thinking), replace_surrogates(parts.thinking), final.thinking))),
         _name(choice.get("finish_reason")),
         _usage(body.get("usage")),
         _logprobs(choice.get("logprobs")),
         _name(body.get("model")),
+        replace_surrogates(_text_of(message.get("refusal")) or parts.refusal),
     )
 
 
-async def read_scrubbed_aside(text: str, scrub: Scrubber) -> tuple[str, Answer | str]:
+class ContentParts(NamedTuple):
+    """What the parts of a message's content come to: text, None for no content; thinking and refusal, "" for none."""
+
+    text: str | None
+    thinking: str = ""
+    refusal: str = ""
+
+
+def read_parts(content: Any) -> ContentParts | None:
+    """Read a message's content: text, null, or a list of parts, of which those of other types than text are no answer. Return
+    None for content of any other form."""
+    if content is None or isinstance(content, str):
+        return ContentParts(content)
+    if not isinstance(content, list) or not all(isinstance(part, Mapping) for part in content):
+        return None
+    texts = [_text_of(part) for part in content if part.get("type") in ("text", "output_text")]
+    thinking = [_text_of(part) for part in content if part.get("type") in ("thinking", "reasoning", "redacted_thinking")]
+    refusal = [_text_of(part) for part in content if part.get("type") == "refusal"]
+    if content and not (texts or thinking or refusal):
+        return None
+    return ContentParts("".join(texts) if texts else None, "\n\n".join(filter(None, thinking)), " ".join(refusal))
+
+
+def _text_of(part: Any) -> str:
+    """The text in a part of a message, which may hold parts itself."""
+    if isinstance(part, str):
+        return part
+    if isinstance(part, list):
+        return "".join(map(_text_of, part))
+    if not isinstance(part, Mapping):
+        return ""
+    return next(
+        (text for name in ("text", "thinking", "reasoning", "summary", "refusal") if (text := _text_of(part.get(name)))), ""
+    )
+
+
+def _kind_of(content: Any) -> str:
+    """Of what form a content is that cannot be read."""
+    types = [str(part.get("type")) for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
+    return f"of parts {_in_short(', '.join(dict.fromkeys(types)))}" if types else f"of type {type(content).__name__}"
+
+
+def _in_short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_NAME else f"{line[:_LONGEST_NAME]}…"
+
+
+async def read_scrubbed_aside(text: str, scrub: Scrubber) -> tuple[str, Answer | AnswerFault]:
     """As `read_scrubbed`; a long text is read in a thread, one at a time, so that what else goes on has its turn."""
     if len(text) <= _SHORT:
         return read_scrubbed(text, scrub)
@@ -103,19 +203,6 @@ async def read_scrubbed_aside(text: str, scrub: Scrubber) -> tuple[str, Answer |
 def _reader() -> ThreadPoolExecutor:
     """One thread: several that parse at a time would keep Python to themselves for as long as all of them take."""
     return ThreadPoolExecutor(1, "answers")
-
-
-def error_message_of(text: str, max_length: int = 300) -> str:
-    """A server's own error message on one line: the text under error, message or detail, else the whole body."""
-    try:
-        value = read_json(text)
-    except ValueError:
-        value = text
-    while isinstance(value, Mapping):
-        value = next((value[name] for name in ("error", "message", "detail") if value.get(name)), None)
-    said = (value if isinstance(value, str) else text)[: _MOST_READ * max_length]
-    line = " ".join("".join(character if character.isprintable() else " " for character in said).split())
-    return line if len(line) <= max_length else f"{line[:max_length]}…"
 
 
 def _name(value: Any) -> str:
@@ -146,9 +233,13 @@ def read_token_count(value: Any) -> int | None:
 
 def _logprobs(value: Any) -> tuple[TokenLogprob, ...] | None:
     """The tokens with their log-probabilities; None if they are missing or malformed."""
-    if not isinstance(value, Mapping) or not isinstance(value.get("content"), list):
+    if not isinstance(value, Mapping):
         return None
     try:
+        if isinstance(value.get("tokens"), list):
+            return _logprobs_by_token(value)
+        if not isinstance(value.get("content"), list):
+            return None
         return tuple(
             TokenLogprob(
                 _text(token["token"]),
@@ -159,6 +250,17 @@ def _logprobs(value: Any) -> tuple[TokenLogprob, ...] | None:
         )
     except (TypeError, ValueError, OverflowError, KeyError, AttributeError):
         return None
+
+
+def _logprobs_by_token(value: Mapping[str, Any]) -> tuple[TokenLogprob, ...]:
+    """The same in the form of text completions, which TGI sends: three lists, one of them of token → log-probability."""
+    alternatives = value.get("top_logprobs") or [None] * len(value["tokens"])
+    return tuple(
+        TokenLogprob(
+            _text(token), _number(logprob), tuple((_text(other), _number(number)) for other, number in (others or {}).items())
+        )
+        for token, logprob, others in zip(value["tokens"], value["token_logprobs"], alternatives, strict=True)
+    )
 
 
 def _text(value: Any) -> str:

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import random
-import re
 import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
 from core.errors import InputError
-from core.llm.answers import MAX_CHARACTERS, Answer, read_scrubbed_aside
+from core.llm.answers import MAX_CHARACTERS, Answer, AnswerFault, cost_of, fault_of_ending, read_scrubbed_aside
 from core.llm.endpoint import Endpoint, Method, ModelTransport
 from core.llm.errors import ERROR_OF_FAULT, ModelError, NoLogprobs, Refused, Truncated
 from core.llm.logprobs import is_missing
-from core.llm.messages import Outcome, Reply, Request, TokenLogprob, Usage
+from core.llm.messages import Outcome, Reply, Request, TokenLogprob, Usage, estimate_tokens
+from core.llm.refused_parameters import describe_remedy, fewer_logprobs, refuses_logprobs
 from core.llm.reply_cache import ReplyCache
-from core.llm.streaming import CHAT, OnWords, Sends, Words, refuses_streams, send_streamed
+from core.llm.streaming import CHAT, OnWords, Sends, Words, refuses_streams, send_streamed, whole_answer
 from core.log import LOGGER
 from core.net.retry import Fault, GiveUp, Sleep
 
 T = TypeVar("T")
 CONCURRENCY = 16  # a cap, not a target: vLLM queues without bound instead of answering 429
-_MENTIONS_LOGPROBS = re.compile(r"log[\s_-]?prob", re.IGNORECASE)
 _LEFT_OUT = "an answer came without them"
 _ENOUGH_WITHOUT = 3  # answers that lack the log-probabilities, so that no more are asked for
 _MOST_KEPT = 100_000  # characters of an answer that is none: rows keep what they were answered
@@ -62,11 +61,11 @@ class _Call:
     failures: int = 0
     raw: str = ""
 
-    def error(self, kind: type[ModelError], message: str) -> ModelError:
+    def error(self, kind: type[ModelError], message: str, meaning: str = "") -> ModelError:
         raw = self.raw
         if len(raw) > _MOST_KEPT:
             raw = f"{raw[:_MOST_KEPT]}… ({len(raw):,} characters in all)"
-        return kind(message, self.usage, self.text if self.usage.attempts else "", raw)
+        return kind(message, self.usage, self.text if self.usage.attempts else "", raw, meaning)
 
 
 class Client:
@@ -97,9 +96,11 @@ class Client:
         self._sleep = sleep
         self._models_with_logprobs: set[str] = set()
         self._answers_without_logprobs: Counter[str] = Counter()
+        self._most_logprobs: dict[str, int] = {}
         self._reasons_without_logprobs: dict[str, str] = {}
         self.on_call: Callable[[Outcome], object] = lambda _: None  # called before a request is sent and with what came of it
-        self._other_models: set[tuple[str, str]] = set()
+        self._logged_models: set[tuple[str, str]] = set()
+        self.other_models: Counter[str] = Counter()  # that answered in place of the one that was asked for → how often
         self._refuses_streams = False
 
     async def __aenter__(self) -> Self:
@@ -121,6 +122,10 @@ class Client:
         self.keep(request.key, reply)
         return reply
 
+    def prepare(self, request: Request) -> Request:
+        """The request as the endpoint's settings want it sent, which is what its key is of."""
+        return self.endpoint.calls.apply(request)
+
     def keep(self, key: str, reply: Reply) -> None:
         """Store the reply to the request of this key; one with broken log-probabilities is requested again the next time."""
         if self.cache and not any(is_missing(token.logprob) for token in reply.logprobs or ()):
@@ -133,15 +138,25 @@ class Client:
             return await server.send(method, f"{root}{url}", body)
 
     async def _request_reply(self, request: Request, on_words: OnWords | None) -> Reply:
-        call = _Call(request, request.text, self.endpoint.base_url, on_words)
+        sent = self._within_known_limits(request)
+        call = _Call(sent, sent.text, self.endpoint.base_url, on_words)
         self._check_logprobs_possible(call)
         answer = await self._request_answer(call)
-        if not answer.is_complete:
+        if answer.is_all_thinking:
+            answer = await self._request_answer(call)  # a longer answer would help no more
+        elif not answer.is_complete:
             answer = await self._request_with_twice_the_limit(call, self._describe_truncation(call, answer, request))
         if not answer.is_complete or answer.content is None:
             raise call.error(Truncated, self._describe_truncation(call, answer, request))
         logprobs = self._require_logprobs(call, answer)
         return Reply(answer.content, answer.reasoning, answer.finish_reason, call.usage, logprobs, call.text, call.raw)
+
+    def _within_known_limits(self, request: Request) -> Request:
+        """The request with as many log-probabilities as its model is known to give here."""
+        most = self._most_logprobs.get(request.model)
+        if most is None or request.top_logprobs is None or request.top_logprobs <= most:
+            return request
+        return replace(request, top_logprobs=most)
 
     async def _request_with_twice_the_limit(self, call: _Call, truncation: str) -> Answer:
         """The second attempt after a truncated answer; `truncation` describes that answer, for the error."""
@@ -157,13 +172,26 @@ class Client:
         while True:
             outcome = await self._attempt(call)
             if isinstance(outcome, Answer):
-                call.usage += outcome.usage
                 return outcome
+            if self._ask_for_fewer_logprobs(call, outcome):
+                continue
             call.failures += 1
             reason = self._policy.reason_to_give_up(outcome, call.failures)
             if reason is not None:
                 raise self._error_of(call, outcome, reason)
             await self._sleep(self._policy.wait_s(outcome, call.failures, self._rng))
+
+    def _ask_for_fewer_logprobs(self, call: _Call, fault: Fault) -> bool:
+        """Lowers the number of log-probabilities of a call to what the server allows, if that is why it refused; remembers it."""
+        asked, model = call.request.top_logprobs, call.request.model
+        fewer = fewer_logprobs(fault, asked) if refuses_logprobs(fault) else None
+        if asked is None or fewer is None:
+            return False
+        self._most_logprobs[model] = min(fewer, self._most_logprobs.get(model, fewer))
+        LOGGER.warning("%s: asked for %d log-probabilities a token, goes on with %d", call.address, asked, fewer)
+        call.request = replace(call.request, top_logprobs=fewer)
+        call.text = call.request.text
+        return True
 
     async def _attempt(self, call: _Call) -> Answer | Fault:
         async with self.slots, self.servers.choose() as server:
@@ -172,19 +200,31 @@ class Client:
             call.address = server.address
             self.on_call("asked")
             text = await self._send(server, call, most)
-            answer: Answer | Fault | str
             call.usage += Usage(attempts=1, latency_ms=1000 * (time.perf_counter() - start))
-            if isinstance(text, Fault):
-                call.raw, answer = text.raw, text
-            else:
-                call.raw, answer = await read_scrubbed_aside(text, self.endpoint.access.scrub)
-            if isinstance(answer, Answer) and answer.is_too_long:
-                answer = Fault("malformed", f"an answer of more than {MAX_CHARACTERS:,} characters")
-            self.on_call(answer.usage if isinstance(answer, Answer) else "failed")
-            outcome = server.record(Fault("malformed", answer, retryable=True) if isinstance(answer, str) else answer)
+            answer: Answer | Fault = text if isinstance(text, Fault) else await self._read(call, text)
+            call.raw = text.raw if isinstance(text, Fault) else call.raw
+            cost = cost_of(answer)
+            call.usage += cost if isinstance(cost, Usage) else Usage()
+            self.on_call(cost)
+            outcome = server.record(answer)
         if isinstance(outcome, Answer):
             self._record_model(call.address, call.request.model, outcome.model)
         return outcome
+
+    async def _read(self, call: _Call, text: str) -> Answer | AnswerFault:
+        """The answer in the body of a response, with an estimate of its tokens if the server counts none."""
+        try:
+            call.raw, answer = await read_scrubbed_aside(whole_answer(text), self.endpoint.access.scrub)
+        except ValueError as error:
+            call.raw, answer = text, AnswerFault("malformed", str(error), retryable=True)
+        if answer.usage.uncounted:
+            written = (answer.content or "") + answer.reasoning if isinstance(answer, Answer) else ""
+            answer = replace(answer, usage=replace(answer.usage, estimated_tokens=estimate_tokens(call.text, written)))
+        if isinstance(answer, AnswerFault):
+            return answer
+        if answer.is_too_long:
+            return AnswerFault("malformed", f"an answer of more than {MAX_CHARACTERS:,} characters", usage=answer.usage)
+        return fault_of_ending(answer) or answer
 
     async def _send(self, server: Server, call: _Call, most: int) -> str | Fault:
         """Sends a call's request, for a stream if somebody hears the words and the server has refused none."""
@@ -201,18 +241,21 @@ class Client:
         return await server.send("POST", CHAT, call.text, most)
 
     def _record_model(self, address: str, asked: str, answered: str) -> None:
-        """Logs, once, that a server answers under another name than it was asked for.
+        """Logs, once, that a server answers under another name than it was asked for, and counts answers of another model.
 
         That is no error, since servers answer for aliases with the name of a version; the raw answer, which holds the name,
-        is kept with every call.
+        is kept with every call. Names of which one begins with the other are those of one model.
         """
-        if answered not in ("", asked) and (asked, answered) not in self._other_models:
-            self._other_models.add((asked, answered))
+        if not _are_one_model(asked, answered):
+            self.other_models[answered] += 1
+        if answered not in ("", asked) and (asked, answered) not in self._logged_models:
+            self._logged_models.add((asked, answered))
             LOGGER.warning("%s: asked for %s, answered as %s", address, asked, answered)
 
     def _error_of(self, call: _Call, fault: Fault, reason: GiveUp) -> ModelError:
         """The error of a call that is given up for this reason."""
-        kind, where = ERROR_OF_FAULT[fault.kind], f"{call.address}: {fault.message}"
+        kind = ERROR_OF_FAULT[fault.kind]
+        where = f"{call.address}: {fault.message}"
         if reason == "wait too long":
             longest = f"{self.endpoint.longest_wait_s:,.0f}"
             return call.error(kind, f"{where}, asks to wait {fault.wait_s:,.0f} s, expected at most {longest}")
@@ -222,7 +265,9 @@ class Client:
         if call.request.top_logprobs is not None and refuses_logprobs(fault):
             self._reasons_without_logprobs[call.request.model] = fault.message
             return self._no_logprobs_error(call, fault.message)
-        return call.error(kind, f"{where}, expected a completion of {call.request.model}")
+        advice = describe_remedy(fault.message) if kind is Refused else ""
+        message = f"{where}, expected a completion of {call.request.model}{advice and f'; {advice}'}"
+        return call.error(kind, message, fault.meaning)
 
     def _require_logprobs(self, call: _Call, answer: Answer) -> tuple[TokenLogprob, ...] | None:
         """The answer's log-probabilities if the request asks for them. Raises NoLogprobs if the answer has none."""
@@ -252,12 +297,17 @@ class Client:
 
     @staticmethod
     def _describe_truncation(call: _Call, answer: Answer, request: Request) -> str:
+        said = f"finish_reason {answer.finish_reason!r}"
+        if answer.is_all_thinking:
+            why = "the server, or its parser of thinking, leaves nothing for the answer"
+            return f"{call.address}: no content ({said}), all of the answer is in its thinking: {why}"
         tokens = request.max_completion_tokens
         limit = "the server's own limit" if tokens is None else f"{tokens:,} tokens, and {2 * tokens:,}"
         what = f"cut after {len(answer.content):,} characters" if answer.content else "no content"
-        return f"{call.address}: {what} (finish_reason {answer.finish_reason!r}), expected an answer within {limit}"
+        return f"{call.address}: {what} ({said}), expected an answer within {limit}"
 
 
-def refuses_logprobs(fault: Fault) -> bool:
-    """Whether a server rejects a request because it asks for log-probabilities."""
-    return fault.kind == "refused" and _MENTIONS_LOGPROBS.search(fault.message) is not None
+def _are_one_model(asked: str, answered: str) -> bool:
+    """Whether two names may be those of one model: equal but for who publishes it, or one of them with a version behind it."""
+    one, other = (name.rpartition("/")[2].lower() for name in (asked, answered))
+    return one.startswith(other) or other.startswith(one)

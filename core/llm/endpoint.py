@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self, TypeVar
 
 from core.errors import InputError
-from core.llm.answers import Answer, error_message_of
+from core.llm.answers import Answer
+from core.llm.call_settings import CallSettings
 from core.llm.messages import Request
+from core.llm.server_errors import error_message_of, judge_fault
 from core.net.addresses import check_address
 from core.net.interim_answers import limit_interim_answers
 from core.net.retry import Fault, RetryPolicy
@@ -45,7 +47,8 @@ class Endpoint:
     """An OpenAI-compatible server; base_url ends in /v1.
 
     access: what its key comes from, and whether it may be asked. timeout_s: for one whole answer. connect_timeout_s: for making a
-    connection. max_answer_mb: an answer is cut off beyond so many million bytes (see `max_answer_bytes`). The other numbers: see
+    connection. calls: how it is asked. max_answer_mb: an answer is cut off beyond so many million bytes (see `max_answer_bytes`).
+    The other numbers: see
     `RetryPolicy`. Raises InputError if the address, the key or a number is invalid; its text never shows the key.
     """
 
@@ -58,6 +61,7 @@ class Endpoint:
     longest_backoff_s: float = 30.0
     longest_wait_s: float = 120.0
     max_answer_mb: float = MAX_ANSWER_MB
+    calls: CallSettings = field(default_factory=CallSettings)
 
     def __post_init__(self) -> None:
         check_address("endpoint", self.base_url, EXAMPLE)
@@ -125,9 +129,12 @@ class ModelTransport:
             api_key="none",  # the key of the address is added where a request leaves
             max_retries=0,
             timeout=timeout,
+            default_headers=endpoint.calls.headers,
+            default_query={"api-version": endpoint.calls.api_version} if endpoint.calls.api_version else None,
             http_client=open_http_client(
                 endpoint.base_url,
                 endpoint.access,
+                key_header=endpoint.calls.auth_header,
                 # The client of aiohttp needs a third less time a call; openai carries it, aiohttp is optional.
                 base=limit_interim_answers(DefaultAioHttpClient)
                 if importlib.util.find_spec("aiohttp")
@@ -176,7 +183,7 @@ class ModelTransport:
             return fault_of_status(response, self._describe_target(response.headers.get("location", "")), text)
         if not 200 <= response.status < 300:
             hint = self.endpoint.access.describe_missing_key(self.address, response.status)
-            return fault_of_status(response, f" ({error_message_of(text)}){hint}", text)
+            return judge_fault(fault_of_status(response, f" ({error_message_of(text)}){hint}", text))
         try:
             response.content.decode()
         except UnicodeDecodeError as error:

@@ -4,8 +4,9 @@ DeskError
 └── ModelError          any of the errors below: one call without an answer, and what it cost
     ├── Unanswered      no server listens, or every attempt failed with a retryable fault: broken HTTP, no answer in time, 5xx
     ├── Refused         the server rejects the request (a 4xx that is not retryable), or redirects it
+    ├── Declined        the model, or a filter of its server, declines to answer
     ├── Truncated       the content is missing or cut at the token limit, also with twice the token limit
-    ├── Malformed       every answer was no UTF-8, invalid JSON or held no choice, or one was longer than allowed
+    ├── Malformed       an answer is no UTF-8, invalid JSON or holds no choice, is longer than allowed, or not known to be whole
     └── NoLogprobs      the server does not give the log-probabilities that the request asks for
 """
 
@@ -22,15 +23,15 @@ class ModelError(DeskError):
     """A call without an answer.
 
     usage: what its attempts cost. request: the JSON sent last ("" if nothing was sent). raw: the server's last answer
-    ("" if there was none). None of them holds the key.
+    ("" if there was none). meaning: of a refusal, as in `core.llm.server_errors`. None of them holds the key.
     """
 
-    def __init__(self, message: str, usage: Usage | None = None, request: str = "", raw: str = "") -> None:
+    def __init__(self, message: str, usage: Usage | None = None, request: str = "", raw: str = "", meaning: str = "") -> None:
         super().__init__(message)
-        self.usage, self.request, self.raw = usage or Usage(), request, raw
+        self.usage, self.request, self.raw, self.meaning = usage or Usage(), request, raw, meaning
 
-    def __reduce__(self) -> tuple[type[ModelError], tuple[str, Usage, str, str]]:
-        return type(self), (str(self), self.usage, self.request, self.raw)
+    def __reduce__(self) -> tuple[type[ModelError], tuple[str, Usage, str, str, str]]:
+        return type(self), (str(self), self.usage, self.request, self.raw, self.meaning)
 
 
 class Unanswered(ModelError):
@@ -41,12 +42,17 @@ class Refused(ModelError):
     """The server rejects or redirects the request; sending it again would not help."""
 
 
+class Declined(ModelError):
+    """The model refuses, or a filter withholds its answer; the text says so in the server's words."""
+
+
 class Truncated(ModelError):
     """The content is missing or cut at the token limit, also after a second attempt with twice the limit."""
 
 
 class Malformed(ModelError):
-    """The answer is no UTF-8, invalid JSON or holds no choice, after every retry; or it is longer than allowed."""
+    """The answer is no UTF-8 or invalid JSON, after every retry; or it holds no choice, is longer than allowed, or ended in a way
+    that does not say whether it is whole."""
 
 
 class NoLogprobs(ModelError):
@@ -54,5 +60,5 @@ class NoLogprobs(ModelError):
 
 
 ERROR_OF_FAULT: Mapping[str, type[ModelError]] = MappingProxyType(
-    {"unanswered": Unanswered, "refused": Refused, "malformed": Malformed}
+    {"unanswered": Unanswered, "refused": Refused, "malformed": Malformed, "declined": Declined}
 )

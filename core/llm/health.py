@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.llm.answers import Answer, read_answer, read_json, read_token_count
-from core.llm.client import Client, refuses_logprobs
+from core.llm.answers import Answer, AnswerFault, fault_of_ending, read_answer, read_json, read_token_count
+from core.llm.client import Client
 from core.llm.endpoint import Endpoint
-from core.llm.messages import Message, Request
+from core.llm.messages import MAX_TOP_LOGPROBS, Message, Request
+from core.llm.refused_parameters import describe_remedy, fewer_logprobs, refuses_logprobs
 from core.llm.serve import FLAGS, PORT
+from core.llm.streaming import CHAT, whole_answer
 from core.net.retry import Fault
 
 START_COMMAND = f"vllm serve openai/gpt-oss-120b --port {PORT} {' '.join(FLAGS)}"
@@ -22,7 +24,8 @@ class Health:
     """What a server can do.
 
     models: those that it lists. logprobs: whether it gives log-probabilities. max_model_len: the longest context in tokens,
-    None if the server does not say. problem: why no run can start, "" if one can.
+    None if the server does not say. problem: why no run can start, "" if one can. most_logprobs: how many it gives at a token, if
+    fewer than were asked for; None if as many.
     """
 
     reachable: bool
@@ -30,28 +33,47 @@ class Health:
     logprobs: bool = False
     max_model_len: int | None = None
     problem: str = ""
+    most_logprobs: int | None = None
+
+
+def describe_logprobs(health: Health) -> str:
+    """Return whether a server gives log-probabilities, and if few, how many."""
+    if not health.logprobs:
+        return "no"
+    return "yes" if health.most_logprobs is None else f"yes, {health.most_logprobs} a token at most"
 
 
 async def check_health(endpoint: Endpoint, model: str | None = None, timeout_s: float = 60.0) -> Health:
-    """List the models and ask `model`, or the first one, for a tiny completion with log-probabilities; nothing is retried.
+    """List the models and ask `model`, or the only one, for a tiny completion as a run would ask; nothing is retried.
 
-    timeout_s: for each of the at most three requests; a server that has just started needs long for its first answer.
+    A server that lists no models is asked all the same if a model is given. timeout_s: for each request; a server that has just
+    started needs long for its first answer.
     """
     async with Client(replace(endpoint, timeout_s=timeout_s)) as client:
         response = await client.fetch("GET", "/models")
-        if isinstance(response, Fault):
+        if isinstance(response, Fault) and (model is None or response.status is None):
             return _health_without_list(endpoint, response)
-        lengths = _context_lengths(response)
-        models = tuple(lengths)
+        lengths = {} if isinstance(response, Fault) else _context_lengths(response)
+        models = tuple(lengths) or ((model,) if model else ())
         health = Health(True, models, max_model_len=lengths.get(model or next(iter(models), "")))
-        if not models:
-            return replace(health, problem=f"{endpoint.base_url}: lists no models, expected one at least")
-        if model is not None and model not in models:
-            return replace(health, problem=f"{endpoint.base_url}: {model!r} is not served, expected one of {_name_some(models)}")
+        problem = _problem_of_list(models, model)
+        if problem:
+            return replace(health, problem=f"{endpoint.base_url}: {problem}")
         return await _check_completion(client, health, model or models[0])
 
 
-def _name_some(models: Sequence[str]) -> str:
+def _problem_of_list(models: Sequence[str], model: str | None) -> str:
+    """Why no model of a list can be asked, "" if one can."""
+    if not models:
+        return "lists no models, expected one at least; give its name with --model"
+    if model is not None and model not in models:
+        return f"{model!r} is not served, expected one of {name_some(models)}"
+    if model is None and len(models) > 1:
+        return f"{len(models):,} models are served, expected the name of one with --model: {name_some(models)}"
+    return ""
+
+
+def name_some(models: Sequence[str]) -> str:
     """The models, the first of a great many."""
     rest = len(models) - _MOST_NAMED
     return ", ".join(models[:_MOST_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
@@ -67,25 +89,39 @@ async def list_models(endpoint: Endpoint, timeout_s: float) -> Health:
 
 
 async def _check_completion(client: Client, health: Health, model: str) -> Health:
-    request = Request(model, (Message("user", _TINY_PROMPT),), max_completion_tokens=32, top_logprobs=1)
+    """Ask for a completion with everything that methods send, and with fewer log-probabilities, or none, if they are refused."""
+    plain = Request(model, (Message("user", _TINY_PROMPT),), seed=0, max_completion_tokens=32)
+    request = client.prepare(replace(plain, top_logprobs=MAX_TOP_LOGPROBS))
+    asked = request.top_logprobs
     answer = await _request_once(client, request)
-    if isinstance(answer, Fault) and refuses_logprobs(answer):
-        answer = await _request_once(client, replace(request, top_logprobs=None))
+    while isinstance(answer, Fault) and request.top_logprobs is not None and refuses_logprobs(answer):
+        request = replace(request, top_logprobs=fewer_logprobs(answer, request.top_logprobs))
+        answer = await _request_once(client, request)
     if isinstance(answer, Answer):
-        return replace(health, logprobs=bool(answer.logprobs))
-    problem = answer.message if isinstance(answer, Fault) else answer
-    return replace(health, problem=f"{client.endpoint.base_url}: {problem}, expected a completion of {model}")
+        fewer = request.top_logprobs if request.top_logprobs != asked else None
+        return replace(health, logprobs=bool(answer.logprobs), most_logprobs=fewer if answer.logprobs else None)
+    advice = describe_remedy(answer.message)
+    return replace(
+        health,
+        problem=f"{client.endpoint.base_url}: {answer.message}, expected a completion of {model}{advice and f'; {advice}'}",
+    )
 
 
-async def _request_once(client: Client, request: Request) -> Answer | Fault | str:
-    response = await client.fetch("POST", "/chat/completions", request.text)
-    return response if isinstance(response, Fault) else read_answer(response)
+async def _request_once(client: Client, request: Request) -> Answer | Fault:
+    response = await client.fetch("POST", CHAT, request.text)
+    if isinstance(response, Fault):
+        return response
+    try:
+        answer = read_answer(whole_answer(response))
+    except ValueError as error:
+        return Fault("malformed", str(error))
+    return answer if isinstance(answer, AnswerFault) else fault_of_ending(answer) or answer
 
 
 def _health_without_list(endpoint: Endpoint, fault: Fault) -> Health:
     problem = f"{endpoint.base_url}: {fault.message}, expected a list of models"
     if fault.status is not None:
-        return Health(reachable=True, problem=problem)
+        return Health(reachable=True, problem=f"{problem}; if it serves a model all the same, give its name with --model")
     return Health(reachable=False, problem=f"{problem}; start a server, for example: {START_COMMAND}")
 
 
@@ -95,9 +131,11 @@ def _context_lengths(text: str) -> dict[str, int | None]:
         body = read_json(text)
     except ValueError:
         return {}
-    listed = body.get("data") if isinstance(body, Mapping) else None
+    is_usual = not isinstance(body, Mapping) or "models" not in body  # Ollama's own list has names in place of ids
+    listed = body.get("data" if is_usual else "models") if isinstance(body, Mapping) else body
     lengths: dict[str, int | None] = {}
     for item in listed[:_MOST_MODELS] if isinstance(listed, list) else ():
-        if isinstance(item, Mapping) and isinstance(item.get("id"), str) and len(item["id"]) <= _LONGEST_NAME:
-            lengths[item["id"]] = read_token_count(item.get("max_model_len"))
+        name = item.get("id" if is_usual else "name") if isinstance(item, Mapping) else None
+        if isinstance(name, str) and len(name) <= _LONGEST_NAME:
+            lengths[name] = read_token_count(item.get("max_model_len"))
     return lengths

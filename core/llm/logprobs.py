@@ -11,8 +11,10 @@ from itertools import accumulate
 
 from scipy.special import logsumexp, softmax
 
+from core.llm.final_text import final_text
+from core.llm.marks import readable
 from core.llm.messages import TokenLogprob
-from core.llm.parsing import Unparsed, answer_span, standalone_pattern
+from core.llm.parsing import Unparsed, find_letter
 
 LETTERS = ("A", "B", "C")
 FLOOR_GAP = 20.0  # a letter that the server did not list gets the smallest listed log-probability minus this
@@ -40,18 +42,19 @@ def letter_probabilities(
     The answer letter is found by its offset inside the last <answer>…</answer> of the joined tokens, so that it does not
     matter how the text is cut into tokens. A letter that several alternatives spell ("A", " A") gets the sum of their
     probabilities. A letter that none spells, or only with −inf, NaN or −9999, gets the smallest log-probability minus 20;
-    if that is the answered letter, the result is Unparsed. content: the text of the reply, if the tokens may also hold
-    reasoning; it must give the same letter.
+    if that is the answered letter, the result is Unparsed. content: the final text of the reply; the tokens may also hold
+    its thinking, in which no answer is looked for, and must give the same letter.
     """
     text = "".join(token.token for token in tokens)
-    offset = _answer_offset(text, letters)
-    if isinstance(offset, Unparsed):
-        return offset
-    answered = text[offset]
+    start, end = _span_of_answer(text, content)
+    place = find_letter(text[start:end], letters)
+    if isinstance(place, Unparsed):
+        return place
+    answered, offset = place.letter, start + place.offset
     if content is not None:
-        place = _answer_offset(content, letters)
-        if isinstance(place, Unparsed) or content[place] != answered:
-            other = place.reason if isinstance(place, Unparsed) else content[place]
+        said = find_letter(content, letters)
+        if isinstance(said, Unparsed) or said.letter != answered:
+            other = said.reason if isinstance(said, Unparsed) else said.letter
             return Unparsed(f"the tokens answer {answered}, the content: {other}")
     logprobs = _letter_logprobs(*_token_at(tokens, offset), letters)
     if answered not in logprobs:
@@ -67,15 +70,13 @@ def is_missing(logprob: float) -> bool:
     return not math.isfinite(logprob) or logprob <= _VLLM_MISSING
 
 
-def _answer_offset(text: str, letters: Sequence[str]) -> int | Unparsed:
-    """The offset of the answer letter in the text."""
-    span = answer_span(text)
-    if span is None:
-        return Unparsed("no <answer>")
-    offsets = {letter: match.start() for letter in letters if (match := standalone_pattern(letter).search(text, *span))}
-    if len(offsets) != 1:
-        return Unparsed(f"<answer> names {' and '.join(offsets) or 'none'} of {', '.join(letters)}, expected one")
-    return next(iter(offsets.values()))
+def _span_of_answer(text: str, content: str | None) -> tuple[int, int]:
+    """Return where the final text stands in the joined tokens."""
+    start = text.rfind(content) if content else -1
+    if content and start >= 0:
+        return start, start + len(content)
+    found = final_text(text)
+    return found.start, found.end
 
 
 def _token_at(tokens: Sequence[TokenLogprob], offset: int) -> tuple[TokenLogprob, int]:
@@ -86,15 +87,19 @@ def _token_at(tokens: Sequence[TokenLogprob], offset: int) -> tuple[TokenLogprob
 
 
 def _letter_logprobs(token: TokenLogprob, offset: int, letters: Sequence[str]) -> dict[str, float]:
-    """The log-probability of each letter that an alternative, or the token itself, spells at the offset."""
+    """The log-probability of each letter that an alternative, or the token itself, spells at the offset, in the case of the one
+    that the token has there."""
     prefix = token.token[:offset]
+    is_small = token.token[offset].islower()
+    as_written = {letter.lower() if is_small else letter: letter for letter in letters}
     by_text: dict[str, float] = {}
     for text, logprob in (*token.alternatives, (token.token, token.logprob)):
         if not is_missing(logprob):
             by_text.setdefault(text, logprob)
     by_letter: dict[str, list[float]] = {}
     for text, logprob in by_text.items():
-        match = _LETTER.match(text.removeprefix(prefix))
-        if match and match[1] in letters:
-            by_letter.setdefault(match[1], []).append(logprob)
+        match = _LETTER.match(readable(text.removeprefix(prefix)))
+        letter = as_written.get(match[1]) if match else None
+        if letter is not None:
+            by_letter.setdefault(letter, []).append(logprob)
     return {letter: float(logsumexp(logprobs)) for letter, logprobs in by_letter.items()}

@@ -6,11 +6,15 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from core.errors import InputError
 
 MAX_TOP_LOGPROBS = 20
+LIMIT_NAMES = ("max_completion_tokens", "max_tokens")  # of the longest answer, in the protocol's words
+Sampling = Literal["temperature", "top_p", "seed", "reasoning_effort", "stop", "max_completion_tokens"]  # what may be left out
+SAMPLING: tuple[Sampling, ...] = get_args(Sampling)
+_BYTES_PER_TOKEN = 4
 
 
 class Message(NamedTuple):
@@ -37,7 +41,9 @@ class Request:
 
     seed, max_completion_tokens, reasoning_effort: None leaves them to the server. top_logprobs: the number of alternatives
     to each token, 0 to 20; None asks for no log-probabilities. repeat: distinguishes equal requests that are all to be
-    sent; it is not sent itself. Raises InputError for values that no server accepts.
+    sent; it is not sent itself. extra_body: what is sent besides, as a JSON object, "" for nothing. leave_out: names of SAMPLING
+    that are not sent. limit_name: what the server calls max_completion_tokens. Raises InputError for values that no server
+    accepts.
     """
 
     model: str
@@ -50,6 +56,9 @@ class Request:
     top_logprobs: int | None = None
     stop: tuple[str, ...] = ()
     repeat: int = 0
+    extra_body: str = ""
+    leave_out: tuple[str, ...] = ()
+    limit_name: str = LIMIT_NAMES[0]
 
     def __post_init__(self) -> None:
         limit, top = self.max_completion_tokens, self.top_logprobs
@@ -70,6 +79,9 @@ class Request:
     @property
     def body(self) -> dict[str, Any]:
         """The JSON object that is sent; settings left to the server are not in it."""
+        return self._body(self.limit_name)
+
+    def _body(self, limit_name: str) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self.model,
             "messages": [message._asdict() for message in self.messages],
@@ -82,23 +94,35 @@ class Request:
             body["stop"] = list(self.stop)
         for name in ("seed", "max_completion_tokens", "reasoning_effort"):
             if getattr(self, name) is not None:
-                body[name] = getattr(self, name)
-        return body
+                body[limit_name if name == LIMIT_NAMES[0] else name] = getattr(self, name)
+        for name in self.leave_out:
+            body.pop(limit_name if name == LIMIT_NAMES[0] else name, None)
+        return body | (json.loads(self.extra_body) if self.extra_body else {})
 
     @property
     def text(self) -> str:
         """The JSON text that is sent."""
-        return json.dumps(self.body, ensure_ascii=False, separators=(",", ":"))
+        return _as_text(self.body)
 
     @property
     def key(self) -> str:
-        """The identity of the request, 64 hexadecimal digits: of its whole content and `repeat`, not of the server."""
-        return hashlib.sha256(f"{self.repeat}\n{self.text}".encode()).hexdigest()
+        """The identity of the request, 64 hexadecimal digits: of its whole content and `repeat`, not of the server, nor of what
+        that calls the longest answer."""
+        return hashlib.sha256(f"{self.repeat}\n{_as_text(self._body(LIMIT_NAMES[0]))}".encode()).hexdigest()
 
     def with_twice_the_limit(self) -> Request:
         """The same request with twice the token limit; the request itself if it leaves the limit to the server."""
         limit = self.max_completion_tokens
         return self if limit is None else replace(self, max_completion_tokens=2 * limit)
+
+
+def _as_text(body: dict[str, Any]) -> str:
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+
+
+def estimate_tokens(*texts: str) -> int:
+    """Return about how many tokens texts have, rounded up: a token holds some 4 bytes of English and of JSON."""
+    return -(-sum(len(text.encode()) for text in texts) // _BYTES_PER_TOKEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +131,8 @@ class Usage:
 
     Tokens are those that servers reported. uncounted: answers without such a report; with any, the totals are lower bounds.
     attempts: HTTP requests. cached_calls: the calls among `calls` that the cache answered; their tokens and times are those
-    of the first time. latency_ms: time of the exchanges, without queueing and waits between attempts.
+    of the first time. estimated_tokens: our own estimate of what the uncounted answers cost. latency_ms: time of the exchanges,
+    without queueing and waits between attempts.
     """
 
     calls: int = 0
@@ -119,6 +144,7 @@ class Usage:
     reasoning_tokens: int = 0
     uncounted: int = 0
     latency_ms: float = 0.0
+    estimated_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -131,6 +157,7 @@ class Usage:
             self.reasoning_tokens + other.reasoning_tokens,
             self.uncounted + other.uncounted,
             self.latency_ms + other.latency_ms,
+            self.estimated_tokens + other.estimated_tokens,
         )
 
 

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from core.llm.answers import Answer
+from core.llm.answers import Answer, cost_of
 from core.llm.endpoint import Endpoint, Method, ModelTransport
+from core.llm.messages import Usage
 from core.llm.server_addresses import ServerState, ServerStatus
 from core.net.retry import Fault
 from core.net.transport import OnPart
@@ -100,6 +101,8 @@ class PooledServer:
             self.heard_at = time.monotonic()
         if isinstance(outcome, Fault):
             self.failed += 1
+            cost = cost_of(outcome)
+            self.tokens += cost.prompt_tokens + cost.completion_tokens if isinstance(cost, Usage) else 0
             return self.on_fault(self, outcome)
         self.done += 1
         self.tokens += outcome.usage.prompt_tokens + outcome.usage.completion_tokens

@@ -7,7 +7,7 @@ import zlib
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from core.llm.answers import read_answer
+from core.llm.answers import AnswerFault, fault_of_ending, read_answer
 from core.llm.messages import Reply, Usage
 from core.net.sqlite_cache import SqliteCache
 
@@ -44,11 +44,14 @@ def _compress(text: str) -> bytes:
 
 
 def _reply(request: bytes, raw: bytes, usage: str) -> Reply:
-    """The reply of a stored row. Raises ValueError if the raw answer holds no content."""
+    """The reply of a stored row. Raises ValueError if the raw answer holds no content, or none that is known to be whole."""
     request_text, raw_text = (zlib.decompress(part).decode() for part in (request, raw))
     answer = read_answer(raw_text)
-    if isinstance(answer, str) or answer.content is None:
-        raise ValueError(answer if isinstance(answer, str) else "no content")
+    fault = answer if isinstance(answer, AnswerFault) else fault_of_ending(answer)
+    if fault is not None:
+        raise ValueError(fault.message)
+    if isinstance(answer, AnswerFault) or answer.content is None:
+        raise ValueError("no content")
     first_usage = Usage(**json.loads(usage))
     return Reply(
         answer.content,

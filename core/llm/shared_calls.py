@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
 
-from core.llm.answers import Answer
+from core.llm.answers import Answer, cost_of
 from core.llm.client import Client
 from core.llm.messages import Reply
 from core.llm.remote_client import Answered, CallMessage, EndExchange, EndSearch, FindReply, TakeServer
@@ -115,7 +115,7 @@ class ConnectedProcess:
 
     def _count(self, outcome: Answer | Fault | None) -> None:
         if outcome is not None:
-            self._shared.client.on_call(outcome.usage if isinstance(outcome, Answer) else "failed")
+            self._shared.client.on_call(cost_of(outcome))
 
     async def _lend_server(self, number: int, is_call: bool) -> None:
         """Lends a server until its exchange has ended, or the server is known to be gone."""

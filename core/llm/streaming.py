@@ -22,6 +22,7 @@ from core.net.transport import OnPart
 CHAT = "/chat/completions"
 # Each token of a stream comes in an envelope: it may have so many times the bytes of its answer, but no more than these.
 TRANSIT, MOST_IN_TRANSIT = 64, 1 << 27
+_STREAM_BEGINS, _LONGEST_BLANK = (":", "data:", "event:", "id:", "retry:"), 1000  # before them
 _MENTIONS_STREAMS = re.compile(r"\bstream", re.IGNORECASE)
 
 
@@ -118,6 +119,14 @@ def stream_text(request: Request) -> str:
 def refuses_streams(outcome: str | Fault) -> bool:
     """Whether a server rejects a request because it asks for a stream."""
     return isinstance(outcome, Fault) and outcome.kind == "refused" and bool(_MENTIONS_STREAMS.search(outcome.message))
+
+
+def whole_answer(text: str) -> str:
+    """Returns the JSON of an answer that came as a stream although none was asked for; any other text as it is.
+
+    Raises ValueError for a stream that broke off.
+    """
+    return join_stream(text) if text[:_LONGEST_BLANK].lstrip("\ufeff\r\n\t ").startswith(_STREAM_BEGINS) else text
 
 
 def join_stream(text: str) -> str:

@@ -176,6 +176,18 @@ class AsksAgain(Protocol):
         ...
 
 
+@runtime_checkable
+class GoesOn(Protocol):
+    """A method that goes on with unfinished runs of earlier versions, whose rows were read by other rules; the run says so."""
+
+    goes_on_from: tuple[int, ...]
+
+
+def goes_on_from(method: Method, version: int) -> bool:
+    """Whether a method goes on with an unfinished run of a version: its own, or an earlier one that it names."""
+    return version == method.version or (isinstance(method, GoesOn) and version in method.goes_on_from)
+
+
 def packs_read(method: Method, options: Mapping[str, Any]) -> tuple[PackName, ...]:
     """Returns the names of the packs that a method reads; none for one that is no `ReadsPacks`: it is given none."""
     return method.packs_read(options) if isinstance(method, ReadsPacks) else ()

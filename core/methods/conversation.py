@@ -6,7 +6,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from core.errors import DeskError, InputError
 from core.evidence.label_view import LabelView
@@ -18,6 +18,9 @@ from core.llm.tokens import TokenCount, TokenCounter
 from core.methods.base import Context, RowFailed
 from core.methods.prompts import fill, prompt_text
 from core.types import Call, Pair, RowResult, TraceEvent
+
+if TYPE_CHECKING:
+    from core.llm.client import Client
 
 T = TypeVar("T")
 Messages = tuple[Message, ...]
@@ -62,6 +65,7 @@ class RowConversation:
     def __init__(self, context: Context, pair: Pair) -> None:
         self._context, self._pair = context, pair
         self._calls: list[Call | None] = []
+        self._is_counted = True
 
     @property
     def calls(self) -> tuple[Call, ...]:
@@ -79,8 +83,10 @@ class RowConversation:
         return tuple(sorted(ended, key=lambda call: (stages[call.stage], place[call.stage, call.role])))
 
     @property
-    def tokens(self) -> int:
-        """Prompt and completion tokens of all calls and attempts, as far as the server counted them."""
+    def tokens(self) -> int | None:
+        """Prompt and completion tokens of all calls and attempts, None if the server did not count them all."""
+        if not self._is_counted:
+            return None
         return sum(call.prompt_tokens + call.completion_tokens for call in self.calls)
 
     async def ask(self, spec: CallSpec, messages: Messages) -> Reply:
@@ -98,6 +104,7 @@ class RowConversation:
         if request.key in pending:
             place = self._reserve()
             reply = await asyncio.shield(pending[request.key])
+            self._is_counted &= not reply.usage.uncounted
             self._calls[place] = replace(_call(spec, request, reply.usage, reply.request, reply.raw), cached=True)
             return reply
         shared = pending[request.key] = asyncio.get_running_loop().create_future()
@@ -115,7 +122,7 @@ class RowConversation:
         return reply
 
     def _request(self, spec: CallSpec, messages: Messages) -> Request:
-        return Request(
+        request = Request(
             self._context.model,
             messages,
             seed=spec.seed,
@@ -126,6 +133,12 @@ class RowConversation:
             top_logprobs=MAX_TOP_LOGPROBS if spec.logprobs else None,
             repeat=self._context.repeat,
         )
+        return self._client_for(spec).prepare(request)
+
+    def _client_for(self, spec: CallSpec) -> Client:
+        if self._context.client is None:
+            raise InputError(f"{self._pair.pair_id}: no model server is given, expected one for {spec.role}")
+        return self._context.client
 
     def _reserve(self) -> int:
         """Returns the place of a call that begins."""
@@ -133,18 +146,17 @@ class RowConversation:
         return len(self._calls) - 1
 
     async def _send(self, spec: CallSpec, request: Request) -> Reply:
-        if self._context.client is None:
-            raise InputError(f"{self._pair.pair_id}: no model server is given, expected one for {spec.role}")
         place, feed = self._reserve(), self._context.feed
         on_words = feed.begin_call(place, spec.stage, spec.role, spec.seed) if feed else None
         try:
-            reply = await self._context.client.complete(request, on_words)
+            reply = await self._client_for(spec).complete(request, on_words)
         except ModelError as error:
             failed = _call(spec, request, error.usage, error.request or request.text, error.raw)
             self._calls[place] = replace(failed, error=f"{type(error).__name__}: {error}")
             if feed:
                 feed.fail_call(place, str(error))
             raise
+        self._is_counted &= not reply.usage.uncounted
         if feed:
             feed.end_call(place, reply)
         self._calls[place] = replace(_call(spec, request, reply.usage, reply.request, reply.raw), cached=reply.cached)

@@ -35,7 +35,8 @@ class Coordinator:
     """One agent that asks two other agents and answers from what they say."""
 
     name = "coordinator"
-    version = 1
+    version = 2
+    goes_on_from = (1,)  # which read answers in prose, too
     about = (
         "A coordinator asks a biology expert and a data analyst, agents with tools of their own, and answers from what they say."
     )

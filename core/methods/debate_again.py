@@ -33,7 +33,8 @@ class DebateAgain(ConversationMethod):
     """Asks about rows of a debate again. Its specification holds the debate's options beside its own."""
 
     name = ASKED_AGAIN
-    version = 1
+    version = 2
+    goes_on_from = (1,)  # which read answers in prose, too
     about = "A row of a debate, asked again with the dossier as it was or changed; it shows what moves the answer."
     asks_again = DEBATE.name
     options: tuple[Option, ...] = (

@@ -17,7 +17,7 @@ from core.errors import InputError
 from core.evidence.render import dossier
 from core.llm.logprobs import letter_probabilities
 from core.llm.messages import Message, Reply
-from core.llm.parsing import Unparsed, marked_choice
+from core.llm.parsing import Unparsed, choice
 from core.methods.base import Context, Option, RowMethod, RowText, TextsOfRun
 from core.methods.conversation import (
     CallSpec,
@@ -49,7 +49,8 @@ class JudgeRubric(ConversationMethod):
     """One question about each text of a row, all asked concurrently; texts that make the same prompt are asked about once."""
 
     name = "judge_rubric"
-    version = 1
+    version = 2
+    goes_on_from = (1,)  # which read answers in prose, too
     about = "A model answers a rubric's question about each text of another run; it reads, and predicts nothing."
     options: tuple[Option, ...] = (
         Option("rubric", "text", "", "The rubric as JSON, as the command `rubric run` and the page Read write it."),
@@ -169,7 +170,7 @@ def read_answer(rubric: Rubric) -> Reader[RubricAnswer]:
     in_words = {answer: answer for answer in rubric.answers if len(answer) > 1}  # one letter may be another answer's
 
     def read(reply: Reply) -> RubricAnswer | Unparsed:
-        answer = marked_choice(reply.content, {**letters, **in_words})
+        answer = choice(reply.content, {**letters, **in_words})
         if isinstance(answer, Unparsed):
             return answer
         return RubricAnswer(answer, _first_probability(reply, letters, answer))

@@ -48,7 +48,8 @@ class LocalModel(ConversationMethod):
     """One prompt for each row, without tools and without the web, answered once or several times."""
 
     name = "local_model"
-    version = 1
+    version = 2
+    goes_on_from = (1,)  # which read answers in prose, too
     about = (
         "Track C: a model of your own answers one prompt per row; of several answers the mean, the surest or a critic's choice."
     )

@@ -64,7 +64,8 @@ class PromptOnly(ConversationMethod):
     """One prompt of at most 4,096 tokens for each row, without tools."""
 
     name = "prompt_only"
-    version = 1
+    version = 2
+    goes_on_from = (1,)  # which read answers in prose, too
     about = "One prompt per row, asked under several seeds and averaged: the answer's letter, or the probabilities of all three."
     options: tuple[Option, ...] = (
         Option("answers", "choice", "letters", "What counts: the letter, or log-probabilities.", ("letters", "logprobs")),

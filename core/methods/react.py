@@ -21,7 +21,8 @@ class React:
     """One agent that repeats thought, tool call and observation until it finishes."""
 
     name = "react"
-    version = 1
+    version = 2
+    goes_on_from = (1,)  # which read answers in prose, too
     about = "An agent calls the evidence tools it chooses, one after the other, and answers from what they say."
     needs_model = True
     options: tuple[Option, ...] = (TOOLS, *agents.SHARED)

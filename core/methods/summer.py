@@ -46,7 +46,8 @@ class Summer(ConversationMethod):
     """Summaries of both genes, labelled pairs like this one, and guided questions answered by several samples."""
 
     name = "summer"
-    version = 1
+    version = 2
+    goes_on_from = (1,)  # which read answers in prose, too
     about = (
         "The model summarises what is known of both genes, sees labelled pairs that are most like this one, and answers guided "
         "questions; the score is the mean of its samples, in which insufficient evidence counts .5."

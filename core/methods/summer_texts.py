@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from core.evidence.retrieval import Retrieved
 from core.llm.messages import Message, Reply
-from core.llm.parsing import Unparsed, marked_choice
+from core.llm.parsing import Unparsed, choice
 from core.methods.conversation import Messages
 from core.methods.prompts import cell_desc, fill, prompt_text
 from core.types import Label, Pair
@@ -84,7 +84,7 @@ def choices(stage: Stage) -> str:
 
 def read_answer(stage: Stage, reply: Reply) -> str | Unparsed:
     """Returns the answer of a reply, a key of SCORES."""
-    return marked_choice(reply.content, {**{answer: answer for answer in SCORES[stage]}, _SHORT: INSUFFICIENT})
+    return choice(reply.content, {**{answer: answer for answer in SCORES[stage]}, _SHORT: INSUFFICIENT})
 
 
 def ask_answer_again(stage: Stage, problem: Unparsed) -> str:

@@ -14,25 +14,28 @@ GiveUp = Literal["final", "wait too long", "no retries left"]
 
 # Beside every 5xx: request timeout, conflict (openai's own client repeats it, too), too early, too many requests.
 RETRYABLE = frozenset({408, 409, 425, 429})
-BUSY = frozenset({429, 503})  # the server asks for fewer requests
+BUSY = frozenset({429, 503, 529})  # the server asks for fewer requests
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
     """An exchange that failed.
 
-    kind: unanswered (no answer, or one that asks to come back later), refused, or malformed. retryable: whether sending
+    kind: unanswered (no answer, or one that asks to come back later), refused, malformed, or declined (by whom a question is
+    asked, not by the server). retryable: whether sending
     the request again may help. status: None if no answer came. wait_s: how long the server asks to wait, None if it does
-    not say. raw: the text of the answer, without secrets.
+    not say. raw: the text of the answer, without secrets. meaning: of a refusal, in a
+    word of the server's protocol; "" if it has none.
     """
 
-    kind: Literal["unanswered", "refused", "malformed"]
+    kind: Literal["unanswered", "refused", "malformed", "declined"]
     message: str
     retryable: bool = False
     status: int | None = None
     wait_s: float | None = None
     raw: str = ""
     began: bool = False
+    meaning: str = ""
 
     @property
     def busy(self) -> bool:
@@ -86,6 +89,10 @@ def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
     server does not send its own time in Date.
     """
     value = headers.get("retry-after", "").strip()
+    try:
+        return max(float(headers["retry-after-ms"]) / 1000, 0.0)  # which some servers send, and which is more exact
+    except (KeyError, ValueError):
+        pass
     try:
         seconds = float(value)
     except ValueError:

@@ -32,7 +32,8 @@ OnPart = Callable[[bytes], bool]
 _PART_BYTES = 16 << 10
 _LONGEST_HOLD_S = 0.005  # for which an answer that comes fast keeps other tasks from running
 # What the client of the openai package takes from arguments and from the environment.
-_IDENTIFYING = ("Authorization", "OpenAI-Organization", "OpenAI-Project")
+BEARER = "Authorization"
+_IDENTIFYING = (BEARER, "OpenAI-Organization", "OpenAI-Project")
 _smaller_limit: ContextVar[int | None] = ContextVar("smaller_limit", default=None)
 _on_part: ContextVar[OnPart | None] = ContextVar("on_part", default=None)
 _progress: ContextVar[_Progress | None] = ContextVar("progress", default=None)
@@ -102,13 +103,15 @@ def open_http_client(
     address: str,
     access: ServerAccess | None = None,
     *,
+    key_header: str = BEARER,
     max_bytes: int = MAX_BYTES,
     base: type[AsyncClient] | None = None,
     **options: Any,
 ) -> AsyncClient:
     """An HTTP client for one server and one event loop.
 
-    access: gives each request the key of the address, and no other key; None for a server that takes none. max_bytes: the most
+    access: gives each request the key of the address, and no other key; None for a server that takes none. key_header: the header
+    that carries it. max_bytes: the most
     that an answer may hold, in transit and after decompression; TooLong is raised as soon as more has come. base: the class of
     the client, httpx2's own by default. options: as of that class. Raises AddressRefused for a server that may not be asked.
     """
@@ -120,7 +123,7 @@ def open_http_client(
         key = access.key_for(address)
     timeout = options.pop("timeout", None)  # a whole answer is timed in `exchange`
     options.setdefault("verify", _trusted(trust_env=not is_local(address)))
-    kind = _bind(_with_size_limit(base or httpx2.AsyncClient, max_bytes), origin_of(address), key)
+    kind = _bind(_with_size_limit(base or httpx2.AsyncClient, max_bytes), origin_of(address), key, key_header)
     return kind(timeout=timeout, follow_redirects=False, trust_env=not is_local(address), **options)
 
 
@@ -161,7 +164,7 @@ async def send_request(client: AsyncClient, method: str, url: str, **options: An
     return HttpResponse(response.status_code, response.headers, response.content)
 
 
-def _bind(base: type[AsyncClient], origin: str, key: str | None) -> type[AsyncClient]:
+def _bind(base: type[AsyncClient], origin: str, key: str | None, key_header: str) -> type[AsyncClient]:
     """The class of a client whose requests go to one server, and carry its key and no other; None leaves headers as they are.
 
     This is the only place where a request gets a key.
@@ -176,7 +179,7 @@ def _bind(base: type[AsyncClient], origin: str, key: str | None) -> type[AsyncCl
                 for name in _IDENTIFYING:
                     request.headers.pop(name, None)
             if key:
-                request.headers["Authorization"] = f"Bearer {key}"
+                request.headers[key_header] = f"Bearer {key}" if key_header == BEARER else key
             response: Response = await super().send(request, **options)
             return response
 

@@ -43,6 +43,8 @@ FLAG_HELP: Mapping[str, str] = {
     Flag.DIR_FALLBACK: "The judge of UP against DOWN could not be read; a base rate or a constant replaces P(up | DE).",
     Flag.UNIFORM: "Both predictions are .333: nothing was predicted.",
     Flag.TRACE_DIFFERS: "The submitted numbers differ from those in the trace: the file was changed later, as by a fusion.",
+    Flag.ANSWER_DIFFERS: "A model's text ends in another answer than the number beside it says. The number counts, "
+    "since it was submitted.",
     Flag.UNCOVERED: "No labelled row is similar: base rates stand in for both probabilities, in a fusion the middle rank.",
     Flag.UNCOVERED_DIR: "No similar row has a direction: the base rate stands in for P(up | DE), in a fusion the middle rank.",
     Flag.NOT_PREDICTED: "The file of predicted expression lacks this pair: the training split's base rates stand in for both "

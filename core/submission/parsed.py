@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from core.datasets.archives import is_zip, unpack
 from core.datasets.submissions import read_submission
-from core.datasets.tables import Table, quote
+from core.datasets.tables import Table, quote, refuse_wide_encodings
 from core.errors import InputError, UnknownFormat, UnsafeFile
 from core.submission.tracks import CSV, IDENTITY, PROMPT, TOOLS, Layout
 from core.types import RowResult
@@ -173,6 +173,7 @@ def _is_wanted(path: str) -> bool:
 def _read_sheet(content: bytes, file: File, faults: Faults) -> Sheet | None:
     """The sheet of a CSV file; None, with a fault, where the content is no such file."""
     try:
+        refuse_wide_encodings(content[:4], file.name)
         raw = next((cells for cells in csv.reader(io.StringIO(content.decode("utf-8-sig", "replace"))) if cells), [])
         header = tuple(cell.strip() for cell in raw)
         table = Table(io.BytesIO(_rename_repeated_columns(content, header)), file.name)

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from core.actions import launch, model_servers, run_control
-from core.engine.request import RunRequest
+from core.engine.request import Price, RunRequest
 from core.engine.run_folder import RunFolder
 from core.engine.spec import ExecutionSettings
 from core.errors import InputError, Unreachable
+from core.llm.call_settings import CallSettings
+from core.llm.health import Health
 from core.llm.scripted_server import MODEL, Script, serving
 from core.methods.base import method_named
 from core.store import runs
@@ -79,3 +81,73 @@ def test_the_commands_show_each_server(tmp_path: Path) -> None:
     assert sum(each["done"] for each in made["servers"]) == 6
     assert f"  {one}: " in log
     assert run_control.settings_of(workspace, "both").servers == file
+
+
+ENDPOINTS = """
+[[endpoint]]
+address = "http://127.0.0.1:9/v1/"
+leave_out = ["seed"]
+limit_name = "max_tokens"
+price_prompt = 1
+price_completion = 2
+
+[[endpoint]]
+address = "http://127.0.0.1:9/v1"
+model = "m"
+temperature = 0.5
+price_prompt = 3
+price_completion = 4
+"""
+
+
+def test_the_file_of_endpoints_says_how_a_server_is_asked_and_what_it_costs(tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path, 3)
+    (workspace.settings.data / model_servers.ENDPOINT_FILE).write_text(ENDPOINTS)
+    of_model = CallSettings(temperature=0.5, leave_out=("seed",), limit_name="max_tokens")
+    assert model_servers.call_settings(workspace, NOBODY, "m", CallSettings()) == of_model
+    assert model_servers.call_settings(workspace, NOBODY, "n", CallSettings(leave_out=("top_p",))) == CallSettings(
+        leave_out=("top_p",), limit_name="max_tokens"
+    )
+    assert model_servers.call_settings(workspace, "http://127.0.0.1:10/v1", "m", CallSettings()) == CallSettings()
+    assert model_servers.price_at(workspace, NOBODY, "m") == Price(3, 4)
+    assert model_servers.price_at(workspace, f"{NOBODY},http://127.0.0.1:10/v1", "n") == Price(1, 2)
+    assert model_servers.price_at(workspace, "http://127.0.0.1:10/v1", "m") is None
+    assert model_servers.endpoint_of(workspace, NOBODY, "m").calls == of_model
+
+
+def test_how_a_server_is_asked_is_part_of_a_run_as_far_as_it_changes_answers(tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path, 3)
+    asked = RunRequest("prompt_only", model="m", endpoint=NOBODY)
+    plain = launch.resolve(workspace, asked)
+    (workspace.settings.data / model_servers.ENDPOINT_FILE).write_text(ENDPOINTS)
+    of_file = launch.resolve(workspace, asked)
+    assert "calls" not in plain.as_json()
+    assert of_file.calls == {"temperature": 0.5, "leave_out": ["seed"]}
+    assert of_file.key != plain.key
+    settings = launch.execution_settings(workspace, asked, method_named("prompt_only"))
+    assert settings.endpoint().calls == CallSettings(temperature=0.5, leave_out=("seed",), limit_name="max_tokens")
+    with pytest.raises(InputError, match="temperature"):
+        launch.resolve(workspace, RunRequest("evidence_rules", endpoint=NOBODY, calls=CallSettings(temperature=0.5)))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[endpoint]]\naddress = 'http://a/v1'\nprice_prompt = 1", "has one price"),
+        ("[[endpoint]]\naddress = 'http://a/v1'\ntop_k = 1", "top_k"),
+        ("[[endpoint]]\nmodel = 'm'", "address"),
+    ],
+)
+def test_a_wrong_file_of_endpoints_is_refused(text: str, said: str, tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path, 3)
+    (workspace.settings.data / model_servers.ENDPOINT_FILE).write_text(text)
+    with pytest.raises(InputError, match=said):
+        model_servers.price_at(workspace, NOBODY, "m")
+
+
+def test_of_several_models_none_is_chosen_for_anybody() -> None:
+    with pytest.raises(InputError, match="2 are served; expected one of text-embedding-x, m"):
+        launch.only_model(Health(True, ("text-embedding-x", "m")))
+    with pytest.raises(Unreachable, match="gone"):
+        launch.only_model(Health(False, problem="gone"))
+    assert launch.only_model(Health(True, ("m",))) == "m"

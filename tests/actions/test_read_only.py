@@ -101,6 +101,7 @@ from core.experiments.ablations.base import ablations as ablations_known
 from core.experiments.attribution_arms import AttributionSpec
 from core.experiments.benchmark_spec import parse_benchmark
 from core.jobs.folder import JobFolder
+from core.llm.call_settings import CallSettings
 from core.methods.base import method_named
 from core.methods.fusion_components import DatasetPriors
 from core.store import Cursor
@@ -388,6 +389,10 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "launch.resolve": lambda s: launch.resolve(s.plain, RunRequest("debate", "bmdm")),  # it would ask for the model
     "ledger.list_entries": lambda s: ledger.list_entries(s.plain),
     "lineage.prompts_of": lambda s: with_cursor(s.crashed, lambda db: lineage.prompts_of(s.crashed, db, [run_of(s)])),
+    "model_servers.call_settings": lambda s: model_servers.call_settings(s.plain, s.model, "m", CallSettings()),
+    "model_servers.endpoint_of": lambda s: model_servers.endpoint_of(s.plain, s.model),
+    "model_servers.find_entries": lambda s: model_servers.find_entries(s.plain, s.model, "m"),
+    "model_servers.price_at": lambda s: model_servers.price_at(s.plain, s.model, "m"),
     "packs.list_with_organisms": lambda s: packs.list_with_organisms(s.plain),
     "packs.name_of_latest": lambda s: packs.name_of_latest(s.plain, "descriptions"),
     "packs.organism_of_pack": lambda s: packs.organism_of_pack(s.plain, PACK),

@@ -14,6 +14,7 @@ import pytest
 
 from core.datasets import SubmissionTable, read
 from core.datasets.archives import iterate_members, pack
+from core.datasets.inspect_logs import read_log as read_log_of
 from core.errors import InputError
 from core.types import Flag
 
@@ -24,8 +25,8 @@ def sample(pair_id: str, **values: Any) -> dict[str, Any]:
     return {"id": pair_id, "epoch": 1, "input": "?", "target": "", "messages": [], **values}
 
 
-def answer(text: str) -> dict[str, Any]:
-    return {"choices": [{"message": {"role": "assistant", "content": text}}], "completion": text}
+def answer(text: Any) -> dict[str, Any]:
+    return {"choices": [{"message": {"role": "assistant", "content": text}}]}
 
 
 def log(*samples: dict[str, Any], head: object = HEAD) -> bytes:
@@ -91,11 +92,98 @@ def test_messages_become_the_trace() -> None:
     assert (found.kind, found.method, found.model_name) == ("inspect_log", "inspect", "some/model")
 
 
-def test_a_second_epoch_and_numbers_out_of_range_are_rejected() -> None:
+def test_the_mean_of_epochs_counts_or_the_first() -> None:
+    first = sample("Pa_Ga", metadata={"prediction_up": 0.1, "prediction_down": 0.2}, messages=[{"role": "user", "content": "?"}])
+    second = sample("Pa_Ga", metadata={"prediction_up": 0.3, "prediction_down": 0.6}) | {"epoch": 2}
+    found = read_log(first, second, sample("Pa_Gb", output=answer("up")))
+    assert [row.prediction.pair_id for row in found.rows] == ["Pa_Ga", "Pa_Gb"]
+    assert (found.rows[0].prediction.prediction_up, found.rows[0].prediction.prediction_down) == pytest.approx((0.2, 0.4))
+    assert [(event.stage, event.kind) for event in found.rows[0].events] == [("epoch 1", "text"), ("mean", "arithmetic")]
+    assert found.rows[0].events[-1].meta == {"read": 2, "asked": 2}
+    assert found.remark == "up to 2 epochs a row, averaged"
+    [row] = read_log_of(log(first, second), "some.eval", "", epochs="first").rows
+    assert row.prediction.prediction_up == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("values", "label"),
+    [
+        ({"output": answer("<answer>B</answer>"), "scores": {"m": {"value": "I", "answer": "B"}}}, "down"),
+        ({"output": answer("The answer: **up**")}, "up"),
+        ({"output": answer("<think>up? <answer>A</answer></think>none")}, "none"),
+        ({"output": answer([{"type": "reasoning", "reasoning": "down?"}, {"type": "text", "text": "up"}])}, "up"),
+        ({"output": answer("I say so."), "scores": {"m": {"value": "C", "answer": "down"}}}, "down"),
+        ({"output": answer("ANSWER: B"), "choices": ["none", "up", "down"]}, "up"),
+        ({"output": answer("prose"), "choices": ["down", "up"], "scores": {"choice": {"value": "C", "answer": "A"}}}, "down"),
+    ],
+)
+def test_an_answer_is_read_as_in_a_run(values: dict[str, Any], label: str) -> None:
+    [row] = read_log(sample("Pa_Ga", **values)).rows
+    numbers = row.prediction.prediction_up, row.prediction.prediction_down
+    assert numbers == {"up": (1, 0), "down": (0, 1), "none": (0, 0)}[label]
+    assert row.prediction.flags == ()
+
+
+def test_a_fenced_answer_holds_numbers() -> None:
+    [row] = read_log(sample("Pa_Ga", output=answer('```json\n{"prediction_up": 0.2, "prediction_down": 0.3}\n```'))).rows
+    assert (row.prediction.prediction_up, row.prediction.prediction_down) == (0.2, 0.3)
+
+
+def ended(text: str, stop_reason: str) -> dict[str, Any]:
+    """An output that ended so."""
+    return {"choices": [{"message": {"role": "assistant", "content": text}, "stop_reason": stop_reason}]}
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"limit": {"type": "token", "limit": 100}}, "stopped by its limit of token (100)"),
+        ({"invalidation": {"reason": "wrong prompt"}}, "was invalidated ('wrong prompt')"),
+        ({"output": ended("none", "max_tokens")}, "its answer ended with 'max_tokens'"),
+        ({"output": ended("up", "content_filter")}, "its answer ended with 'content_filter'"),
+        ({"output": ended("up", "model_length")}, "its answer ended with 'model_length'"),
+        ({"output": ended("up", "unknown"), "metadata": {}}, "its answer ended with 'unknown', which is not known to be whole"),
+    ],
+)
+def test_a_sample_that_was_cut_is_rejected_with_that_reason(values: dict[str, Any], said: str) -> None:
+    found = read_log(sample("Pa_Ga", **{"metadata": {"prediction_up": 0.4, "prediction_down": 0.1}, **values}))
+    assert (found.rows, [row.reason for row in found.rejected]) == ((), ["not answered"])
+    assert said in found.rejected[0].detail
+
+
+def test_percentages_are_out_of_range() -> None:
+    found = read_log(sample("Pa_Ga", scores={"p": {"value": {"p_de": 85, "p_up_given_de": 20}}}))
+    assert [row.reason for row in found.rejected] == ["out of range"]
+
+
+def test_what_is_odd_about_a_log_is_said() -> None:
+    certain = {"prediction_up": 1, "prediction_down": 0}
+    two = {"a": {"value": certain}, "b": {"value": {"prediction_up": 0.5, "prediction_down": 0}}}
+    found = read_log(sample("Pa_Ga", scores=two, output=answer("<answer>B</answer>")))
+    assert found.rows[0].prediction.flags == (Flag.ANSWER_DIFFERS,)
+    assert "samples whose scorers disagree: 1, the first Pa_Ga" in found.remark
+    assert "answers that end in another label than their numbers say: 1 (Pa_Ga)" in found.remark
+
+
+def test_a_log_in_json_is_read() -> None:
+    log = {
+        "version": 2,
+        "status": "cancelled",
+        "eval": {"model": "some/model"},
+        "samples": [sample("Pa_Ga", output=answer("up"))],
+    }
+    found = read(json.dumps(log).encode(), "log.json")
+    assert isinstance(found, SubmissionTable)
+    assert [row.prediction.prediction_up for row in found.rows] == [1]
+    assert (found.kind, found.model_name) == ("inspect_log", "some/model")
+    assert found.remark == "the evaluation ended as 'cancelled': rows may be missing"
+
+
+def test_an_epoch_twice_and_numbers_out_of_range_are_rejected() -> None:
     numbers = {"prediction_up": 0.3, "prediction_down": 0.1}
     found = read_log(
         sample("Pa_Ga", metadata=numbers),
-        sample("Pa_Ga", metadata=numbers) | {"epoch": 2},
+        sample("again", metadata=numbers | {"pair_id": "Pa_Ga"}),
         sample("Pa_Gb", metadata=numbers | {"prediction_up": 0.95}),
         sample("Pb_Ga", metadata=numbers | {"prediction_up": "high"}),
         sample("Pb_Gb", metadata=numbers | {"prediction_up": 10**400}),

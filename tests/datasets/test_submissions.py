@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.datasets import SubmissionTable, read
+from core.datasets.submissions import reads_otherwise
 from core.types import Flag, Prediction, TraceEvent
 
 CsvMaker = Callable[..., bytes]
@@ -241,3 +242,30 @@ def test_seeds_that_disagree_are_an_answer_and_not_a_fallback() -> None:
     table = read(f"{header}\n{split}\n{silent}\n".encode(), "a.csv")
     assert isinstance(table, SubmissionTable)
     assert [row.prediction.flags for row in table.rows] == [(), (Flag.UNIFORM,)]
+
+
+@pytest.mark.parametrize(
+    ("text", "up", "down", "reads"),
+    [
+        ("The form is <answer>A</answer>. So: <answer>B</answer>", 1.0, 0.0, {"reads": "down"}),
+        ("<think><answer>A</answer></think>none", 1.0, 0.0, {"reads": "none"}),
+        ("<answer>A</answer>", 1.0, 0.0, {}),
+        ("<answer>A</answer>", 0.9, 0.1, {}),  # odds are certain of no label
+        ("<answer>A</answer>", 1 / 3, 1 / 3, {}),
+        ("It falls.", 1.0, 0.0, {}),  # nothing is marked
+        ("<think>cut", 1.0, 0.0, {}),
+        ("<answer>B</answer>", None, None, {}),
+    ],
+)
+def test_a_text_that_answers_otherwise_than_its_numbers(text: str, up: float, down: float, reads: dict[str, str]) -> None:
+    assert reads_otherwise(text, up, down) == reads
+
+
+def test_seeds_whose_text_answers_otherwise_are_flagged_and_named() -> None:
+    header = f"{PLAIN},prediction_up_seed42,prediction_down_seed42,reasoning_trace_seed42"
+    rows = ["Pa_Ga,1,0,1,0,<answer>B</answer>", "Pa_Gb,1,0,1,0,<answer>A</answer>"]
+    table = read("\n".join([header, *rows, ""]).encode(), "s.csv")
+    assert isinstance(table, SubmissionTable)
+    assert [row.prediction.flags for row in table.rows] == [(Flag.ANSWER_DIFFERS,), ()]
+    assert [row.events[0].meta.get("reads") for row in table.rows] == ["down", None]
+    assert table.remark == "answers that end in another label than their numbers say: 1 (Pa_Ga seed 42)"

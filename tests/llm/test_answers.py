@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.llm.answers import Answer, error_message_of, read_answer
+from core.llm.answers import Answer, AnswerFault, fault_of_ending, read_answer
 from core.llm.messages import TokenLogprob, Usage
 from tests.llm.canned import completion
 
@@ -100,7 +100,9 @@ def test_a_number_too_large_for_a_float_is_no_logprob() -> None:
         (None, "stop", False),
         ("", "stop", False),
         (" \n", "stop", False),
-        ("A", None, True),
+        ("A", None, False),
+        ("<think>A", "stop", False),
+        ("<think>A</think>B", "eos", True),
     ],
 )
 def test_what_is_complete(content: str | None, finish_reason: Any, whole: bool) -> None:
@@ -121,32 +123,108 @@ def test_what_is_complete(content: str | None, finish_reason: Any, whole: bool) 
         ('{"choices": null}', "no choices"),
         ('{"choices": [{"message": null}]}', "no choices"),
         ('{"choices": [null]}', "no choices"),
+        ('{"choices": [{"text": "A"}]}', "no choices with a message, but a text completion"),
         ('{"error": {"message": "over\\nloaded"}}', "no choices but an error: over loaded"),
         ('{"choices": [{"message": {"content": ["A"]}}]}', "content of type list"),
+        ('{"choices": [{"message": {"content": {"text": "A"}}}]}', "content of type dict"),
+        ('{"choices": [{"message": {"content": [{"type": "image_url"}]}}]}', "content of parts image_url"),
     ],
 )
 def test_what_is_no_answer(text: str, said: str) -> None:
     answer = read_answer(text)
-    assert isinstance(answer, str)
-    assert answer.startswith(said)
+    assert isinstance(answer, AnswerFault)
+    assert answer.message.startswith(said)
+    # What is no JSON may have been cut; an answer of another shape will have it again.
+    assert answer.retryable is (said.startswith("no ") and "text" not in said)
+
+
+def test_what_cannot_be_used_is_paid_for() -> None:
+    for body in (completion([{"type": "image_url"}]), {**completion(), "choices": []}):
+        answer = read_answer(json.dumps(body))
+        assert isinstance(answer, AnswerFault)
+        assert answer.usage == Usage(prompt_tokens=3, completion_tokens=2)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("error", "kind", "retryable"),
     [
-        ('{"error": {"message": "no such\\n model", "code": 404}}', "no such model"),
-        ('{"error": "plain"}', "plain"),
-        ('{"detail": "Not Found"}', "Not Found"),
-        ('{"detail": [{"loc": ["body"]}]}', '{"detail": [{"loc": ["body"]}]}'),
-        ("<html>\n Bad  Gateway</html>", "<html> Bad Gateway</html>"),
-        ("", ""),
-        ("x" * 500, "x" * 300 + "…"),
-        ("a\x00b\x1b[31mc\u200bd", "a b [31mc d"),
-        ('{"error": {"code": 1}}', '{"error": {"code": 1}}'),
+        ({"message": "limited upstream", "code": 429}, "unanswered", True),
+        ({"message": "no such model", "code": "404"}, "refused", False),
+        ({"message": "x", "code": 502}, "malformed", True),
+        ({"message": "x", "code": "insufficient_quota", "status": 429}, "refused", False),
+        ("upstream died", "malformed", True),
     ],
 )
-def test_what_a_server_says_is_wrong(text: str, said: str) -> None:
-    assert error_message_of(text) == said
+def test_an_error_in_an_answer_of_success_counts_as_its_own_status(error: Any, kind: str, retryable: bool) -> None:
+    answer = read_answer(json.dumps({"error": error}))
+    assert isinstance(answer, AnswerFault)
+    assert (answer.kind, answer.retryable) == (kind, retryable)
+
+
+def test_a_byte_order_mark_is_skipped() -> None:
+    answer = read_answer("\ufeff" + json.dumps(completion("A")))
+    assert isinstance(answer, Answer)
+    assert answer.content == "A"
+
+
+def test_the_parts_of_a_message() -> None:
+    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "maybe A"}]}
+    answer = read(completion([thinking, {"type": "text", "text": "<answer>"}, {"type": "text", "text": "B</answer>"}]))
+    assert (answer.content, answer.reasoning, answer.is_complete) == ("<answer>B</answer>", "maybe A", True)
+    answer = read(completion([{"type": "reasoning", "reasoning": "maybe A"}]))
+    assert (answer.content, answer.reasoning, answer.is_all_thinking) == (None, "maybe A", True)
+    assert read(completion([{"type": "refusal", "refusal": "I won't."}])).refusal == "I won't."
+    assert read(completion([])).content is None
+
+
+@pytest.mark.parametrize(
+    ("content", "final", "thinking"),
+    [
+        ("<think>A?</think>\n\nB", "B", "A?"),
+        ("A?\n</think>\nB", "B", "A?"),
+        ("<think>A?", None, "A?"),
+        ("<|channel|>analysis<|message|>A?<|end|><|start|>assistant<|channel|>final<|message|>B", "B", None),
+    ],
+)
+def test_thinking_in_the_content_is_no_content(content: str, final: str | None, thinking: str | None) -> None:
+    answer = read(completion(content, message={"reasoning": "first"}))
+    assert answer.content == final
+    assert answer.reasoning.startswith("first\n\n")
+    assert thinking is None or answer.reasoning == f"first\n\n{thinking}"
+
+
+def test_logprobs_of_the_form_of_text_completions() -> None:
+    given = {"tokens": ["A", "!"], "token_logprobs": [-0.5, None], "top_logprobs": [{"B": -1.0}, None]}
+    logprobs = read(completion(logprobs=given)).logprobs
+    assert logprobs is not None
+    assert logprobs[0] == TokenLogprob("A", -0.5, (("B", -1.0),))
+    assert math.isnan(logprobs[1].logprob)
+    assert read(completion(logprobs={**given, "token_logprobs": [-0.5]})).logprobs is None
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "said"),
+    [
+        (completion("A", "content_filter"), "declined", "a refusal (finish_reason 'content_filter'): A"),
+        (completion(None, message={"refusal": "I can't."}), "declined", "the model refused: I can't."),
+        (completion("A", "error"), "unanswered", "the server failed while it wrote (finish_reason 'error')"),
+        (completion("A", "abort"), "unanswered", "the server failed while it wrote (finish_reason 'abort')"),
+        (completion(None, "tool_calls"), "malformed", "the server took the answer for a call of a tool"),
+        (completion("A", None), "malformed", "an answer without a finish_reason, which is not known to be whole"),
+        (completion("A", "paused"), "malformed", "an answer finish_reason 'paused', which is not known to be whole"),
+    ],
+)
+def test_an_end_that_is_none(body: Any, kind: str, said: str) -> None:
+    fault = fault_of_ending(read(body))
+    assert fault is not None
+    assert (fault.kind, fault.retryable) == (kind, kind == "unanswered")
+    assert fault.message.startswith(said)
+    assert fault.usage == Usage(prompt_tokens=3, completion_tokens=2)
+
+
+@pytest.mark.parametrize("reason", ["stop", "length", "max_tokens"])
+def test_a_whole_answer_and_a_cut_one_are_no_fault(reason: str) -> None:
+    assert fault_of_ending(read(completion("A", reason))) is None
 
 
 json_values = st.recursive(
@@ -164,5 +242,4 @@ json_values = st.recursive(
 @given(json_values | st.builds(lambda c, u: {"choices": [c], "usage": u}, json_values, json_values))
 def test_no_json_makes_it_raise(body: Any) -> None:
     text = json.dumps(body)
-    assert isinstance(read_answer(text), Answer | str)
-    assert "\n" not in error_message_of(text)
+    assert isinstance(read_answer(text), Answer | AnswerFault)

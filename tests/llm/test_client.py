@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from core.errors import DeskError, InputError
+from core.llm.call_settings import CallSettings
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
-from core.llm.errors import Malformed, ModelError, NoLogprobs, Refused, Truncated, Unanswered
+from core.llm.errors import Declined, Malformed, ModelError, NoLogprobs, Refused, Truncated, Unanswered
 from core.llm.messages import Reply, Request, Usage
 from core.llm.reply_cache import ReplyCache
 from core.net.server_access import ServerAccess
@@ -270,6 +271,93 @@ def test_the_limit_of_an_answer_grows_with_its_logprobs() -> None:
         assert isinstance(complete(url, ASK, max_answer_mb=0.03)[0], Reply)
 
 
+def test_an_answer_that_is_all_thinking_is_asked_again_without_a_larger_limit() -> None:
+    thought = completion(None, message={"reasoning": "so <answer>B</answer>"})
+    with serving(play(Canned(thought))) as (url, asked):
+        (error,) = complete(url)
+    said(error, Truncated, "no content (finish_reason 'stop'), all of the answer is in its thinking")
+    assert [a.body["max_completion_tokens"] for a in asked] == [100, 100]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "words"),
+    [
+        (completion("A", "content_filter"), Declined, "a refusal (finish_reason 'content_filter'): A"),
+        (completion(None, message={"refusal": "I can't."}), Declined, "the model refused: I can't."),
+        (completion("A", "paused"), Malformed, "finish_reason 'paused', which is not known to be whole"),
+        (completion([{"type": "image_url"}]), Malformed, "content of parts image_url"),
+        ({"choices": [{"text": "A"}], "usage": completion()["usage"]}, Malformed, "a text completion"),
+    ],
+)
+def test_what_will_be_the_same_again_is_asked_for_once_and_paid_for(body: Any, kind: type[ModelError], words: str) -> None:
+    with serving(play(Canned(body))) as (url, asked):
+        (error,) = complete(url)
+    said(error, kind, url, words)
+    assert (len(asked), error.usage.prompt_tokens, error.usage.completion_tokens) == (1, 3, 2)
+
+
+def test_a_server_that_failed_while_it_wrote_is_asked_again() -> None:
+    with serving(play(Canned(completion("A", "error")), Canned(completion("B", "abort")), Canned(completion("C")))) as (url, _):
+        (reply,) = complete(url)
+    assert (reply.content, reply.attempts, reply.usage.completion_tokens) == ("C", 3, 6)
+
+
+def test_a_spent_quota_and_a_full_context_are_final() -> None:
+    quota = Canned({"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}, 429)
+    full = Canned({"error": {"message": "Context size has been exceeded."}}, 500)
+    for canned, meaning in ((quota, "quota"), (full, "context")):
+        with serving(play(canned)) as (url, asked):
+            (error,) = complete(url)
+        assert (type(error), error.meaning, len(asked)) == (Refused, meaning, 1)
+
+
+def test_tokens_that_no_server_counts_are_estimated() -> None:
+    with serving(play(Canned({**completion("A" * 40), "usage": None}))) as (url, _):
+        (reply,) = complete(url)
+    assert (reply.usage.uncounted, reply.usage.prompt_tokens, reply.usage.completion_tokens) == (1, 0, 0)
+    assert reply.usage.estimated_tokens == -(-(len(ASK.text) + 40) // 4)  # 4 bytes a token
+
+
+def test_a_stream_that_nobody_asked_for_is_joined() -> None:
+    chunk = json.dumps({"choices": [{"delta": {"content": "A"}, "finish_reason": "stop"}]})
+    with serving(play(Canned(f": WAIT\n\ndata: {chunk}\n\ndata: [DONE]\n\n"))) as (url, _):
+        assert complete(url)[0].content == "A"
+
+
+def test_fewer_logprobs_are_asked_for_where_a_server_allows_fewer() -> None:
+    def answer(asked: Asked) -> Canned:
+        if asked.body["top_logprobs"] > 5:
+            return Canned({"error": {"message": "top_logprobs must be less than or equal to 5"}}, 400)
+        return Canned(completion(logprobs=LOGPROBS))
+
+    with serving(answer) as (url, asked):
+        first, second = complete(url, replace(WITH_LOGPROBS, top_logprobs=20), replace(WITH_LOGPROBS, top_logprobs=20, seed=1))
+    assert [type(one) for one in (first, second)] == [Reply, Reply]
+    assert sorted(a.body["top_logprobs"] for a in asked)[:2] == [5, 5]
+
+
+def test_calls_go_out_as_the_endpoint_wants_them() -> None:
+    settings = CallSettings(
+        temperature=0.5,
+        extra_body='{"top_k": 20}',
+        leave_out=("seed", "top_p"),
+        limit_name="max_tokens",
+        api_version="2026-01-01",
+    )
+
+    async def work(client: Client) -> list[Any]:
+        return [await client.complete(client.prepare(replace(ASK, seed=1)))]
+
+    with serving(play(Canned(completion()))) as (url, asked):
+        asyncio.run(run_with(replace(endpoint(url), calls=settings), work))
+    assert {name: value for name, value in asked[0].body.items() if name not in ("model", "messages")} == {
+        "temperature": 0.5,
+        "max_tokens": 100,
+        "top_k": 20,
+    }
+    assert asked[0].path == "/v1/chat/completions?api-version=2026-01-01"
+
+
 def test_other_refusals_are_not_taken_for_one_of_logprobs() -> None:
     with serving(play(Canned({"error": "no such model"}, 404), Canned(completion(logprobs=LOGPROBS)))) as (url, _):
         first, second = complete(url, WITH_LOGPROBS, WITH_LOGPROBS)
@@ -357,6 +445,11 @@ class TestWithACache:
             found = complete(url, WITH_LOGPROBS, WITH_LOGPROBS, WITH_LOGPROBS, cache=cache)
         assert [one.cached for one in found] == [False, False, True]
         assert len(asked) == 2
+
+
+async def run_with(asked: Endpoint, work: Callable[[Client], Coroutine[Any, Any, Any]]) -> Any:
+    async with Client(asked) as client:
+        return await work(client)
 
 
 def run_together(url: str, work: Callable[[Client], Coroutine[Any, Any, Any]], **options: Any) -> Any:

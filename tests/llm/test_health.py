@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from core.llm.call_settings import CallSettings
 from core.llm.endpoint import Endpoint
-from core.llm.health import START_COMMAND, Health, check_health
+from core.llm.health import START_COMMAND, Health, check_health, describe_logprobs
 from core.llm.scripted_server import Script, serving
 from core.net.server_access import ServerAccess
 from tests.llm import canned
@@ -29,7 +30,7 @@ def server(asked: Asked) -> Canned:
 
 def test_a_good_server() -> None:
     with canned.serving(server) as (url, asked):
-        assert health(url) == Health(True, ("m", "n"), True, 4096, "")
+        assert health(url, "m") == Health(True, ("m", "n"), True, 4096, "")
         assert health(url, "n") == Health(True, ("m", "n"), True, None, "")
     assert [(a.path, a.body and a.body["model"]) for a in asked] == [
         ("/v1/models", None),
@@ -38,6 +39,67 @@ def test_a_good_server() -> None:
         ("/v1/chat/completions", "n"),
     ]
     assert asked[1].body["max_completion_tokens"] <= 32
+
+
+def test_of_several_models_none_is_taken_for_the_one_that_is_meant() -> None:
+    with canned.serving(server) as (url, asked):
+        assert health(url).problem == f"{url}: 2 models are served, expected the name of one with --model: m, n"
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("body", [[{"id": "m"}], {"models": [{"name": "m"}]}, {"data": [{"id": "m"}], "object": "list"}])
+def test_lists_of_other_forms(body: Any) -> None:
+    with canned.serving(lambda asked: Canned(body) if asked.body is None else Canned(completion())) as (url, _):
+        assert health(url) == Health(True, ("m",))
+
+
+@pytest.mark.parametrize("listed", [Canned({"error": "no"}, 404), Canned({"data": []}), Canned("[]")])
+def test_a_model_that_is_named_is_asked_without_a_list(listed: Canned) -> None:
+    with canned.serving(lambda asked: listed if asked.body is None else Canned(completion())) as (url, _):
+        assert health(url, "m") == Health(True, ("m",))
+        assert "give its name with --model" in health(url).problem
+
+
+@pytest.mark.parametrize(
+    ("refused", "message", "remedy"),
+    [
+        ("seed", "Extra inputs are not permitted: seed", "set --leave-out seed"),
+        ("top_p", "Unsupported parameter: 'top_p'", "set --leave-out top_p"),
+        ("temperature", "temperature: only 1 is supported", "set --leave-out temperature"),
+        ("max_completion_tokens", "unknown field max_completion_tokens", "set --limit-name max_tokens"),
+    ],
+)
+def test_a_parameter_that_is_refused_is_found_with_what_to_set(refused: str, message: str, remedy: str) -> None:
+    def answer(asked: Asked) -> Canned:
+        if asked.body is None:
+            return Canned({"data": [{"id": "m"}]})
+        return Canned({"detail": message}, 422) if refused in asked.body else Canned(completion())
+
+    with canned.serving(answer) as (url, _):
+        assert health(url).problem.endswith(f"HTTP 422 ({message}), expected a completion of m; {remedy}")
+        settings = CallSettings(limit_name="max_tokens") if "limit" in remedy else CallSettings(leave_out=(refused,))  # type: ignore[arg-type]
+        assert asyncio.run(check_health(Endpoint(url, calls=settings), timeout_s=5.0)).problem == ""
+
+
+@pytest.mark.parametrize(("says", "most"), [("must be less than or equal to 5", 5), ("top_logprobs: too many", 10)])
+def test_as_many_logprobs_as_the_server_allows(says: str, most: int) -> None:
+    def answer(asked: Asked) -> Canned:
+        if asked.body is None:
+            return Canned({"data": [{"id": "m"}]})
+        if asked.body.get("top_logprobs", 0) > most:
+            return Canned({"error": {"message": f"Invalid value for 'top_logprobs': {says}"}}, 400)
+        return Canned(completion(logprobs={"content": [{"token": "A", "logprob": -1}]}))
+
+    with canned.serving(answer) as (url, _):
+        found = health(url)
+    assert (found.logprobs, found.most_logprobs, found.problem) == (True, most, "")
+    assert describe_logprobs(found) == f"yes, {most} a token at most"
+
+
+@pytest.mark.parametrize("body", [completion("A", "content_filter"), completion("A", None), completion(None, "tool_calls")])
+def test_an_answer_that_no_run_could_use_is_a_problem(body: dict[str, Any]) -> None:
+    with canned.serving(lambda asked: Canned({"data": [{"id": "m"}]} if asked.body is None else body)) as (url, _):
+        assert "finish_reason" in health(url).problem
 
 
 def test_a_model_that_is_not_there() -> None:
@@ -74,7 +136,7 @@ def test_a_wrong_key_is_a_problem_and_not_shown() -> None:
 @pytest.mark.parametrize("body", [{"data": []}, {"data": None}, {}, [], "<html>", {"data": [{"name": "m"}, 3]}])
 def test_a_list_without_models(body: Any) -> None:
     with canned.serving(lambda _: Canned(body)) as (url, _):
-        assert health(url) == Health(True, problem=f"{url}: lists no models, expected one at least")
+        assert health(url) == Health(True, problem=f"{url}: lists no models, expected one at least; give its name with --model")
 
 
 @pytest.mark.parametrize(
@@ -83,7 +145,7 @@ def test_a_list_without_models(body: Any) -> None:
 )
 def test_no_completion_is_a_problem(answer: Canned, said: str) -> None:
     with canned.serving(lambda asked: Canned(MODELS) if asked.body is None else answer) as (url, asked):
-        found = health(url)
+        found = health(url, "m")
     assert (found.reachable, found.models, found.max_model_len, found.logprobs) == (True, ("m", "n"), 4096, False)
     assert said in found.problem
     assert found.problem.endswith("expected a completion of m")

@@ -53,7 +53,9 @@ def test_a_letter_that_two_tokens_spell_has_the_sum_of_both() -> None:
         (("<answer>", "A</", "answer>"), "A</", ("B</", "C")),
         (("<ans", "wer>A</ans", "wer>"), "wer>A</ans", ("wer>B</ans", "wer>C<")),
         (("<answer>A</answer>",), "<answer>A</answer>", ("<answer>B</answer>", "<answer>C</answer>")),
-        (("I say <answer>C</answer>, no: <answer>", "A", "</answer>"), "A", ("B", "C")),
+        (("<think><answer>C</answer>?</think> <answer>", "A", "</answer>"), "A", ("B", "C")),
+        (("<answer>", "Ａ", "</answer>"), "Ａ", ("Ｂ", "C")),
+        (("<answer>", "a", "</answer>"), "a", ("b", " c")),
         (("<answer>", "A"), "A", ("B", "C")),  # cut off by a stop string
         (("<answer>", "(", "A", ")", "</answer>"), "A", ("B", "C")),
         (("<answer>", "", "A", "", "</answer>"), "A", ("B", "C")),
@@ -103,10 +105,12 @@ def test_without_alternatives_the_token_itself_counts() -> None:
     [
         ("A", "no <answer>"),
         ("", "no <answer>"),
-        ("<answer></answer>", "<answer> names none of A, B, C, expected one"),
-        ("<answer>D</answer>", "<answer> names none"),
-        ("<answer>A or B</answer>", "<answer> names A and B of A, B, C"),
-        ("<answer>Both</answer>", "<answer> names none"),
+        ("<answer></answer>", "nothing is marked as the answer, expected one of A, B, C"),
+        ("<answer>D</answer>", "'D' is marked"),
+        ("<answer>A or B</answer>", "'A or B' is marked"),
+        ("<answer>Both</answer>", "'Both' is marked"),
+        ("<answer>C</answer>, no: <answer>A</answer>", "2 different answers are marked"),
+        ("<think>say <answer>A</answer>", "no <answer>"),
     ],
 )
 def test_where_there_is_no_letter(text: str, reason: str) -> None:
@@ -135,7 +139,7 @@ logprob = st.floats(-30, 0) | st.sampled_from([NAN, -INF, -9999.0])
 
 @given(
     st.sampled_from(
-        ["<answer>A</answer>", "Stat1 → up. <answer>B</answer>", "<answer>C</answer> <answer> A </answer>\n", "😀<answer>\nC"]
+        ["<answer>A</answer>", "Stat1 → up. <answer>B</answer>", "<answer>X</answer> <answer> A </answer>\n", "😀<answer>\nC"]
     ),
     st.lists(st.integers(1, 40), max_size=12),
     st.fixed_dictionaries({"A": logprob, "B": logprob, "C": logprob}),

@@ -25,6 +25,8 @@ OTHER: dict[str, Any] = {
     "top_logprobs": 0,
     "stop": ("</answer>",),
     "repeat": 1,
+    "extra_body": '{"top_k": 20}',
+    "leave_out": ("temperature",),
 }
 
 
@@ -35,7 +37,7 @@ def test_what_is_sent() -> None:
         "temperature": 1,
         "top_p": 1,
     }
-    full = json.loads(replace(ASK, **OTHER).text)
+    full = json.loads(replace(ASK, **OTHER | {"leave_out": ()}).text)
     assert full == {
         "model": "n",
         "messages": [{"role": "user", "content": "?"}],
@@ -47,11 +49,15 @@ def test_what_is_sent() -> None:
         "seed": 42,
         "max_completion_tokens": 7,
         "reasoning_effort": "low",
+        "top_k": 20,
     }
+    assert "temperature" not in json.loads(replace(ASK, leave_out=("temperature",)).text)
 
 
 def test_every_field_is_part_of_the_key() -> None:
-    assert set(OTHER) == {field.name for field in fields(Request)}
+    # What a server calls the longest answer changes none.
+    assert set(OTHER) == {field.name for field in fields(Request)} - {"limit_name"}
+    assert replace(ASK, max_completion_tokens=7, limit_name="max_tokens").key == replace(ASK, max_completion_tokens=7).key
     keys = {replace(ASK, **{name: value}).key for name, value in OTHER.items()}
     assert len(keys | {ASK.key}) == len(OTHER) + 1
     assert replace(ASK, temperature=1).key == ASK.key  # the number 1 is the number 1.0

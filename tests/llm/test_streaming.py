@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from core.llm import scripted_stream
-from core.llm.answers import read_answer
+from core.llm.answers import AnswerFault, read_answer
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import Malformed, ModelError
@@ -116,9 +116,9 @@ def test_a_secret_in_pieces_stands_in_nothing_that_is_kept_of_a_broken_stream(de
 
 def test_an_error_in_a_stream_is_an_error() -> None:
     begun = 'data: {"choices": [{"delta": {"content": "It"}}]}\n\n'
-    assert read_answer(join_stream(f'{begun}data: {{"error": {{"message": "out of memory"}}}}\n\n')) == (
-        "no choices but an error: out of memory"
-    )
+    found = read_answer(join_stream(f'{begun}data: {{"error": {{"message": "out of memory"}}}}\n\n'))
+    assert isinstance(found, AnswerFault)
+    assert found.message == "no choices but an error: out of memory"
 
 
 def replies(url: str, requests: list[Request], heard: list[Words] | None, **limits: Any) -> list[Reply | ModelError]:

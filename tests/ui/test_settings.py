@@ -52,8 +52,9 @@ class Asked:
     odd: Mapping[str, Any] = field(default_factory=dict)
 
 
+JSON_TEXTS = {"extra_body": '{"top_k": 3}', "extra_headers": '{"X-Title": "screen"}'}
 REQUESTS = [
-    Asked(RunRequest, ("run",), ("launch", "", {"method": "debate", "backend": "ray"}), {"method": "m"}),
+    Asked(RunRequest, ("run",), ("launch", "", {"method": "debate", "backend": "ray"}), {"method": "m"}, JSON_TEXTS),
     Asked(ChangedSettings, ("resume",)),
     Asked(ChangedSettings, ("retry",)),
     Asked(FusionSettings, ("fuse",), ("launch", "option-fusion-", {"method": "fusion"})),

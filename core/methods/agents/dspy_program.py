@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import logging
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
@@ -22,7 +21,6 @@ from core.methods.agents.tool_binding import BoundTool, call_tool
 from core.texts import replace_surrogates
 
 _REACT_LOG = logging.getLogger("dspy.predict.react")
-_TOO_LONG = re.compile(r"context (?:length|window)", re.IGNORECASE)
 
 
 class Answer(NamedTuple):
@@ -47,7 +45,7 @@ class _Model(dspy.BaseLM):  # type: ignore[misc]  # DSPy has no types
         try:
             reply = await episode.ask_model(messages or [{"role": "user", "content": prompt or ""}])
         except Refused as error:
-            if not _TOO_LONG.search(str(error)):
+            if error.meaning != "context":
                 raise
             episode.failure = None
             episode.record_event(

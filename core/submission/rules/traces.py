@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from core.datasets.submissions import count_in, is_uniform
+from core.datasets.submissions import count_in, describe_differing, is_uniform
 from core.submission.parsed import File, Finding
 from core.submission.rules.registry import list_names, rule
 from core.submission.tracks import NO_TRACE
@@ -47,12 +47,19 @@ def ties(file: File) -> Iterator[Finding]:
 
 @rule("trace_differs", "warning")
 def trace_differs(file: File) -> Iterator[Finding]:
-    """Rows whose trace states other probabilities than the file."""
+    """Rows whose trace states other probabilities than the file, or whose answers end in another label than their numbers."""
     differ = [result.prediction.pair_id for result in file.results if Flag.TRACE_DIFFERS in result.prediction.flags]
     if differ:
         message = f"{len(differ):,} traces state probabilities that do not give the submitted numbers, "
         message += f"the first {list_names(differ[:1])}; if they were fused afterwards, the trace should hold the arithmetic"
         yield Finding(differ, message)
+    seeds = {
+        (row := result.prediction.pair_id): [f"{row} {event.stage}" for event in result.events if "reads" in event.meta]
+        for result in file.results
+        if Flag.ANSWER_DIFFERS in result.prediction.flags
+    }
+    if seeds:
+        yield Finding(list(seeds), describe_differing([seed for of_row in seeds.values() for seed in of_row]))
 
 
 @rule("fallbacks", "warning")

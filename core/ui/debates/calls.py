@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.llm.answers import Answer, read_answer
 from core.store.runs import Run
 from core.texts import number_text, parse_json
 from core.types import Call
@@ -29,9 +30,19 @@ def show(run: Run, pair_id: str, calls: Sequence[Call], events: Sequence[Event])
             st.caption(as_text(f"{i + 1}. {call.stage} · {call.role}"))
             if call.error:
                 st.caption(f":orange[{as_text(call.error)}]")
-            request, answer = st.tabs(["request", "answer"], key=f"call-{run.id}-{pair_id}-{i}")
+            thoughts = thinking_of(call)
+            names = ["request", "answer", *(["thinking"] if thoughts else [])]
+            request, answer, *thinking = st.tabs(names, key=f"call-{run.id}-{pair_id}-{i}")
             request.code(_pretty(call.request), language="json", wrap_lines=True, height=240)
             answer.code(_pretty(call.reply), language="json", wrap_lines=True, height=240)
+            for tab in thinking:
+                tab.code(thoughts, language=None, wrap_lines=True, height=240)
+
+
+def thinking_of(call: Call) -> str:
+    """Return what the model thought before it answered, however its server sent that; "" for nothing."""
+    answer = read_answer(call.reply) if call.reply else None
+    return answer.reasoning if isinstance(answer, Answer) else ""
 
 
 def call_table(calls: Sequence[Call]) -> pd.DataFrame:

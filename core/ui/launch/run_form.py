@@ -13,7 +13,9 @@ from core.actions.workspace import Workspace
 from core.engine.request import Expectation, RunRequest
 from core.engine.spec import RunSpec
 from core.errors import DeskError, InputError
-from core.llm.health import START_COMMAND, Health
+from core.fields.record import make, options_of
+from core.llm.call_settings import CallSettings
+from core.llm.health import START_COMMAND, Health, describe_logprobs
 from core.log import record_error
 from core.methods.base import AsksAgain, DerivedMethod, Method, ReadsTexts, methods
 from core.store.datasets import Dataset
@@ -32,6 +34,7 @@ ADDRESS_HELP = (
     "An address ending in /v1. Several, joined by commas, share the requests; so do those in a file of one address a line, "
     "which is read again while the run goes on."
 )
+CALL_SETTINGS = [option.name for option in options_of(CallSettings)]
 LABELS = {
     "auto": "labels of other folds for labelled rows, all training labels for the others",
     "all": "all training labels",
@@ -112,31 +115,52 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
         st.caption("This workspace is open for reading only: no model server is asked.")
         return wanted, Health(False)
     address = st.text_input("Model server", workspace.settings.endpoint, key="endpoint", help=ADDRESS_HELP)
-    found = read_health(workspace, address)
+    with st.expander("How the server is asked, where it is not as others"):
+        asked = show_settings(RunRequest, "", CALL_SETTINGS, columns=3)
+    try:
+        calls = make(CallSettings, asked)
+    except InputError as error:
+        st.markdown(f":orange[{as_text(error)}]")
+        return wanted, Health(False)
+    found = read_health(workspace, address, calls)
     health = model_servers.combine(found)
     if len(found) > 1:
         _show_each(found)
     if not health.models:
-        st.warning("No model answers there.", icon=":material/cloud_off:")
-        st.caption(as_text(health.problem))
-        st.markdown("Start one, for example on a machine with a GPU:")
-        st.code(START_COMMAND, language=None, wrap_lines=True)
-    else:
-        facts = f"log-probabilities {'yes' if health.logprobs else 'no'} · longest context {health.max_model_len or 'unknown'}"
-        st.success(f"{', '.join(map(as_text, health.models[:3]))} answers · {facts}", icon=":material/check_circle:")
-        if health.problem and len(found) == 1:
-            st.caption(f":orange[{as_text(health.problem)}]")
+        _show_nobody(health)
     model = st.selectbox("Model", health.models, disabled=not health.models, placeholder="none answers", **bind("model"))
+    if len(health.models) > 1 and model:
+        found = read_health(workspace, address, calls, model)
+        health = replace(model_servers.combine(found), models=health.models)
+    if health.models:
+        _show_what_it_can(health, model or health.models[0], len(found))
     chosen = show_settings(RunRequest, "", ["concurrency", "token_budget", "seed"], columns=3)
     with st.expander("More: time, length, repeats and cached answers"):
         chosen |= show_settings(RunRequest, "", ["timeout_s", "max_answer_mb", "repeat"], columns=3)
         chosen |= show_settings(RunRequest, "", ["cached"])
-    return replace(wanted, endpoint=address, model=model, **chosen, **choose_backend()), health
+    return replace(wanted, endpoint=address, model=model, calls=calls, **chosen, **choose_backend()), health
+
+
+def _show_nobody(health: Health) -> None:
+    """Show why no model can be asked, and what to start."""
+    st.warning("No model answers there.", icon=":material/cloud_off:")
+    st.caption(as_text(health.problem))
+    st.markdown("Start one, for example on a machine with a GPU:")
+    st.code(START_COMMAND, language=None, wrap_lines=True)
+
+
+def _show_what_it_can(health: Health, model: str, n_servers: int) -> None:
+    """Show what a server can do with a model, and what stands against a run."""
+    facts = f"log-probabilities {describe_logprobs(health)} · longest context {health.max_model_len or 'unknown'}"
+    if not health.problem or n_servers > 1:
+        st.success(f"{as_text(model)} answers · {facts}", icon=":material/check_circle:")
+    else:
+        st.warning(as_text(health.problem), icon=":material/error:")
 
 
 @st.cache_data(ttl=20, show_spinner="Connecting to the model server …", max_entries=8)
-def _cached_health(address: str, _workspace: Workspace) -> dict[str, Health]:
-    return asyncio.run(model_servers.check_each(_workspace, address))
+def _cached_health(address: str, calls: CallSettings | None, model: str | None, _workspace: Workspace) -> dict[str, Health]:
+    return asyncio.run(model_servers.check_each(_workspace, address, model, calls=calls))
 
 
 def _show_each(found: Mapping[str, Health]) -> None:
@@ -154,14 +178,17 @@ def _show_each(found: Mapping[str, Health]) -> None:
         st.markdown("Take those out that differ from the first: no run starts with them.")
 
 
-def read_health(workspace: Workspace, address: str) -> dict[str, Health]:
+def read_health(
+    workspace: Workspace, address: str, calls: CallSettings | None = None, model: str | None = None
+) -> dict[str, Health]:
+    """Return what each server can do, as of the last 20 seconds, with a button that asks again for the list of models."""
     try:
         workspace.refuse_if_read_only("endpoint", address)  # also where the answer is cached
-        found = _cached_health(address, workspace)
+        found = _cached_health(address, calls, model, workspace)
     except DeskError as error:
         record_error(f"endpoint {address}", error)
         return {address: Health(False, problem=str(error))}
-    if st.button("Check again", icon=":material/refresh:", key="check-again"):
+    if model is None and st.button("Check again", icon=":material/refresh:", key="check-again"):
         _cached_health.clear()
         st.rerun()
     return found
@@ -173,7 +200,7 @@ def _show_start(context: PageContext, wanted: RunRequest, health: Health | None)
         return
     try:
         spec = launch.resolve(context.workspace, wanted, known_health=health)
-        expected = launch.estimate(context.workspace, spec, wanted.concurrency)
+        expected = launch.estimate(context.workspace, spec, wanted.concurrency, endpoint=wanted.endpoint)
     except InputError as error:  # what is still to be chosen, say
         st.markdown(f":orange[{as_text(error)}]")
         return

@@ -92,6 +92,9 @@ def _show_control(option: Option, key: str, title: str, words: Mapping[str, str]
         return st.toggle(title, option.default, help=option.help, **bind(key))
     if option.kind == "server":
         return st.text_input(title, help=option.help, placeholder=option.missing, key=f"endpoint{key}").strip() or option.default
+    if option.kind == "choice" and option.several:
+        chosen = st.multiselect(title, list(option.choices), list(option.default), help=option.help, **bind(key))
+        return tuple(chosen)
     if option.kind == "choice":
         choices = list(option.choices)
         return st.selectbox(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
+import pytest
 
 from core.types import Call
-from core.ui.debates.calls import call_table, describe_total, event_table
+from core.ui.debates.calls import call_table, describe_total, event_table, thinking_of
 
 
 def call(tokens: tuple[int, int], **more: Any) -> Call:
@@ -36,3 +39,18 @@ def test_a_trace_without_calls_shows_what_its_steps_know() -> None:
     assert [None if pd.isna(n) else n for n in table["tokens"]] == [None, 30]
     assert describe_total(table) == " · 30 tokens, some not known"
     assert event_table([event(0, None), event(None, None)]).empty
+
+
+@pytest.mark.parametrize(
+    ("message", "thinking"),
+    [
+        ({"content": "<think>Rela activates it.</think>\n\n<answer>B</answer>"}, "Rela activates it."),
+        ({"content": "B", "reasoning": "Rela activates it."}, "Rela activates it."),
+        ({"content": "B"}, ""),
+    ],
+)
+def test_the_thinking_of_a_call_is_shown_as_thinking(message: dict[str, str], thinking: str) -> None:
+    reply = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]})
+    asked = Call("k", "de", "JUDGE", "{}", reply, False, 1, 1.0, 1, 1, 0)
+    assert thinking_of(asked) == thinking
+    assert thinking_of(replace(asked, reply="<html>")) == ""

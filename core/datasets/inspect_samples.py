@@ -1,0 +1,212 @@
+"""One sample of a log of Inspect AI: the row that it is, or why it is none.
+
+Its id is the row's, unless its metadata hold a pair_id. Its numbers are those of the first of these that has prediction_up and
+prediction_down, or p_de and p_up_given_de: the values of its scores, their metadata, its own metadata, the answer as a JSON
+object. Without any, the answer's text is read as that of a run made here (`core.llm.parsing`), else the answer that a scorer
+extracted; a letter means the choice of that letter if the sample has choices. A sample without any has .333/.333, which is
+flagged. One that failed, was invalidated or cut off, or whose answer did not end, is rejected.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from string import ascii_uppercase
+from typing import Any, Literal, TypeGuard
+
+from core.datasets.packaged_trace import KEY, PackagedTrace, read_trace
+from core.datasets.submissions import check_packaged, is_uniform, reads_otherwise, split_sum
+from core.datasets.tables import quote
+from core.llm.answer_words import LABEL_WORDS
+from core.llm.answers import read_parts
+from core.llm.final_text import Ending, ending_of, final_text
+from core.llm.parsing import LABELS, choice, label
+from core.row_schema import FILE_SUM_TOLERANCE, MOST_EVENTS, MOST_TOKENS
+from core.texts import parse_json, replace_surrogates
+from core.types import Flag, Label, Prediction, Rejected, RowResult, TraceEvent
+
+JsonObject = dict[str, Any]
+_CERTAIN = {Label.UP: (1.0, 0.0), Label.DOWN: (0.0, 1.0), Label.NONE: (0.0, 0.0)}
+_FENCE = re.compile(r"```\w*\s*\n(.*)\n\s*```", re.DOTALL)
+_ROLES = {"system": "text", "user": "text", "assistant": "answer", "tool": "observation"}  # message → kind of event
+_LARGEST = 1e9  # of a number that can be meant as a prediction, right or wrong
+_ATTACHMENT = re.compile(r"attachment://(\w+)")
+
+
+class Sample:
+    """One sample of a log. packaged: its trace, if it was written here."""
+
+    def __init__(self, value: JsonObject, where: str, line: int) -> None:
+        self.value, self.where, self.line = value, where, line
+        self.metadata = as_object(value.get("metadata"))
+        self.pair_id = replace_surrogates(str(self.metadata.get("pair_id", value.get("id", ""))))
+        self.attachments = as_object(value.get("attachments"))
+        packaged = as_object(self.metadata.get(KEY))
+        self.packaged: PackagedTrace | None = read_trace(packaged) if packaged else None
+
+    def reject(self, reason: Any, detail: str) -> Rejected:
+        return Rejected(self.where, self.line, reason, detail)
+
+    def read(self) -> RowResult | Rejected:
+        """The row, or its rejection."""
+        error = as_object(self.value.get("error"))
+        if error:
+            failed = f"failed ({quote(str(error.get('message', '')), 200)}), expected a prediction"
+            return self.reject("not a number", f"{quote(self.pair_id)} {failed}")
+        refusal = self._refusal()
+        if refusal:
+            return self.reject("not answered", f"{quote(self.pair_id)}: {refusal}, expected an answer that ended")
+        found = self._numbers()
+        is_stated = found is not None
+        if found is None:
+            said = self._label()
+            if said is not None and self._ending() not in ("whole", ""):
+                ended = f"its answer ended with {quote(self._stop_reason())}, which is not known to be whole"
+                return self.reject("not answered", f"{quote(self.pair_id)}: {ended}")
+            found = _CERTAIN[said] if said is not None else (1 / 3, 1 / 3)
+        if not all(_is_between(n, -_LARGEST, _LARGEST) for n in found):
+            return self.reject("not a number", f"prediction_up {found[0]!r}, prediction_down {found[1]!r}, expected two numbers")
+        up, down = map(float, found)
+        if not (0 <= up <= 1 and 0 <= down <= 1 and up + down <= 1 + FILE_SUM_TOLERANCE):
+            return self.reject("out of range", f"prediction_up {up:g}, prediction_down {down:g}, expected a sum of at most 1")
+        if self.packaged is not None:
+            return RowResult(check_packaged(self.packaged.prediction(self.pair_id, up, down)), self.packaged.events)
+        flags = (Flag.UNIFORM,) if is_uniform(up, down) else ()
+        if is_stated and not self.value.get("choices") and reads_otherwise(self._answer(), up, down):
+            flags = (*flags, Flag.ANSWER_DIFFERS)
+        numbers = (self.pair_id, up, down, *split_sum(up, down))
+        return RowResult(Prediction(*numbers, "file", flags, *self._usage()), tuple(self._events()))
+
+    def _refusal(self) -> str:
+        """Why the sample is no answer: it was invalidated, cut off, or its answer was; "" if it is one."""
+        limit = self.value.get("limit")
+        if self.value.get("invalidation"):
+            return f"was invalidated ({quote(str(as_object(self.value['invalidation']).get('reason', '')), 200)})"
+        if limit:
+            named = as_object(limit)
+            return f"was stopped by its limit of {named.get('type', 'something')} ({named.get('limit', limit)})"
+        if self._ending() in ("cut", "declined", "failed"):
+            return f"its answer ended with {quote(self._stop_reason())}"
+        return ""
+
+    def _stop_reason(self) -> str:
+        choices = as_object(self.value.get("output")).get("choices")
+        return str(as_object(choices[0]).get("stop_reason") or "") if isinstance(choices, list) and choices else ""
+
+    def _ending(self) -> Ending | Literal[""]:
+        """How the answer ended, "" if the sample does not say."""
+        return ending_of(self._stop_reason()) if self._stop_reason() else ""
+
+    def _numbers(self) -> tuple[Any, Any] | None:
+        """prediction_up and prediction_down as they stand in the sample, None if it has none."""
+        return next((numbers for holder in self._holders() if (numbers := numbers_in(holder)) is not None), None)
+
+    @property
+    def scorers_disagree(self) -> bool:
+        """Whether two scorers give other numbers."""
+        values = [as_object(as_object(score).get("value")) for score in as_object(self.value.get("scores")).values()]
+        return len({numbers for value in values if (numbers := numbers_in(value)) is not None}) > 1
+
+    def _holders(self) -> Iterator[Mapping[str, Any]]:
+        """The places where numbers may stand."""
+        for score in as_object(self.value.get("scores")).values():
+            yield as_object(as_object(score).get("value"))
+            yield as_object(as_object(score).get("metadata"))
+        yield self.metadata
+        fenced = _FENCE.fullmatch(self._answer().strip())
+        try:
+            yield as_object(parse_json(fenced[1] if fenced else self._answer()))
+        except ValueError:
+            return
+
+    def _label(self) -> Label | None:
+        """The label that the answer names, else that of a scorer's own reading; None if neither can be read."""
+        classes = self._classes()
+        answers = [as_object(score).get("answer") for score in as_object(self.value.get("scores")).values()]
+        for text in (self._answer(), *(f"<answer>{answer}</answer>" for answer in answers if isinstance(answer, str))):
+            found = choice(text, classes)
+            if isinstance(found, Label):
+                return found
+        return None
+
+    def _classes(self) -> Mapping[str, Label]:
+        """What may be written → label: of a multiple choice, the letters of its choices."""
+        choices = self.value.get("choices")
+        if not isinstance(choices, list) or not choices:
+            return LABELS
+        words = [label(f"<answer>{text}</answer>") for text in choices]
+        letters = {letter: word for letter, word in zip(ascii_uppercase, words, strict=False) if isinstance(word, Label)}
+        return {**LABEL_WORDS, **letters}
+
+    def _answer(self) -> str:
+        """The final text of the answer, "" if there is none."""
+        output = as_object(self.value.get("output"))
+        choices = output.get("choices")
+        message = as_object(as_object(choices[0]).get("message")) if isinstance(choices, list) and choices else {}
+        content = message.get("content", output.get("completion", ""))
+        parts = read_parts(content)
+        text = self._text(content if parts is None else parts.text or "")
+        return final_text(text).text or ""
+
+    def _usage(self) -> tuple[int | None, int | None]:
+        """Tokens in all and in prompts, over the models that count them."""
+        used = [as_object(each) for each in as_object(self.value.get("model_usage")).values()]
+        sums = [[each.get(name) for each in used] for name in ("total_tokens", "input_tokens")]
+        tokens, prompt = (_sum(counts) for counts in sums)
+        return tokens, prompt
+
+    def _events(self) -> list[TraceEvent]:
+        """The messages in order; what a model asked of tools is a step of its own."""
+        events: list[TraceEvent] = []
+        messages = self.value.get("messages")
+        for message in map(as_object, messages if isinstance(messages, list) else []):
+            role = str(message.get("role", ""))
+            text = self._text(message.get("content"))
+            calls = message.get("tool_calls")
+            asked = [as_object(call) for call in calls] if isinstance(calls, list) else []
+            if text or not asked:
+                speaker = str(message.get("function") or role) if role == "tool" else role
+                events.append(TraceEvent("inspect", speaker.upper(), _ROLES.get(role, "text"), text))
+            for call in asked:
+                arguments = json.dumps(call.get("arguments"), ensure_ascii=False)
+                events.append(
+                    TraceEvent("inspect", str(call.get("function", "tool")), "tool_call", replace_surrogates(arguments))
+                )
+        return [event._replace(role=replace_surrogates(event.role)) for event in events[:MOST_EVENTS]]
+
+    def _text(self, content: Any) -> str:
+        """The text of a message: itself, or that of its parts; attachments are put in their places."""
+        if isinstance(content, list):
+            parts = [as_object(part) for part in content]
+            content = "\n\n".join(
+                str(part.get("text") or part.get("reasoning") or f"({part.get('type', 'part')})") for part in parts
+            )
+        text = content if isinstance(content, str) else ""
+        return replace_surrogates(_ATTACHMENT.sub(lambda found: str(self.attachments.get(found[1], found[0])), text))
+
+
+def numbers_in(holder: Mapping[str, Any]) -> tuple[Any, Any] | None:
+    """prediction_up and prediction_down of a mapping, or what follows from its probabilities; None if it has neither."""
+    if {"prediction_up", "prediction_down"} <= set(holder):
+        return holder["prediction_up"], holder["prediction_down"]
+    p_de, p_up = holder.get("p_de"), holder.get("p_up_given_de")
+    if not (_is_between(p_de, -_LARGEST, _LARGEST) and _is_between(p_up, -_LARGEST, _LARGEST)):
+        return None
+    # Numbers that are no probabilities are passed on, so that they are rejected as such.
+    return (p_de * p_up, p_de * (1 - p_up)) if 0 <= p_de <= 1 and 0 <= p_up <= 1 else (p_de, p_up)
+
+
+def _sum(counts: Sequence[Any]) -> int | None:
+    """The sum of counts; None without any, or if one is unknown or more than a model can have used."""
+    known = [count for count in counts if type(count) is int and 0 <= count <= MOST_TOKENS]
+    total = sum(known)
+    return total if known and len(known) == len(counts) and total <= MOST_TOKENS else None
+
+
+def _is_between(value: Any, low: float, high: float) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
+
+
+def as_object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

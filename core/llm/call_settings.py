@@ -1,0 +1,156 @@
+"""How a model server is asked, beyond what a method decides: what it wants to be called by other names, what it refuses, and what
+else it takes."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from core.errors import InputError
+from core.fields.record import options_of, setting, values_of
+from core.llm.messages import LIMIT_NAMES, MAX_TOP_LOGPROBS, SAMPLING, Request, Sampling
+from core.texts import parse_json
+
+_OURS = ("model", "messages", "stream", "stream_options", "n", "logprobs", "top_logprobs", *SAMPLING, *LIMIT_NAMES)
+_KEYS = re.compile(r"authorization|cookie|api[-_]?key|token|secret", re.IGNORECASE)  # names of headers that hold one
+_OF_HTTP = ("host", "connection", "content-length", "content-type", "expect", "te", "trailer", "transfer-encoding", "upgrade")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class CallSettings:
+    """How a server is asked; with all at their defaults, as the methods ask. Raises InputError for what cannot be sent.
+
+    Those that can change an answer are part of a run's identity while they are not at their defaults.
+    """
+
+    temperature: float | None = setting(
+        None, "Sampling temperature of every call.", title="Temperature", missing="the method's", least=0
+    )
+    top_p: float | None = setting(
+        None, "Nucleus sampling (top_p) of every call, up to 1.", title="top_p", missing="the method's", least=0, most=1
+    )
+    top_logprobs: int | None = setting(
+        None,
+        "How many log-probabilities to ask for at each token; fewer where the server allows fewer.",
+        title="Log-probabilities a token",
+        missing="20",
+        least=1,
+        most=MAX_TOP_LOGPROBS,
+    )
+    extra_body: str = setting(
+        "", 'What each request holds besides, as a JSON object, such as {"top_k": 20}.', title="Extra body", metavar="JSON"
+    )
+    leave_out: tuple[Sampling, ...] = setting((), "Parameters that are not sent.", title="Leave out", metavar="NAME[,NAME…]")
+    limit_name: Literal["max_completion_tokens", "max_tokens"] = setting(
+        "max_completion_tokens",
+        "What the server calls the longest answer.",
+        title="Longest answer is called",
+        changes_result=False,
+    )
+    extra_headers: str = setting(
+        "",
+        "Headers of each request, as a JSON object; keys belong into the environment.",
+        title="Extra headers",
+        metavar="JSON",
+        changes_result=False,
+    )
+    auth_header: Literal["Authorization", "api-key"] = setting(
+        "Authorization", "The header that carries the key; Azure wants api-key.", title="The key is sent in", changes_result=False
+    )
+    api_version: str = setting(
+        "", "api-version of each address, which Azure wants.", title="API version", metavar="DATE", changes_result=False
+    )
+
+    def __post_init__(self) -> None:
+        if self.temperature is not None and not 0 <= self.temperature < math.inf:
+            raise InputError(f"temperature: got {self.temperature!r}, expected 0 or more")
+        if self.top_p is not None and not 0 < self.top_p <= 1:
+            raise InputError(f"top_p: got {self.top_p!r}, expected more than 0, at most 1")
+        for name in self.leave_out:
+            if name not in SAMPLING:
+                raise InputError(f"leave_out: got {name!r}, expected {', '.join(SAMPLING)}")
+        object.__setattr__(self, "leave_out", tuple(sorted(set(self.leave_out))))
+        object.__setattr__(self, "extra_body", _canonical("extra_body", self.extra_body))
+        object.__setattr__(self, "extra_headers", _canonical("extra_headers", self.extra_headers))
+        for ours in set(_OURS) & set(_object("extra_body", self.extra_body)):
+            raise InputError(f"extra_body: holds {ours!r}, which has a setting or a method's option of its own")
+        for header, value in self.headers.items():
+            _check_header(header, value)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The extra headers."""
+        return {name: str(value) for name, value in _object("extra_headers", self.extra_headers).items()}
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The settings that can change an answer and are not at their defaults, as plain data."""
+        values, found = values_of(self), {}
+        for option in options_of(CallSettings):
+            value = values[option.name]
+            if option.changes_result and value != option.default:
+                found[option.name] = list(value) if isinstance(value, tuple) else value
+        return found
+
+    def with_identity(self, identity: Mapping[str, Any]) -> CallSettings:
+        """Return these settings with those of an identity in place of their own that can change an answer."""
+        defaults = {option.name: option.default for option in options_of(CallSettings) if option.changes_result}
+        chosen = {name: tuple(value) if isinstance(value, list) else value for name, value in identity.items()}
+        return replace(self, **{**defaults, **chosen})
+
+    def over(self, others: CallSettings) -> CallSettings:
+        """Return these settings, with those of others where they are at their defaults."""
+        defaults = {option.name: option.default for option in options_of(CallSettings)}
+        own, fallback = values_of(self), values_of(others)
+        return CallSettings(**{name: fallback[name] if own[name] == default else own[name] for name, default in defaults.items()})
+
+    def apply(self, request: Request) -> Request:
+        """Return the request as this server is to get it."""
+        top = request.top_logprobs if self.top_logprobs is None or request.top_logprobs is None else self.top_logprobs
+        return replace(
+            request,
+            temperature=request.temperature if self.temperature is None else self.temperature,
+            top_p=request.top_p if self.top_p is None else self.top_p,
+            top_logprobs=top,
+            extra_body=self.extra_body,
+            leave_out=self.leave_out,
+            limit_name=self.limit_name,
+        )
+
+
+def _object(name: str, text: str) -> dict[str, Any]:
+    """Return the JSON object of a setting; "" is an empty one."""
+    if not text.strip():
+        return {}
+    try:
+        value = parse_json(text)
+    except ValueError as error:
+        raise InputError(f'{name}: no JSON ({error}), expected an object such as {{"top_k": 20}}') from error
+    if not isinstance(value, dict):
+        raise InputError(f'{name}: got {text!r}, expected a JSON object such as {{"top_k": 20}}')
+    return value
+
+
+def _canonical(name: str, text: str) -> str:
+    """Return the same object in one spelling, "" for an empty one."""
+    value = _object(name, text)
+    try:
+        return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False) if value else ""
+    except ValueError as error:
+        raise InputError(f"{name}: {error}, expected JSON") from error
+
+
+def _check_header(name: str, value: str) -> None:
+    if not _HEADER.fullmatch(name) or not all(" " <= character <= "~" for character in value):
+        raise InputError(f"extra_headers: {name!r} cannot be sent, expected a name and printable ASCII")
+    if name.lower() in _OF_HTTP:
+        raise InputError(f"extra_headers: {name!r} is set by the connection itself, expected another")
+    if _KEYS.search(name):
+        raise InputError(
+            f"extra_headers: {name!r} may hold a key, which is written to no file: expected it in PERTURBDESK_API_KEYS"
+        )

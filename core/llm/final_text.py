@@ -1,0 +1,137 @@
+"""What of a reply is its answer: which part of the text is not thinking, and whether it is known to be whole. The only place that
+tells them apart.
+
+Servers with a parser send the thinking in a field of its own; others send one text that holds both. Models mark the thinking by
+tags such as <think>…</think>, whose opening one the prompt's template may have written, or by harmony's channels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+# What a model writes around its thinking, in the words of those that do: Qwen, DeepSeek, GLM (think), Seed-OSS (seed:think),
+# Mistral ([THINK]), Kimi-VL (◁think▷), Command A (<|START_THINKING|>), and what prompts ask for (reasoning, scratchpad, …).
+_NAMES = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning|scratchpad|inner_monologue)"
+_LESS, _MORE = r"(?:<|&lt;)\s{0,4}+", r"\s{0,4}+(?:>|&gt;)"
+_TAG = re.compile(
+    rf"{_LESS}(?P<end1>/\s{{0,4}}+)?+{_NAMES}{_MORE}|\[(?P<end2>/)?+(?-i:THINK)\]|◁(?P<end3>/)?+think▷"
+    r"|<\|(?:START|(?P<end4>END))_THINKING\|>|<\|(?:begin|(?P<end5>end))_of_thought\|>|(?P<end6><unused95>)|<unused94>",
+    re.IGNORECASE,
+)
+_ENDS = ("end1", "end2", "end3", "end4", "end5", "end6")
+# Harmony (gpt-oss): <|channel|>analysis<|message|>…<|end|><|start|>assistant<|channel|>final<|message|>…<|return|>
+_CHANNEL = re.compile(r"<\|channel\|>\s*+([a-z]*+)[^<]{0,200}+(?:<\|constrain\|>[^<]{0,100}+)?+<\|message\|>", re.IGNORECASE)
+_CHANNEL_END = re.compile(r"<\|(?:end|return|call|start|channel)\|>")
+_FINAL = "final"
+# The same without its special tokens, which a server may take away: "analysisWe need …assistantfinalB".
+_BARE_ANALYSIS, _BARE_FINAL = re.compile(r"\s*+analysis(?=[A-Z])"), re.compile(r"assistantfinal(?![a-z])")
+_SOLUTION = re.compile(r"<\|(?:begin|end)_of_solution\|>|<\|(?:START|END)_RESPONSE\|>")
+_STRAY = re.compile(r"(?:<\|[a-z_]{1,30}\|>|</s>|<eos>|<end_of_turn>)\Z", re.IGNORECASE)
+_LONGEST_STRAY, _MOST_STRAY = 40, 10  # characters of one, and how many there may be
+_MARKS = re.compile(
+    rf"{_TAG.pattern}|(?:<\|start\|>\s*+assistant\s*+)?{_CHANNEL.pattern}|{_CHANNEL_END.pattern}|{_SOLUTION.pattern}",
+    re.IGNORECASE,
+)
+
+
+class FinalText(NamedTuple):
+    """A model's text taken apart. text: the answer, None if there is only thinking. thinking: "" for none.
+
+    start, end: where the answer stands in the whole text; both are its length if there is none.
+    """
+
+    text: str | None
+    thinking: str
+    start: int
+    end: int
+
+
+def final_text(whole: str) -> FinalText:
+    """Return the answer in a text: what follows the last end of thinking, or harmony's last final channel.
+
+    A text whose thinking has no end has no answer, nor has one of which nothing but blanks is left. Text without any marks is
+    the answer as it stands.
+    """
+    span = _answer_span(whole)
+    start, end = (len(whole), len(whole)) if span is None else span
+    end = _without_stray_tokens(whole, start, end)
+    answer = whole[start:end].lstrip() if start else whole[:end]  # the blanks behind the thinking belong to neither
+    thinking = _MARKS.sub("", whole[:start]).strip()
+    if not answer.strip():
+        return FinalText(None, thinking, len(whole), len(whole))
+    return FinalText(answer, thinking, end - len(answer), end)
+
+
+def _answer_span(whole: str) -> tuple[int, int] | None:
+    """Return start and end of the answer, None if it has not begun."""
+    span = _final_channel(whole)
+    if span is None:
+        return None
+    start, end = span
+    tags = list(_TAG.finditer(whole, start, end))
+    if tags and not any(tags[-1][name] for name in _ENDS):
+        return None
+    return _solution(whole, tags[-1].end() if tags else start, end)
+
+
+def _without_stray_tokens(whole: str, start: int, end: int) -> int:
+    """Return the end of an answer without the special tokens that a server left there, such as <|im_end|>."""
+    for _ in range(_MOST_STRAY):
+        text = start + len(whole[start:end].rstrip())
+        stray = _STRAY.search(whole[:text], max(start, text - _LONGEST_STRAY))
+        if stray is None:
+            break
+        end = stray.start()
+    return end
+
+
+def _final_channel(whole: str) -> tuple[int, int] | None:
+    """Return harmony's last final channel, None if it has others only; the whole text if it has none."""
+    channels = list(_CHANNEL.finditer(whole))
+    if channels or "<|channel|>" in whole:
+        starts = [found.end() for found in channels if found[1].lower() == _FINAL]
+        close = _CHANNEL_END.search(whole, starts[-1]) if starts else None
+        return (starts[-1], close.start() if close else len(whole)) if starts else None
+    if _BARE_ANALYSIS.match(whole) or _BARE_FINAL.search(whole):
+        finals = [found.end() for found in _BARE_FINAL.finditer(whole)]
+        return (finals[-1], len(whole)) if finals else None
+    return 0, len(whole)
+
+
+def _solution(whole: str, start: int, end: int) -> tuple[int, int]:
+    """Return the answer in a part of the text, without the marks that some models write around it."""
+    marks = list(_SOLUTION.finditer(whole, start, end))
+    if not marks:
+        return start, end
+    return marks[0].end(), marks[-1].start() if len(marks) > 1 else end
+
+
+Ending = Literal["whole", "cut", "declined", "failed", "tool call", "unknown"]
+
+# Of finish_reason, in the words of OpenAI, vLLM, SGLang, TGI, Anthropic, Gemini, Bedrock, Mistral, DeepSeek, Zhipu and Inspect.
+_WORDS: Mapping[Ending, tuple[str, ...]] = {
+    "whole": ("stop", "eos", "eos_token", "end_turn", "stop_sequence", "stop_token"),
+    "cut": (
+        *("length", "max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit", "incomplete"),
+        *("model_context_window_exceeded", "context_length_exceeded", "context_window_exceeded"),
+    ),
+    "declined": (
+        *("content_filter", "content_filtered", "refusal", "refused", "safety", "recitation", "blocklist", "blocked"),
+        *("prohibited_content", "spii", "image_safety", "language", "guardrail_intervened", "sensitive"),
+    ),
+    "failed": (
+        *("error", "abort", "aborted", "cancelled", "canceled", "failed", "timeout", "network_error", "unexpected_error"),
+        *("insufficient_system_resource", "malformed_response", "overloaded"),
+    ),
+    "tool call": ("tool_calls", "tool_call", "tool_use", "function_call", "malformed_function_call"),
+}
+_ENDINGS: Mapping[str, Ending] = MappingProxyType({word: ending for ending, words in _WORDS.items() for word in words})
+
+
+def ending_of(finish_reason: str) -> Ending:
+    """Return what a finish_reason says, in any case and whatever its prefix (FINISH_REASON_STOP); "" is an unknown one."""
+    word = finish_reason.strip().lower().removeprefix("finish_reason_").replace("-", "_").replace(" ", "_")
+    return _ENDINGS.get(word, "unknown")
