@@ -320,7 +320,7 @@ def test_no_text_makes_them_raise_or_leave_their_range(text: str) -> None:
 @given(st.integers(0, 100), _PROSE)
 def test_a_tag_is_read_in_any_prose_around_it(percent: int, text: str) -> None:
     read = probability(f"{text} <prob>{percent}</prob> {text}")
-    assert read == percent / 100 or read == Unparsed("it declines to answer")
+    assert read in (percent / 100, Unparsed("it declines to answer"), Unparsed("what follows the answer takes it back"))
 
 
 HOSTILE = [
