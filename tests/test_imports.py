@@ -26,6 +26,7 @@ EVERYONE = {
     "packages",
     "parquet_walk",
     "texts",
+    "symbols",
     "version",
     "log",
 }
@@ -87,6 +88,7 @@ MAY_IMPORT = {
     "jobs": set(),
     "net": set(),
     "texts": set(),
+    "symbols": set(),
     "types": set(),
     "row_schema": set(),
     "records": set(),

@@ -11,7 +11,8 @@ import pytest
 from scipy.stats import false_discovery_control, mannwhitneyu
 
 from core.cells import differential_expression as de
-from core.cells.anndata_file import choose_columns, open_cells, summarise_counts
+from core.cells.anndata_file import open_cells, summarise_counts
+from core.cells.conditions import ReadingSettings, read_conditions
 from core.cells.differential_expression import GeneChanges, compare_with_controls, log2_fold_change, rank_sum_p_values
 from core.cells.groups import CellGroups, GroupSettings, group_cells
 from core.cells.packages import import_rank_sum
@@ -23,7 +24,7 @@ N_GENES = 50
 def changes_of(path: Path, backed: bool = True) -> tuple[GeneChanges, CellGroups]:
     with open_cells(path, backed) as file:
         counts = summarise_counts(file)
-        groups = group_cells(file, choose_columns(file.obs), counts.totals, GroupSettings())
+        groups = group_cells(file, read_conditions(file, ReadingSettings()), counts.totals, GroupSettings())
         return compare_with_controls(file, groups, counts), groups
 
 
