@@ -27,6 +27,8 @@ EVERYONE = {
     "parquet_walk",
     "texts",
     "symbols",
+    "compressed",
+    "delimited",
     "version",
     "log",
 }
@@ -89,6 +91,8 @@ MAY_IMPORT = {
     "net": set(),
     "texts": set(),
     "symbols": set(),
+    "compressed": set(),
+    "delimited": set(),
     "types": set(),
     "row_schema": set(),
     "records": set(),

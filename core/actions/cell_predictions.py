@@ -42,6 +42,7 @@ from core.system_errors import in_words
 from core.types import PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS, Pair
 
 KIND: Final = "predicted_expression"
+_SAID: Final = ("values", "genes of both files", "negative values read as 0", "perturbations")  # of what a file was read as
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +213,8 @@ def describe(found: PredictedChanges, rows: PredictedRows) -> str:
     """Returns what a run of predicted expression is made from, in a sentence or two."""
     measure = {"z": "|z|", "log2_fc": "|log2 fold change|"}.get(found.measure, found.measure)
     text = f"Predicted expression: rows are ranked by {measure}, and by the same with its sign."
+    said = [f"{name}: {value}" for name, value in found.read_as.items() if name in _SAID]
+    text += f" {'; '.join(said)[0].upper()}{'; '.join(said)[1:]}." if said else ""
     if rows.scale == "rank_only":
         text += f" Its numbers are ranks ({rows.why})."
     if rows.uncovered:

@@ -151,8 +151,8 @@ def tell_scale_beside(
 
 
 def _real_sums(facts: ValueFacts, kind: ValueScale) -> tuple[float, float, float]:
-    """Returns medians of the real cells: of their normalised counts over the shared genes, of the shared genes' share of them, and
-    of their counts over all genes."""
+    """Returns medians of the real cells: of their normalised counts over the shared genes, of the shared genes' share of them,
+    and of their counts over all genes."""
     total, shared = (facts.exp_sums, facts.shared_exp_sums) if kind == "log1p" else (facts.sums, facts.shared_sums)
     used = total > 0
     share = float(np.median(shared[used] / total[used]))

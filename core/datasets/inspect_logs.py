@@ -14,7 +14,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
-from core.datasets.archives import DAMAGE, Content, is_zip, iterate_members, open_archive, open_content
+from core.compressed import DAMAGE
+from core.datasets.archives import Content, is_zip, iterate_members, open_archive, open_content
 from core.datasets.packaged_trace import KEY, PackagedTrace, read_trace
 from core.datasets.submissions import SubmissionTable, TakeRow, check_packaged, is_uniform, split_sum
 from core.datasets.tables import quote

@@ -67,10 +67,10 @@ def test_z_goes_before_everything_else(tmp_path: Path) -> None:
 
 
 def test_columns_are_named_where_names_do_not_tell() -> None:
-    header = ("target", "feature", "logFC", "P.Value")
+    header = ("target", "feature", "effect", "P.Value")
     with pytest.raises(InputError, match="expected pert, gene, and log2_fc or z"):
         choose_columns("t.csv", header, {})
-    named = {"log2_fc": "logFC", "p": "P.Value"}
+    named = {"log2_fc": "effect", "p": "P.Value"}
     assert choose_columns("t.csv", header, named) == {"pert": "target", "gene": "feature", **named}
     with pytest.raises(InputError, match="columns pert, perturbation may each be pert; say which with --column pert=NAME"):
         choose_columns("t.csv", ("pert", "perturbation", "gene", "z"), {})
@@ -106,7 +106,7 @@ def test_a_pair_on_both_sides_of_a_part_of_the_file_counts_once(tmp_path: Path) 
 
 def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     (tmp_path / "t.xlsx").write_bytes(b"PK")
-    with pytest.raises(UnknownFormat, match=r"expected predicted changes as .csv, .tsv, .parquet"):
+    with pytest.raises(UnknownFormat, match=r"expected predicted changes as .csv, .tsv, .txt, .parquet"):
         read_predicted_table(tmp_path / "t.xlsx", PAIRS)
     for name, content in (("t.parquet", b"no"), ("missing.csv", None), ("twice.csv", b"pert,pert,gene,z\n")):
         if content is not None:
