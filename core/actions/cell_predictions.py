@@ -25,6 +25,7 @@ from core.actions.import_target import (
 )
 from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
+from core.cells.conditions import READING_VERSION
 from core.cells.predicted_changes import PredictedChanges, WantedPairs
 from core.cells.predicted_expression import CellOptions, is_cell_file, read_predicted_cells
 from core.cells.predicted_rows import PredictedRows, build_rows
@@ -32,7 +33,7 @@ from core.cells.predicted_table import read_predicted_table
 from core.engine.dependencies import load_pairs
 from core.engine.spec import dataset_sha256
 from core.errors import InputError
-from core.fields.record import setting
+from core.fields.record import setting, values_of
 from core.file_io import temporary_folder
 from core.records import from_json
 from core.store import changes
@@ -154,8 +155,10 @@ def _identify(path: Path, dataset: Dataset, pairs: tuple[Pair, ...], options: Pr
     file_sha256 = hash_file(path)
     real_sha256 = None if options.cells.real is None else hash_file(options.cells.real)
     rows = dataset_sha256(pairs)
-    read = [options.cells.perturbation, options.cells.control, options.cells.values, sorted(options.columns.items())]
-    identity = json.dumps([KIND, file_sha256, real_sha256, dataset.name, rows, read, options.rank_only])
+    usual = values_of(CellOptions())
+    chosen = {name: value for name, value in values_of(options.cells).items() if name != "real" and value != usual[name]}
+    read = [READING_VERSION, chosen, sorted(options.columns.items())]
+    identity = json.dumps([KIND, file_sha256, real_sha256, dataset.name, rows, read, options.rank_only], sort_keys=True)
     return _Source(KIND, hashlib.sha256(identity.encode()).hexdigest(), file_sha256, real_sha256, rows)
 
 

@@ -77,8 +77,8 @@ def _header(path: Path) -> tuple[str, ...]:
 
     if Path(bare_name(path.name)).suffix.lower() not in FORMATS:
         raise UnknownFormat(
-            f"{path.name}: expected predicted changes as {', '.join(FORMATS)} (also packed, as .gz, .bz2 or .zst), or predicted cells "
-            "as .h5ad"
+            f"{path.name}: expected predicted changes as {', '.join(FORMATS)} (also as .gz, .bz2 or .zst), or predicted cells as "
+            ".h5ad"
         )
     try:
         if _is_parquet(path):

@@ -14,7 +14,7 @@ import pandas as pd
 
 from core.cells.anndata_file import CellFile, CountSummary, open_cells, summarise_counts
 from core.cells.columns import Columns, texts
-from core.cells.conditions import FOUND, Conditions, ReadingSettings, read_conditions
+from core.cells.conditions import FOUND, READING_VERSION, Conditions, ReadingSettings, read_conditions
 from core.cells.confounders import refuse_mixed_lines
 from core.cells.differential_expression import (
     COUNTS_PER_CELL,
@@ -30,7 +30,6 @@ from core.cells.labels import DOWN, LEFT_OUT, MOST_REMAINING, NONE, UP, Threshol
 from core.cells.sampling import NAMES, SPLITS, Sample, SamplingSettings, sample_pairs
 from core.fields.record import setting, without_effect
 
-READING = 2  # of names, genes and controls; another number where the same file may be read otherwise
 NOT_SHRUNK = "Fold changes are not shrunk; those of the BioReasoning challenge are."
 _TEST = "Wilcoxon rank sum (pdex, normal approximation, corrected for ties) of each gene against the control cells"
 _FOLD_CHANGE = f"log2 of the ratio of mean counts per {COUNTS_PER_CELL:,.0f}, limited to {FOLD_LIMIT:g}-fold where one is 0"
@@ -62,7 +61,7 @@ class LabelSettings(ReadingSettings):
         read are left out at their defaults."""
         usual = {each.name for each in fields(ReadingSettings) if getattr(self, each.name) in (None, (), {})}
         left_out = usual | without_effect(LabelSettings)
-        return {name: value for name, value in asdict(self).items() if name not in left_out} | {"reading": READING}
+        return {name: value for name, value in asdict(self).items() if name not in left_out} | {"reading": READING_VERSION}
 
     def read_conditions(self, file: CellFile) -> Conditions:
         """Returns what was done to the cells of a file. Raises InputError as `read_conditions`."""

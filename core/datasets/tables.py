@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from core.delimited import delimiter_of
 from core.errors import InputError, UnknownFormat
 from core.types import Rejected
 
@@ -53,7 +54,7 @@ class _Lines:
 
 
 class Table:
-    """One CSV file, read once from start to end in bounded memory.
+    """One table of text (CSV, TSV, or with semicolons), read once from start to end in bounded memory.
 
     Line ends may be LF, CRLF or CR, also inside quotes; a byte order mark is skipped; no text is read as a missing value.
     `header` holds the column names without outer blanks; `rejected` grows while `records` is consumed. Raises
@@ -66,10 +67,12 @@ class Table:
         csv.field_size_limit(MAX_CELL_CHARACTERS)
         buffered = _Chunks(stream, buffer_size=_CHUNK_BYTES)
         _refuse_wide_encodings(buffered.peek(4)[:4], name)
+        first = buffered.peek(_CHUNK_BYTES)[:_CHUNK_BYTES].splitlines()
+        delimiter = delimiter_of(first[0].decode("utf-8-sig", "replace")) if first else ","
         # Bytes that are not UTF-8 become lone surrogates, so that they cost their own row and not the file.
         text = io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="surrogateescape", newline="")
         self._lines = _Lines(text)
-        self._reader = csv.reader(self._lines)
+        self._reader = csv.reader(self._lines, delimiter=delimiter)
         self.header = _read_header(next((cells for cells in self._reader if cells), []), name)
 
     def column(self, name: str) -> int | None:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Final, Literal
 
 from core.errors import InputError
@@ -27,6 +28,7 @@ _ALWAYS_JOIN = re.compile(r"\s*(?:[;,|&]|__|(?<!_)\+|\+(?!_))\s*")
 _GUIDE_WORD = re.compile(r"(?:sg|g|(?i:sgrna|grna|guide|crrna))?[_\-. ]?\d{1,5}|[ACGT]{15,25}|P1P2|P1|P2|\+")
 _GLUED = re.compile(r"(?P<gene>.+?)(?:sg|g|(?i:sgrna|grna|guide))\d{1,3}")
 _PREFIX = re.compile(r"(?:p_)?(?:sg|(?i:sgrna|grna|guide))[_\- ]?(?=[A-Za-z0-9])")
+_CONTROL_GENES: Final = ("CTRL", "Ctrl")  # a gene of people, and of mice
 _SHOWN = 5
 
 
@@ -136,6 +138,19 @@ def _describe_unmatched(control: str, names: PerturbationNames) -> str:
 def matches_control(value: str, control: str) -> bool:
     """Whether a clean value is a control that was named, or fits its pattern of * and ?."""
     return value == clean(control) or fnmatchcase(value, control)
+
+
+@lru_cache(maxsize=1 << 16)
+def gene_of_condition(value: str) -> str:
+    """Return the one gene that a value names, where nothing is known of other values: A of "A+ctrl" and of A itself; "" for
+    controls and several genes."""
+    text = clean(value)
+    if looks_like_control(text) and text not in _CONTROL_GENES:
+        return ""
+    if not _ALWAYS_JOIN.search(text) and not _STRANDED.fullmatch(text):
+        return text
+    genes = read_perturbations([text], ()).of_value[text].genes
+    return genes[0] if len(genes) == 1 else ""
 
 
 class _Reader:

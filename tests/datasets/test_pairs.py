@@ -16,12 +16,12 @@ def pairs(content: bytes, name: str = "any name.txt") -> PairTable:
 
 
 def test_a_training_file() -> None:
-    table = pairs(b"id,pert,gene,label\nA_B,A,B,up\nA_C,A,C,down\nNA_nan,NA,nan,none\n")
+    table = pairs(b"id,pert,gene,label\nA_B,A,B,up\nA_C,A,C,down\nNA_None,NA,None,none\n")
     assert (table.kind, table.cell_line, table.rejected) == ("challenge_train", None, ())
     assert table.pairs == (
         Pair("A_B", "A", "B", Label.UP, "train"),
         Pair("A_C", "A", "C", Label.DOWN, "train"),
-        Pair("NA_nan", "NA", "nan", Label.NONE, "train"),
+        Pair("NA_None", "NA", "None", Label.NONE, "train"),
     )
     assert table.lines == (2, 3, 4)
 
