@@ -72,8 +72,8 @@ def choose_columns(table: ScoreTable, de: str | None, direction: str | None) -> 
 
     de, direction: the column that ranks rows by an effect, and the one that ranks them by up given an effect; if one is None,
     the run has no score for that question. Without either, every column of numbers becomes a run that answers both questions
-    with it; p-values (by their name) answer that for an effect alone, the smaller the more. Raises InputError for a column that is
-    not there or holds no numbers, and for too many columns.
+    with it; p-values (by their name) answer that for an effect alone, the smaller the more. Raises InputError for a column that
+    is not there or holds no numbers, and for too many columns.
     """
     if de is None and direction is None:
         if not table.columns:

@@ -181,12 +181,13 @@ def fetch_and_import(workspace: Workspace, group: str, progress: Progress | None
     return outcomes
 
 
-def import_space(workspace: Workspace, path: Path, name: str, *, replace: bool = False) -> SpaceRecord:
-    """Imports a file or checkpoint that has to be a gene space; returns the existing one if its content is here already."""
+def import_space(workspace: Workspace, path: Path, name: str, *, replace: bool = False, kept: Sequence[str] = ()) -> SpaceRecord:
+    """Imports a file or checkpoint that has to be a gene space; returns the existing one if its content is here already. kept: as
+    of `load_space`."""
     workspace.refuse_if_read_only("embed load", str(path))
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
-    file = SpaceFile(embeddings.load_space(path, name))
+    file = SpaceFile(embeddings.load_space(path, name, kept=kept))
     outcome = _import_content(workspace, file, str(path), ImportOptions(name=name, replace=replace))
     with workspace.store.read() as db:
         return space_records.find(db, str(outcome.name))
