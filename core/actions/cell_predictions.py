@@ -23,6 +23,7 @@ from core.actions.import_target import (
     record_import,
     refuse_empty_import,
 )
+from core.actions.other_formats import refuse_other_format
 from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
 from core.cells.conditions import READING_VERSION
@@ -30,6 +31,7 @@ from core.cells.predicted_changes import PredictedChanges, WantedPairs
 from core.cells.predicted_expression import CellOptions, is_cell_file, read_predicted_cells
 from core.cells.predicted_rows import PredictedRows, build_rows
 from core.cells.predicted_table import read_predicted_table
+from core.datasets.challenge_archive import SUFFIX, predictions_in
 from core.engine.dependencies import load_pairs
 from core.engine.spec import dataset_sha256
 from core.errors import InputError
@@ -130,7 +132,12 @@ def import_uploaded(
 
 def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> PredictedChanges:
     """Returns what a file says of the pairs. Raises InputError for options of the other kind of file, and for no pair."""
+    if path.suffix.lower() == SUFFIX:
+        with predictions_in(path) as cells:
+            return _read(cells, pairs, options)
     wanted = WantedPairs.of(pairs)
+    if not is_cell_file(path):
+        refuse_other_format(path, path.name)
     if is_cell_file(path):
         if options.columns:
             raise InputError(

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from core.actions.audited_rows import AuditedRows, RowSpool
+from core.actions.other_formats import refuse_other_format
 from core.datasets import PairTable, ScoreTable, SubmissionTable, read_path
 from core.datasets.archives import Content, open_content
 from core.datasets.bundles import Bundle, is_bundle, read_bundle
-from core.datasets.knowledge_packs import Pack, read_knowledge_path
+from core.datasets.gene_set_files import kind_of_gene_sets, read_gene_sets
+from core.datasets.knowledge_packs import Pack, read_knowledge, read_knowledge_path
 from core.embeddings import FORMATS, Space, is_checkpoint, load_space
 from core.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
 from core.file_io import read_file, read_head, refuse_special, sha256_of_file, temporary_folder
@@ -49,6 +51,7 @@ _OF_SYSTEM = frozenset(
     )
 )
 _CHUNK_BYTES = 1 << 20
+_PICKLE = b"\x80"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +199,7 @@ def recognise(path: Path) -> FileContent:
     """Returns what a file or a checkpoint's folder holds. Raises UnknownFormat, UnsafeFile or InputError."""
     try:
         if path.is_dir():
+            refuse_other_format(path, str(path))
             return SpaceFile(load_space(path, path.name))
         return _recognise_file(path, path.name)
     except OSError as error:  # of a file that was readable at first
@@ -212,6 +216,14 @@ def recognise_upload(content: Content, name: str) -> FileContent:
 
 
 def _recognise_file(path: Path, name: str) -> FileContent:
+    refuse_other_format(path, name)
+    kind = kind_of_gene_sets(path, name)
+    if kind is not None:
+        content = read_gene_sets(path, name, kind)
+        pack = read_knowledge(content, name)
+        return PackFile(pack, content, pack.kind, pack.sha256)
+    if read_head(path, 1) == _PICKLE or path.suffix in (".pkl", ".pickle"):  # of nothing else that is read
+        return SpaceFile(load_space(path, Path(name).stem))
     if _first_character(path) in (b"{", b"["):
         pack = read_knowledge_path(path, name)
         return PackFile(pack, path.read_bytes(), pack.kind, pack.sha256)
@@ -227,7 +239,7 @@ def _recognise_file(path: Path, name: str) -> FileContent:
         except (UnsafeFile, MissingPackage):
             raise
         except InputError as no_space:
-            if isinstance(no_space, UnknownFormat) or path.suffix in (".csv", ".zip"):
+            if isinstance(no_space, UnknownFormat) or path.suffix == ".zip":
                 raise type(no_table)(f"{no_table}; or a gene space ({FORMATS})") from no_space
             raise
 

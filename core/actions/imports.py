@@ -27,6 +27,7 @@ from core.actions.import_target import (
     ImportOptions,
     record_import,
 )
+from core.actions.other_formats import refuse_other_format
 from core.actions.runs import set_values
 from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
@@ -187,6 +188,7 @@ def import_space(workspace: Workspace, path: Path, name: str, *, replace: bool =
     workspace.refuse_if_read_only("embed load", str(path))
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
+    refuse_other_format(path, str(path))
     file = SpaceFile(embeddings.load_space(path, name, kept=kept))
     outcome = _import_content(workspace, file, str(path), ImportOptions(name=name, replace=replace))
     with workspace.store.read() as db:

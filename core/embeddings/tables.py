@@ -96,11 +96,27 @@ def load_csv(path: Path, name: str, header: str, *, named: bool, kept: Collectio
                 convert_options=arrow_csv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False),
             )
     except pa.ArrowException as error:
-        raise InputError(f"{path.name}: cannot be read as symbols and numbers ({first_line(error)})") from error
+        where = _first_text(path, delimiter, columns, symbol) or first_line(error)
+        raise InputError(f"{path.name}: cannot be read as symbols and numbers ({where})") from error
     if table.column_names != columns:
         raise InputError(f"{path.name}, line 1: column names over several lines, expected one line")
     left_out = [column for column in columns if column in _INDEX_NAMES and column != symbol]
     return _space_from_table(table, symbol, left_out, (path.name, name, kept))
+
+
+def _first_text(path: Path, delimiter: str, columns: Sequence[str], symbol: str) -> str:
+    """Return where the first cell is that should be a number and is none, in words; "" if rows are wrong in another way."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file, delimiter=delimiter)
+        try:
+            next(reader, None)
+            for cells in reader:
+                for column, cell in zip(columns, cells, strict=False):
+                    if column != symbol and not _is_number(cell):
+                        return f"line {reader.line_num}, column {column}: {cell[:40]!r}, expected a number"
+        except csv.Error:
+            pass
+    return ""
 
 
 def _is_row(cells: Sequence[str]) -> bool:
