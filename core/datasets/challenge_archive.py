@@ -31,9 +31,7 @@ def predictions_in(path: Path) -> Iterator[Path]:
                 packed = archive.extractfile(PREDICTIONS)
                 plain = None if packed is None else unpacked(packed, f"{path.name}/{PREDICTIONS}")
                 if plain is None:
-                    raise InputError(
-                        f"{path.name}: {PREDICTIONS} is not packed by Zstandard, expected what cell-eval prep writes"
-                    )
+                    raise InputError(f"{path.name}: {PREDICTIONS} is not packed, expected what cell-eval writes")
                 with cells.open("wb") as out:
                     shutil.copyfileobj(plain, out, 1 << 20)
         except (tarfile.TarError, KeyError, *DAMAGE) as error:
