@@ -31,6 +31,7 @@ from core.cells.predicted_changes import PredictedChanges, WantedPairs
 from core.cells.predicted_expression import CellOptions, is_cell_file, read_predicted_cells
 from core.cells.predicted_rows import PredictedRows, build_rows
 from core.cells.predicted_table import read_predicted_table
+from core.cells.strata import within_setting
 from core.datasets.challenge_archive import SUFFIX, predictions_in
 from core.engine.dependencies import load_pairs
 from core.engine.spec import dataset_sha256
@@ -67,6 +68,7 @@ class PredictionOptions:
         metavar="ROLE=NAME",
         not_on_form="each role has a control of its own",
     )
+    within: tuple[str, ...] = within_setting()
     rank_only: bool = setting(False, "Ranks instead of probabilities.", title="Ranks instead of probabilities", key="ranks")
     strict: bool = setting(False, "Refuse the file if one of its rows is bad.", title="Refuse the file if one of its rows is bad")
     replace: bool = setting(
@@ -143,9 +145,9 @@ def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> Pr
             raise InputError(
                 f"{path.name}: --column names columns of a table, got AnnData; it takes --perturbation and --control"
             )
-        found = read_predicted_cells(path, wanted, options.cells)
+        found = read_predicted_cells(path, wanted, options.cells, options.within)
     else:
-        if options.cells != CellOptions():
+        if options.cells != CellOptions() or options.within:
             raise InputError(f"{path.name}: --real, --perturbation, --control and --values are about AnnData, got a table")
         found = read_predicted_table(path, wanted, options.columns)
     if not found.covered.any() and not found.rejected:
@@ -164,7 +166,7 @@ def _identify(path: Path, dataset: Dataset, pairs: tuple[Pair, ...], options: Pr
     rows = dataset_sha256(pairs)
     usual = values_of(CellOptions())
     chosen = {name: value for name, value in values_of(options.cells).items() if name != "real" and value != usual[name]}
-    read = [READING_VERSION, chosen, sorted(options.columns.items())]
+    read = [READING_VERSION, chosen, sorted(options.columns.items()), *options.within]
     identity = json.dumps([KIND, file_sha256, real_sha256, dataset.name, rows, read, options.rank_only], sort_keys=True)
     return _Source(KIND, hashlib.sha256(identity.encode()).hexdigest(), file_sha256, real_sha256, rows)
 

@@ -176,15 +176,11 @@ def stored_values(block: Values) -> np.ndarray:
     return np.asarray(block.data) if isinstance(block, csr_matrix) else block
 
 
-def check_values(file: CellFile, rows: slice, block: Values, values: np.ndarray) -> None:
-    """Raises InputError that names the first cell and gene whose value is no count."""
+def check_values(file: CellFile, rows: slice, block: Values, values: np.ndarray, expected: str = "expected a count") -> None:
+    """Raises InputError that names the first cell and gene whose value is negative or not finite. expected: ends it."""
     if not np.issubdtype(values.dtype, np.number):
         raise InputError(f"{file.path}: values of type {values.dtype}, expected numbers")
-    kinds = (
-        ("is not finite", ~np.isfinite(values), "expected a number"),
-        ("is negative", values < 0, "expected counts, or log1p of them; predictions have --clip-negative, which reads it as 0"),
-    )
-    for what, wrong, expected in kinds:
+    for what, wrong in (("is not finite", ~np.isfinite(values)), ("is negative", values < 0)):
         if not wrong.any():
             continue
         first = np.flatnonzero(wrong.ravel())[0]

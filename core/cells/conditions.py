@@ -13,9 +13,10 @@ import pandas as pd
 from core.cells.anndata_file import CellFile, ValueScale
 from core.cells.columns import Columns, choose_columns, require_column, texts
 from core.cells.confounders import Confounder, find_confounders
+from core.cells.strata import comparable_strata, stratum_of_cells
 from core.errors import InputError
 from core.fields.record import options_of, setting
-from core.stats.arrays import Bools
+from core.stats.arrays import Bools, Codes
 from core.symbols.perturbations import PerturbationNames, read_perturbations
 
 FOUND = "found by name"
@@ -85,7 +86,8 @@ class Conditions:
     """What was done to the cells. values: of the perturbation column, of shape (n_cells,). is_chosen: the cells that `where`
     leaves.
 
-    names: the meaning of each value of a chosen cell. confounders: of the chosen cells.
+    names: the meaning of each value of a chosen cell. confounders: of the chosen cells. strata: the number of each cell's
+    stratum, None without any; without_stratum: cells that are not chosen since theirs has no controls.
     """
 
     columns: Columns
@@ -93,6 +95,8 @@ class Conditions:
     values: np.ndarray
     is_chosen: Bools
     confounders: tuple[Confounder, ...]
+    strata: Codes | None = None
+    without_stratum: int = 0
 
     @cached_property
     def is_control(self) -> Bools:
@@ -117,10 +121,9 @@ class Conditions:
 
     def lines(self) -> list[str]:
         """What was decided, in lines for people."""
-        return [
-            *self.names.lines(),
-            *(f"differs between controls and perturbed cells: {each.line()}" for each in self.confounders),
-        ]
+        lost = [f"in strata without controls, left out: {self.without_stratum:,} cells"] if self.without_stratum else []
+        differ = [f"differs between controls and perturbed cells: {each.line()}" for each in self.confounders]
+        return [*self.names.lines(), *lost, *differ]
 
 
 def read_conditions(
@@ -156,6 +159,16 @@ def read_conditions(
     others = {columns.perturbation, columns.guide or "", *columns.others, *settings.where}
     is_perturbed = found.genes_of_cell != ""
     return replace(found, confounders=find_confounders(file.obs, found.is_control, is_perturbed, others))
+
+
+def compare_within(file: CellFile, found: Conditions, columns: Sequence[str]) -> Conditions:
+    """Returns the conditions with strata: the values of some columns of obs, inside of which cells are compared. Cells of a
+    stratum without controls are not chosen. Raises InputError as `stratum_of_cells` and `comparable_strata`."""
+    if not columns:
+        return found
+    strata = comparable_strata(str(file.path), stratum_of_cells(file.obs, columns), found.is_control)
+    lost = found.is_chosen & (strata < 0)
+    return replace(found, is_chosen=found.is_chosen & ~lost, strata=strata, without_stratum=int(lost.sum()))
 
 
 def _choose_cells(file: CellFile, where: Mapping[str, str]) -> Bools:

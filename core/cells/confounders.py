@@ -79,12 +79,14 @@ def _compare(name: str, values: np.ndarray, is_control: Bools, is_perturbed: Boo
     return Confounder(name, counts, is_line, distance)
 
 
-def refuse_mixed_lines(where: str, found: Collection[Confounder], handled: Collection[str]) -> None:
-    """Raises InputError for cells of several lines unless the column is among those that were handled."""
+def refuse_mixed_lines(where: str, found: Collection[Confounder], handled: Collection[str], *, within: bool = False) -> None:
+    """Raises InputError for cells of several lines unless the column is among those that were handled. within: whether they can
+    be compared inside each line."""
     mixed = next((each for each in found if each.is_line and each.column not in handled), None)
     if mixed is None:
         return
+    inside = f", compare inside each with --within {mixed.column}" if within else ""
     raise InputError(
         f"{where}: {mixed.column} has several values, {mixed.line().partition(': ')[2]}; choose one with --where "
-        f"{mixed.column}={next(iter(mixed.counts))}, or take them together with --across {mixed.column}"
+        f"{mixed.column}={next(iter(mixed.counts))}{inside}, or take them together with --across {mixed.column}"
     )

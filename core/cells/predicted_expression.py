@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -21,11 +22,13 @@ from core.cells.confounders import refuse_mixed_lines
 from core.cells.differential_expression import COUNTS_PER_CELL, log2_fold_change
 from core.cells.predicted_changes import PredictedChanges, WantedPairs
 from core.cells.scales import Scale, ValueFacts, linear_values, measure_values, tell_scale, tell_scale_beside
+from core.cells.strata import stratum_of_cells
 from core.errors import InputError
 from core.fields.record import setting
 from core.stats.arrays import Codes, Floats
 
 CONTROL = ""  # the group of the controls
+_ONE = "all"  # the stratum of all cells
 _PREDICTED_LAYERS = ("pred", "prediction", "predictions", "predicted", "x_pred", "y_pred", "reconstructed", "decoded", "x_hat")
 
 
@@ -47,10 +50,10 @@ class CellOptions(ReadingSettings):
 class GroupMeans:
     """Mean expression on a linear scale, of shape (n_groups, n_genes), and the cells behind each group.
 
-    groups: symbols of the perturbed genes; CONTROL for the controls.
+    groups: symbols of the perturbed genes, CONTROL for the controls; with a stratum as (symbol, stratum).
     """
 
-    groups: tuple[str, ...]
+    groups: tuple[Any, ...]
     genes: tuple[str, ...]
     means: Floats
     n_cells: Codes
@@ -85,8 +88,9 @@ def is_cell_file(path: Path) -> bool:
     return path.suffix.lower() == ".h5ad"
 
 
-def read_predicted_cells(path: Path, wanted: WantedPairs, options: CellOptions) -> PredictedChanges:
-    """Returns the predicted log2 fold changes of the wanted pairs, which are their evidence too.
+def read_predicted_cells(path: Path, wanted: WantedPairs, options: CellOptions, within: Sequence[str] = ()) -> PredictedChanges:
+    """Returns the predicted log2 fold changes of the wanted pairs, which are their evidence too. within: columns of obs inside of
+    whose values cells are compared; means are then those of the perturbed cells' composition.
 
     Controls are those of the file if it has any, else those of `options.real`. A perturbation of several genes is no pair. A
     pair is not covered if its perturbation or gene is missing, if the gene is not in the controls' file, or if both means are 0.
@@ -96,30 +100,56 @@ def read_predicted_cells(path: Path, wanted: WantedPairs, options: CellOptions) 
     known = set(wanted.perts)
     with open_cells(path, layer=options.layer) as file:
         if options.real is None:
-            both = compare_with_itself(file, options, wanted.genes)
-            return _changes(both, wanted, known)
+            both = compare_with_itself(file, options, wanted.genes, within)
+            return _changes(both, wanted, known, within)
         with open_cells(options.real) as real:
-            return _changes(compare_files(file, real, options, wanted.genes), wanted, known)
+            return _changes(compare_files(file, real, options, wanted.genes, within), wanted, known, within)
 
 
-def _changes(both: Comparison, wanted: WantedPairs, known: set[str]) -> PredictedChanges:
+def _changes(both: Comparison, wanted: WantedPairs, known: set[str], within: Sequence[str]) -> PredictedChanges:
     predicted, real = both.predicted, both.real
     conditions = predicted.conditions
-    groups = np.array([gene if gene in known else None for gene in conditions.genes_of_cell], dtype=object)
     has_controls = bool(conditions.is_control.any())
-    if has_controls:
-        groups[conditions.is_control] = CONTROL
-    found = mean_expression(predicted, groups, set(wanted.genes), both.scale)
-    if has_controls:
-        controls = found
-    else:
+    groups = np.array([gene if gene in known else None for gene in conditions.genes_of_cell], dtype=object)
+    groups[conditions.is_control] = CONTROL
+    found = mean_expression(predicted, _in_strata(predicted, groups, within), set(wanted.genes), both.scale)
+    controls = found
+    if not has_controls:
         assert real is not None
         assert both.real_scale is not None
         of_real = np.array([CONTROL if is_control else None for is_control in real.conditions.is_control], dtype=object)
-        controls = mean_expression(real, of_real, set(wanted.genes), both.real_scale)
-    change = _changes_of_pairs(found, controls, wanted)
+        controls = mean_expression(real, _in_strata(real, of_real, within), set(wanted.genes), both.real_scale)
+    change = _changes_of_pairs(*pool_strata(found, controls), wanted)
     of_dataset = {v for v, meaning in conditions.names.of_value.items() if meaning.kind == "genes" and meaning.name not in known}
     return PredictedChanges(np.abs(change), change, change, "log2_fc", _read_as(both, has_controls), other_pairs=len(of_dataset))
+
+
+def _in_strata(source: ReadSource, groups: np.ndarray, within: Sequence[str]) -> np.ndarray:
+    """Returns the groups, each with the stratum of its cells: (group, stratum) or None, of shape (n_cells,)."""
+    strata = stratum_of_cells(source.file.obs, within) if within else np.full(len(groups), _ONE, dtype=object)
+    pairs = np.empty(len(groups), dtype=object)
+    pairs[:] = [None if group is None or not stratum else (group, stratum) for group, stratum in zip(groups, strata, strict=True)]
+    return pairs
+
+
+def pool_strata(found: GroupMeans, controls: GroupMeans) -> tuple[GroupMeans, GroupMeans]:
+    """Returns the means of perturbed groups over their strata, and of controls of the same composition for each of these groups.
+
+    found, controls: of groups (group, stratum). A stratum without controls counts for nothing.
+    """
+    base = {stratum: controls.means[i] for i, (group, stratum) in enumerate(controls.groups) if group == CONTROL}
+    names = tuple(sorted({group for group, stratum in found.groups if group != CONTROL and stratum in base}))
+    place = {name: at for at, name in enumerate(names)}
+    means, control_means = np.zeros((len(names), len(found.genes))), np.zeros((len(names), len(controls.genes)))
+    n_cells = np.zeros(len(names), dtype=np.int64)
+    for i, (group, stratum) in enumerate(found.groups):
+        if group != CONTROL and stratum in base and found.n_cells[i]:
+            at = place[group]
+            means[at] += found.n_cells[i] * found.means[i]
+            control_means[at] += found.n_cells[i] * base[stratum]
+            n_cells[at] += found.n_cells[i]
+    n = np.where(n_cells > 0, n_cells, np.nan)[:, None]
+    return GroupMeans(names, found.genes, means / n, n_cells), GroupMeans(names, controls.genes, control_means / n, n_cells)
 
 
 def _read_as(both: Comparison, has_controls: bool) -> dict[str, str]:
@@ -135,10 +165,12 @@ def _read_as(both: Comparison, has_controls: bool) -> dict[str, str]:
     return read_as | dict(both.notes)
 
 
-def compare_with_itself(file: CellFile, options: CellOptions, genes: Sequence[str] = ()) -> Comparison:
+def compare_with_itself(
+    file: CellFile, options: CellOptions, genes: Sequence[str] = (), within: Sequence[str] = ()
+) -> Comparison:
     """Returns a file of predictions that holds its own controls. genes: that are asked for. Raises as `read_predicted_cells`."""
     conditions = read_conditions(file, options, wanted_genes=genes)
-    _refuse_unclear(file, conditions, options)
+    _refuse_unclear(file, conditions, options, within)
     shared = np.arange(file.n_genes)
     facts = measure_values(file, shared, clip_negative=options.clip_negative)
     used = conditions.is_control | (conditions.genes_of_cell != "")
@@ -146,10 +178,13 @@ def compare_with_itself(file: CellFile, options: CellOptions, genes: Sequence[st
     return Comparison(ReadSource(file, conditions, file.genes, shared, facts, options.clip_negative), None, scale, None)
 
 
-def compare_files(file: CellFile, real: CellFile, options: CellOptions, genes: Sequence[str] = ()) -> Comparison:
+def compare_files(
+    file: CellFile, real: CellFile, options: CellOptions, genes: Sequence[str] = (), within: Sequence[str] | None = None
+) -> Comparison:
     """Returns a file of predictions and the real cells that it is compared with, over the genes that both have.
 
-    genes: that are asked for. Raises as `read_predicted_cells`, and InputError for files without a gene in common.
+    genes: that are asked for. within: None where cells cannot be compared so. Raises as `read_predicted_cells`, and InputError
+    for files without a gene in common.
     """
     theirs = read_conditions(real, _for_real(real, file, options), wanted_genes=genes)
     name = options.perturbation or theirs.columns.perturbation
@@ -162,7 +197,7 @@ def compare_files(file: CellFile, real: CellFile, options: CellOptions, genes: S
     ours = read_conditions(file, replace(options, where=where), columns=Columns(name, ""), wanted_genes=genes)
     ours = replace(ours, columns=replace(ours.columns, control=theirs.columns.control))
     for each, found in ((file, ours), (real, theirs)):
-        _refuse_unclear(each, found, options)
+        _refuse_unclear(each, found, options, within)
     spellings = real.gene_names.spellings
     named = tuple(spellings.get(gene, gene) for gene in file.genes)
     common = set(named) & set(real.genes)
@@ -199,9 +234,10 @@ def _for_real(real: CellFile, file: CellFile, options: CellOptions) -> ReadingSe
     return ReadingSettings(control=options.control, separator=options.separator, where=where)
 
 
-def _refuse_unclear(file: CellFile, found: Conditions, options: CellOptions) -> None:
+def _refuse_unclear(file: CellFile, found: Conditions, options: CellOptions, within: Sequence[str] | None) -> None:
     """Raises InputError for cells of several lines, and where a layer may hold the predictions."""
-    refuse_mixed_lines(str(file.path), found.confounders, options.across)
+    handled = (*options.across, *(within or ()))
+    refuse_mixed_lines(str(file.path), found.confounders, handled, within=within is not None)
     layers = [name for name in file.layers if name.lower() in _PREDICTED_LAYERS]
     if layers and options.layer is None and file.path != options.real:
         raise InputError(
@@ -235,14 +271,13 @@ def mean_expression(source: ReadSource, groups: np.ndarray, wanted_genes: set[st
 
 
 def _changes_of_pairs(found: GroupMeans, controls: GroupMeans, wanted: WantedPairs) -> Floats:
-    """Returns the log2 fold change of each wanted pair, of shape (n_pairs,), NaN for those that are not covered."""
+    """Returns the log2 fold change of each wanted pair over its group's controls, of shape (n_pairs,); NaN if not covered."""
     group, gene = _places(found.groups, wanted.perts), _places(found.genes, wanted.genes)
     control_gene = _places(controls.genes, wanted.genes)
     covered = (group >= 0) & (gene >= 0) & (control_gene >= 0)
     change = np.full(len(wanted), np.nan)
-    base = controls.means[controls.groups.index(CONTROL)] if CONTROL in controls.groups else np.zeros(0)
-    if len(base):
-        change[covered] = log2_fold_change(found.means[group[covered], gene[covered]], base[control_gene[covered]])
+    base = controls.means[group[covered], control_gene[covered]]
+    change[covered] = log2_fold_change(found.means[group[covered], gene[covered]], base)
     return change
 
 

@@ -24,6 +24,7 @@ _FACTOR: Final = (0.8, 1.25)  # sums within are another sum's
 _SPREAD: Final = 0.7  # of log sums between cells' quartiles, from which on they are no sums of normalised cells
 _CONSTANT: Final = 1e-3
 _LEAST_SHARE: Final = 0.01  # of 10,000 that some of the genes may sum to, where nobody knows the others
+_NOT_NEGATIVE: Final = "expected counts, or log1p of them; --clip-negative reads small negative values of a decoder as 0"
 ASK: Final = "say what they are: --values counts (means of counts, too) or --values log1p"
 
 
@@ -69,7 +70,7 @@ def measure_values(file: CellFile, shared: Codes, *, clip_negative: bool = False
             negative += int((values < 0).sum())
             block = without_negatives(block)
             values = stored_values(block)
-        check_values(file, rows, block, values)
+        check_values(file, rows, block, values, _NOT_NEGATIVE)
         largest = max(largest, float(np.max(values, initial=0)))
         whole = whole and bool(np.array_equal(values, np.rint(values)))
         for at, each in ((0, block), (1, _exponentials(block))):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -14,7 +14,7 @@ import pandas as pd
 
 from core.cells.anndata_file import CellFile, CountSummary, open_cells, summarise_counts
 from core.cells.columns import Columns, texts
-from core.cells.conditions import FOUND, READING_VERSION, Conditions, ReadingSettings, read_conditions
+from core.cells.conditions import FOUND, READING, READING_VERSION, Conditions, ReadingSettings, compare_within, read_conditions
 from core.cells.confounders import refuse_mixed_lines
 from core.cells.differential_expression import (
     COUNTS_PER_CELL,
@@ -28,6 +28,7 @@ from core.cells.gene_names import GeneNames
 from core.cells.groups import CellGroups, GroupSettings, group_cells
 from core.cells.labels import DOWN, LEFT_OUT, MOST_REMAINING, NONE, UP, Thresholds, knockdown_table, label_pairs
 from core.cells.sampling import NAMES, SPLITS, Sample, SamplingSettings, sample_pairs
+from core.cells.strata import within_setting
 from core.fields.record import setting, without_effect
 
 NOT_SHRUNK = "Fold changes are not shrunk; those of the BioReasoning challenge are."
@@ -45,6 +46,7 @@ class LabelSettings(ReadingSettings):
 
     batch: str | None = setting(None, "A cell's batch; found by name.", title="Batch column", missing=FOUND, metavar="COLUMN")
     guide: str | None = setting(None, "A cell's guide; found by name.", title="Guide column", missing=FOUND, metavar="COLUMN")
+    within: tuple[str, ...] = within_setting()
     groups: GroupSettings = field(default_factory=GroupSettings)
     thresholds: Thresholds = field(default_factory=Thresholds)
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
@@ -59,13 +61,13 @@ class LabelSettings(ReadingSettings):
     def identity(self) -> dict[str, Any]:
         """Returns what the labels depend on, as plain data; how the file is read does not change them. Settings of how cells are
         read are left out at their defaults."""
-        usual = {each.name for each in fields(ReadingSettings) if getattr(self, each.name) in (None, (), {})}
+        usual = {name for name in (*READING, "within") if getattr(self, name) in (None, (), {})}
         left_out = usual | without_effect(LabelSettings)
         return {name: value for name, value in asdict(self).items() if name not in left_out} | {"reading": READING_VERSION}
 
     def read_conditions(self, file: CellFile) -> Conditions:
         """Returns what was done to the cells of a file. Raises InputError as `read_conditions`."""
-        return read_conditions(file, self, self.batch, self.guide)
+        return compare_within(file, read_conditions(file, self, self.batch, self.guide), self.within)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,7 @@ def label_screen(path: Path, settings: LabelSettings, say: Say, compare_each: Co
     """
     with open_cells(path, backed=not settings.in_memory, layer=settings.layer) as file:
         found = settings.read_conditions(file)
-        refuse_mixed_lines(str(path), found.confounders, settings.across)
+        refuse_mixed_lines(str(path), found.confounders, (*settings.across, *settings.within), within=True)
         group_cells(file, found, None, settings.groups)  # what is wrong with them is said before the values are read
         say(f"reading {file.n_cells:,} cells × {file.n_genes:,} genes")
         counts = summarise_counts(file, settings.values)
@@ -190,7 +192,7 @@ def label_screen(path: Path, settings: LabelSettings, say: Say, compare_each: Co
         def say_share(share: float) -> None:
             say(f"{share:.0%} of the genes compared")
 
-        changes = compare_with_controls(file, groups, counts, say_share, compare_each)
+        changes = compare_with_controls(file, groups, counts, say_share, compare_each, found.strata)
     codes = label_pairs(changes, groups.targets, file.gene_names, settings.thresholds)
     return ScreenLabels(
         genes=file.genes,
@@ -214,6 +216,7 @@ def record_of(labels: ScreenLabels, settings: LabelSettings) -> dict[str, Any]:
         "columns": asdict(labels.conditions.columns),
         "values": labels.conditions.names.record(),
         "gene_names": labels.gene_names.column,
+        "within": list(settings.within),
         "confounders": [each.line() for each in labels.conditions.confounders],
         "test": _TEST,
         "fold_change": _FOLD_CHANGE,

@@ -24,7 +24,7 @@ from core.ui.shared.widgets import as_text
 
 _SHOWN_JOBS = 3
 _OWNER = "cells_"  # the begin of keys and query parameters
-_COLUMNS = ("perturbation", "control", "batch", "guide", *READING[2:])
+_COLUMNS = ("perturbation", "control", "batch", "guide", *READING[2:], "within")
 _OF_FILES = ("most_remaining", "in_memory")
 
 

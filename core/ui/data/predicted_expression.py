@@ -65,7 +65,7 @@ def _ask_options(chosen: dict[str, Any]) -> PredictionOptions:
         cells_side, table_side = st.columns(2, gap="medium")
         with cells_side:
             st.markdown("**Cells or profiles**")
-            chosen |= show_settings(PredictionOptions, _OWNER, [*READING, "clip_negative"])
+            chosen |= show_settings(PredictionOptions, _OWNER, [*READING, "clip_negative", "within"])
             st.markdown("**Both**")
             chosen |= show_settings(PredictionOptions, _OWNER, ["rank_only", "strict"])
         with table_side:
