@@ -211,7 +211,9 @@ def compare_files(
     real_facts = measure_values(real, of_real)
     kind = tell_scale(str(real.path), real_facts, None, advice="write real cells as counts").kind
     used = ours.is_control | (ours.genes_of_cell != "")
-    scale = tell_scale_beside(str(file.path), facts, options.values, (real_facts, kind), used)
+    alike = np.isin(theirs.genes_of_cell.astype(str), sorted(set(ours.genes_of_cell) - {""}))
+    beside = (real_facts, kind, alike if alike.any() else theirs.is_control)
+    scale = tell_scale_beside(str(file.path), facts, options.values, beside, used)
     predicted, source = (
         ReadSource(file, ours, named, shared, facts, options.clip_negative),
         ReadSource(real, theirs, real.genes, of_real if scale.factor is None else np.arange(real.n_genes), real_facts),

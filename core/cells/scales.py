@@ -123,10 +123,10 @@ def tell_scale(where: str, facts: ValueFacts, given: ValueScale | None, cells: B
 
 
 def tell_scale_beside(
-    where: str, facts: ValueFacts, given: ValueScale | None, real: tuple[ValueFacts, ValueScale], cells: Bools | None = None
+    where: str, facts: ValueFacts, given: ValueScale | None, real: tuple[ValueFacts, ValueScale, Bools], cells: Bools
 ) -> Scale:
-    """Returns how values become counts per 10,000, beside real cells, whose facts and scale are given. The rest is as in
-    `tell_scale`."""
+    """Returns how values become counts per 10,000, beside real cells: their facts, their scale, and which of them count (those of
+    the same perturbations, if there are any). The rest is as in `tell_scale`."""
     if given == "counts" or (given is None and not facts.may_be_log):
         return Scale("counts", None, "counts, brought to 10,000 over the genes of both files")
     sums = _of(facts.shared_exp_sums, facts, cells)
@@ -137,25 +137,25 @@ def tell_scale_beside(
             "log1p", 1.0, f"log1p of counts per 10,000 (expm1 sums to {found:,.0f} a cell, the real cells to {of_all:,.0f})"
         )
     targets = (
-        ("10,000 over the shared genes", COUNTS_PER_CELL, False),
-        ("a million", share * _MILLION, True),
-        ("a million over the shared genes", _MILLION, False),
-        ("the median of the real cells", share * median, True),
+        ("10,000 over the shared genes", COUNTS_PER_CELL, None),
+        ("a million", share * _MILLION, COUNTS_PER_CELL / _MILLION),
+        ("a million over the shared genes", _MILLION, None),
+        ("the median of the real cells", share * median, of_all / max(found, 1e-9)),  # of which cells nobody knows
     )
-    for words, expected, of_all_genes in targets:
+    for words, expected, factor in targets:
         if known and _is_near(found, expected):
-            return _rescaled(found, words, of_all if of_all_genes else None)
+            return _rescaled(found, words, factor)
     if given == "log1p" or _is_constant(sums):
         return _rescaled(found, "another sum", None)
     real_words = f"{of_all:,.0f} at 10,000, {100 * of_all:,.0f} at a million, {share * median:,.0f} at their median"
     raise InputError(f"{_describe_sums(where, sums)} and the real cells to {real_words}; {ASK}")
 
 
-def _real_sums(facts: ValueFacts, kind: ValueScale) -> tuple[float, float, float]:
+def _real_sums(facts: ValueFacts, kind: ValueScale, cells: Bools) -> tuple[float, float, float]:
     """Returns medians of the real cells: of their normalised counts over the shared genes, of the shared genes' share of them,
     and of their counts over all genes."""
     total, shared = (facts.exp_sums, facts.shared_exp_sums) if kind == "log1p" else (facts.sums, facts.shared_sums)
-    used = total > 0
+    used = cells & (total > 0)
     share = float(np.median(shared[used] / total[used]))
     return _median(shared[used]) if kind == "log1p" else COUNTS_PER_CELL * share, share, _median(total[used])
 
@@ -176,9 +176,8 @@ def _describe_sums(where: str, sums: Floats) -> str:
     )
 
 
-def _rescaled(found: float, words: str, of_all: float | None) -> Scale:
-    """Returns the scale of values that were brought to another sum. of_all: what cells should sum to; None for 10,000 each."""
-    factor = None if of_all is None else of_all / found
+def _rescaled(found: float, words: str, factor: float | None) -> Scale:
+    """Returns the scale of values that were brought to another sum. factor: to 10,000; None for 10,000 in each cell."""
     return Scale("log1p", factor, f"log1p of counts brought to {words} (expm1 sums to {found:,.0f} a cell), rescaled to 10,000")
 
 

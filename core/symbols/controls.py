@@ -21,7 +21,7 @@ _PLAIN = {
     *("uninfected", "untransfected", "unedited", "mock", "wt", "wildtype", "vehicle", "dmso", "baseline", "emptyvector"),
     *("scr", "parental", "positivenegativecontrol", "controlunperturbed", "untransformed"),
 }
-_PATTERN = re.compile(rf"(?:p|sg|g|grna|sgrna|guide)?(?:{'|'.join(sorted(_NUMBERED, key=len, reverse=True))})(?:g|sg|guide)?\d*")
+_PATTERN = re.compile(rf"p?(?:sg|g|grna|sgrna|guide)?(?:{'|'.join(sorted(_NUMBERED, key=len, reverse=True))})(?:g|sg|guide)?\d*")
 
 
 def looks_like_control(text: str) -> bool:
