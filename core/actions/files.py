@@ -234,6 +234,8 @@ def _recognise_file(path: Path, name: str) -> FileContent:
     except UnsafeFile:
         raise
     except InputError as no_table:
+        if path.suffix == ".parquet" and not isinstance(no_table, UnknownFormat):  # rows of pairs, of which a column is odd
+            raise
         try:
             return SpaceFile(load_space(path, Path(name).stem, named=True))
         except (UnsafeFile, MissingPackage):

@@ -32,7 +32,8 @@ def text_of_parquet(content: Content, name: str) -> bytes:
             schema = found.schema.to_arrow_schema()
             odd = [field.name for field in schema if not _is_plain(field.type)]
             if odd:
-                raise UnknownFormat(f"{name}: column {odd[0]} of type {schema.field(odd[0]).type}, expected texts and numbers")
+                kind = InputError if {"pert", "gene"} <= set(schema.names) else UnknownFormat
+                raise kind(f"{name}: column {odd[0]} of type {schema.field(odd[0]).type}, expected texts and numbers")
             packed = path.stat().st_size
             refuse_bomb(name, packed, found.num_rows * len(schema) * _BYTES_A_CELL, MAX_UNPACKED_BYTES)
             texts = [field.name for field in schema if _is_text(field.type)]

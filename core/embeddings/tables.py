@@ -38,7 +38,7 @@ def load_parquet(path: Path, name: str, kept: Collection[str] = ()) -> Space:
         texts = [field.name for field in schema if _is_text(field.type)]
         symbol = _symbol_column(schema.names, texts, path.name)
         lists = [field.name for field in schema if _is_list(field.type)]
-        if len(lists) == 1:
+        if len(lists) == 1 and not set(schema.names) - {symbol, *lists, *_INDEX_NAMES}:
             return _load_lists(path, name, symbol, lists[0])
         columns = _number_columns(schema, symbol, path.name)
         refuse_large(path, found.num_rows * len(columns) * _BYTES_A_NUMBER)
