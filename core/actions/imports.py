@@ -289,6 +289,9 @@ def _write_pack(workspace: Workspace, file: PackFile, path: str, options: Import
 
 def _write_space(workspace: Workspace, file: SpaceFile, path: str, options: ImportOptions) -> Imported:
     space = replace(file.space, name=options.name or Path(path).stem)
+    with workspace.store.read() as db:
+        note = spaces.name_uncovered(db, space, path)
+    space = replace(space, notes=(*space.notes, note)) if note else space
     with workspace.change("import", path) as (db, detail):
         spec = spaces.spec_of_loaded(space, Path(path).name)
         source = record_import(db, workspace, file, path, ImportedRows(len(space.symbols)))

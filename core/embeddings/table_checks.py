@@ -45,6 +45,12 @@ _ABOUT: Final = {
     ),
 }
 _DIMENSION: Final = re.compile(r"(?:d|dim|pc|pca|x|v|f|feature|emb|embedding|component|latent|z|factor|col)?[_ .-]?\d+", re.I)
+_OTHER_NAMES: Final = {
+    "Ensembl's identifiers of genes": re.compile(r"ENS[A-Z]*G\d{6,}(?:\.\d+)?"),
+    "Ensembl's identifiers of proteins": re.compile(r"(?:\d+\.)?ENS[A-Z]*P\d{6,}(?:\.\d+)?"),
+    "UniProt's accessions": re.compile(r"[OPQ]\d[A-Z0-9]{3}\d|[A-NR-Z]\d(?:[A-Z][A-Z0-9]{2}\d){1,2}"),
+    "dimensions": _DIMENSION,
+}
 _SYMBOL: Final = re.compile(r"[A-Za-z][A-Za-z0-9.-]*\d*")
 _LARGER: Final = 100.0  # times the other columns' scale, from which on whole numbers are no dimension
 _LEAST_COLUMNS: Final = 3
@@ -86,6 +92,14 @@ def make_imported_space(
         said.append(f"{len(odd):,} columns left out that are no dimension ({names}); --keep-column takes one along")
         vectors = np.delete(vectors, odd, axis=1)
     return make_space(name, cleaned, vectors, source, notes=said)
+
+
+def kind_of_names(names: Sequence[str]) -> str:
+    """Returns what most names are if they are no symbols of genes, in words; "" for symbols."""
+    for kind, pattern in _OTHER_NAMES.items():
+        if 2 * sum(pattern.fullmatch(name) is not None for name in names) > len(names):
+            return kind
+    return ""
 
 
 def _refuse_sideways(symbols: Sequence[str], columns: Sequence[str], source: str) -> None:
