@@ -147,13 +147,13 @@ def read_perturbqa(table: Table, sha256: str) -> PairTable:
 def read_symbols(table: Table, line: int, pert: str, gene: str) -> tuple[str, str] | Rejected:
     """The perturbed gene and the target gene of a row, without blanks; "A+ctrl" is A. The rejection of a row with a control,
     several genes, or what a spreadsheet made of a symbol."""
-    perturbed, target = gene_of_condition(pert), clean(gene)
-    if not perturbed:
-        return Rejected(table.name, line, "no single gene", f"{quote(pert)} as pert: a control, or several genes")
-    for what, symbol in (("pert", perturbed), ("gene", target)):
+    for what, symbol in (("pert", clean(pert)), ("gene", clean(gene))):
         if damage := spreadsheet_damage(symbol):
             return Rejected(table.name, line, "no gene symbol", f"{quote(symbol)} as {what}: {damage}")
-    return perturbed, target
+    perturbed = gene_of_condition(pert)
+    if not perturbed:
+        return Rejected(table.name, line, "no single gene", f"{quote(pert)} as pert: a control, or several genes")
+    return perturbed, clean(gene)
 
 
 def _note_splits(others: Counter[str]) -> tuple[str, ...]:
