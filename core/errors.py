@@ -5,6 +5,7 @@ DeskError                   anything below: what, where, got, expected, in one l
 │   ├── UnknownFormat       a file whose content no reader recognises
 │   ├── UnsafeFile          an archive that tries to escape, to explode, or is not what it says
 │   ├── NotFound            a name or id that this workspace does not have
+│   ├── NothingCovered      a run or a gene space that says nothing of any of the rows
 │   └── AddressRefused      a server that a shared server may not ask, since nobody listed it
 ├── StateError              the request is fine, but not in this state (a name is taken, rows still depend on it)
 │   └── ReadOnly            the workspace is open for reading only
@@ -40,6 +41,10 @@ class UnsafeFile(InputError):
 
 class NotFound(InputError):
     """No dataset, run, row or import of that name or id."""
+
+
+class NothingCovered(InputError):
+    """A run, or the gene spaces that it is made of, covers none of the rows that it is asked for. No file is wrong."""
 
 
 class AddressRefused(InputError):

@@ -276,6 +276,8 @@ class Rejected:
     line: int
     reason: Literal[
         "unknown id",
+        "no gene symbol",
+        "no single gene",
         "duplicate",
         "not a number",
         "out of range",

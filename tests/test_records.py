@@ -60,7 +60,7 @@ RECORDS: Mapping[str, Any] = {
         "mine", "Is it so?", ("yes", "no"), "brief", ("UP",), (), (Example("It is.", "yes"),), dossier=True, pattern="so"
     ),
     "split": SPLIT,
-    "cells for a ranking": CellSource("a.h5ad", "p", None, "b", {"n_cells": 10}, 1),
+    "cells for a ranking": CellSource(file="a.h5ad", perturbation="p", batch="b", simulated={"n_cells": 10}, seed=1),
     "ranking on a file's split": TrainingRequest("t", CellSource(), SplitChoice("file", 0, SPLIT), {"ridge": {"alpha": 1.0}}, 2),
     "ranking on a drawn split": TrainingRequest("t", CellSource(), SplitChoice("hard", 4)),
     "attribution": ATTRIBUTION,
@@ -118,8 +118,9 @@ STORED: Mapping[str, str] = {  # what earlier versions wrote, to the byte
         '"seed": null, "source": "s.json"}'
     ),
     "cells for a ranking": (
-        '{"file": "a.h5ad", "perturbation": "p", "control": null, "batch": "b", "simulated": {"n_cells": 10}, '
-        '"seed": 1, "least_cells": 10, "most_cells": 200}'
+        '{"perturbation": "p", "control": [], "gene_names": null, "separator": null, "values": null, "layer": null, '
+        '"where": {}, "across": [], "file": "a.h5ad", "batch": "b", "simulated": {"n_cells": 10}, "seed": 1, '
+        '"least_cells": 10, "most_cells": 200}'
     ),
     "ranking on a file's split": (
         '{"version": 1, "name": "t", "source": {"file": "", "perturbation": null, "control": null, "batch": null, '

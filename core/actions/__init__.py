@@ -2,6 +2,7 @@
 
 workspace      a workspace, the folders of its runs, and `change`: the one way to change it (read-only mode and the audit log)
 files          recognises a file by its content
+other_formats  files of formats that are not read, or by another command, named for what they are
 imports        imports files
 imported_rows  the rows of one imported file, written in one transaction
 audited_rows   finished rows, audited and laid out for the store batch by batch

@@ -32,7 +32,8 @@ def write_file(
     refuse_empty_import(path, n_rows, [*rejected, *elsewhere] if options.strict else rejected, options)
     pairs.add_genes(db, [symbol for pair in table.pairs for symbol in (pair.pert, pair.gene)], {})
     packs.describe_genes(workspace, db)
-    return Imported(path, table.kind, target.name, n_rows, tuple(rejected), message=_describe(line, target.name, elsewhere))
+    message = _describe(line, target.name, elsewhere, table.notes)
+    return Imported(path, table.kind, target.name, n_rows, tuple(rejected), message=message)
 
 
 def combine(db: Cursor, dataset: str) -> CellLine:
@@ -46,13 +47,18 @@ def combine(db: Cursor, dataset: str) -> CellLine:
     return line
 
 
-def _describe(line: CellLine, name: str, elsewhere: Sequence[Rejected]) -> str:
-    """What a cell line of several files holds now, and which rows of files that were there before do not count any more."""
+def _describe(line: CellLine, name: str, elsewhere: Sequence[Rejected], notes: Sequence[str]) -> str:
+    """What a cell line of several files holds now, which rows of files that were there before do not count any more, and notes on
+    the new file."""
+    return "; ".join((*_describe_rows(line, name, elsewhere), *notes))
+
+
+def _describe_rows(line: CellLine, name: str, elsewhere: Sequence[Rejected]) -> tuple[str, ...]:
     if len(line.rejected) == 1:
-        return ""
+        return ()
     directed = sum(pair.label in (Label.UP, Label.DOWN) for pair in line.pairs)
     described = f"{name} has {len(line.pairs):,} rows now, {directed:,} of them with a direction"
     contradicted = (
         f"; {len(elsewhere):,} rows of {', '.join(sorted({row.file for row in elsewhere}))} contradict it and are rejected"
     )
-    return described + (contradicted if elsewhere else "")
+    return (described + (contradicted if elsewhere else ""),)

@@ -23,16 +23,20 @@ from core.actions.import_target import (
     record_import,
     refuse_empty_import,
 )
+from core.actions.other_formats import refuse_other_format
 from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
+from core.cells.conditions import READING_VERSION
 from core.cells.predicted_changes import PredictedChanges, WantedPairs
 from core.cells.predicted_expression import CellOptions, is_cell_file, read_predicted_cells
 from core.cells.predicted_rows import PredictedRows, build_rows
 from core.cells.predicted_table import read_predicted_table
+from core.cells.strata import within_setting
+from core.datasets.challenge_archive import SUFFIX, predictions_in
 from core.engine.dependencies import load_pairs
 from core.engine.spec import dataset_sha256
 from core.errors import InputError
-from core.fields.record import setting
+from core.fields.record import setting, values_of
 from core.file_io import temporary_folder
 from core.records import from_json
 from core.store import changes
@@ -42,6 +46,7 @@ from core.system_errors import in_words
 from core.types import PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS, Pair
 
 KIND: Final = "predicted_expression"
+_SAID: Final = ("values", "genes of both files", "negative values read as 0", "perturbations")  # of what a file was read as
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,7 @@ class PredictionOptions:
         metavar="ROLE=NAME",
         not_on_form="each role has a control of its own",
     )
+    within: tuple[str, ...] = within_setting()
     rank_only: bool = setting(False, "Ranks instead of probabilities.", title="Ranks instead of probabilities", key="ranks")
     strict: bool = setting(False, "Refuse the file if one of its rows is bad.", title="Refuse the file if one of its rows is bad")
     replace: bool = setting(
@@ -128,15 +134,20 @@ def import_uploaded(
 
 def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> PredictedChanges:
     """Returns what a file says of the pairs. Raises InputError for options of the other kind of file, and for no pair."""
+    if path.suffix.lower() == SUFFIX:
+        with predictions_in(path) as cells:
+            return _read(cells, pairs, options)
     wanted = WantedPairs.of(pairs)
+    if not is_cell_file(path):
+        refuse_other_format(path, path.name)
     if is_cell_file(path):
         if options.columns:
             raise InputError(
                 f"{path.name}: --column names columns of a table, got AnnData; it takes --perturbation and --control"
             )
-        found = read_predicted_cells(path, wanted, options.cells)
+        found = read_predicted_cells(path, wanted, options.cells, options.within)
     else:
-        if options.cells != CellOptions():
+        if options.cells != CellOptions() or options.within:
             raise InputError(f"{path.name}: --real, --perturbation, --control and --values are about AnnData, got a table")
         found = read_predicted_table(path, wanted, options.columns)
     if not found.covered.any() and not found.rejected:
@@ -153,8 +164,10 @@ def _identify(path: Path, dataset: Dataset, pairs: tuple[Pair, ...], options: Pr
     file_sha256 = hash_file(path)
     real_sha256 = None if options.cells.real is None else hash_file(options.cells.real)
     rows = dataset_sha256(pairs)
-    read = [options.cells.perturbation, options.cells.control, options.cells.values, sorted(options.columns.items())]
-    identity = json.dumps([KIND, file_sha256, real_sha256, dataset.name, rows, read, options.rank_only])
+    usual = values_of(CellOptions())
+    chosen = {name: value for name, value in values_of(options.cells).items() if name != "real" and value != usual[name]}
+    read = [READING_VERSION, chosen, sorted(options.columns.items()), *options.within]
+    identity = json.dumps([KIND, file_sha256, real_sha256, dataset.name, rows, read, options.rank_only], sort_keys=True)
     return _Source(KIND, hashlib.sha256(identity.encode()).hexdigest(), file_sha256, real_sha256, rows)
 
 
@@ -212,6 +225,8 @@ def describe(found: PredictedChanges, rows: PredictedRows) -> str:
     """Returns what a run of predicted expression is made from, in a sentence or two."""
     measure = {"z": "|z|", "log2_fc": "|log2 fold change|"}.get(found.measure, found.measure)
     text = f"Predicted expression: rows are ranked by {measure}, and by the same with its sign."
+    said = [f"{name}: {value}" for name, value in found.read_as.items() if name in _SAID]
+    text += f" {'; '.join(said)[0].upper()}{'; '.join(said)[1:]}." if said else ""
     if rows.scale == "rank_only":
         text += f" Its numbers are ranks ({rows.why})."
     if rows.uncovered:

@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -72,7 +72,8 @@ def choose_columns(table: ScoreTable, de: str | None, direction: str | None) -> 
 
     de, direction: the column that ranks rows by an effect, and the one that ranks them by up given an effect; if one is None,
     the run has no score for that question. Without either, every column of numbers becomes a run that answers both questions
-    with it. Raises InputError for a column that is not there or holds no numbers, and for too many columns.
+    with it; p-values (by their name) answer that for an effect alone, the smaller the more. Raises InputError for a column that
+    is not there or holds no numbers, and for too many columns.
     """
     if de is None and direction is None:
         if not table.columns:
@@ -82,12 +83,14 @@ def choose_columns(table: ScoreTable, de: str | None, direction: str | None) -> 
                 f"{table.name}: {len(table.columns):,} columns of numbers, expected at most {MOST_RUNS}; say with --de and --dir "
                 "which column answers which question"
             )
-        return [Columns(name, name, name) for name in table.columns]
+        return [Columns(name, name, None if name in table.p_values else name) for name in table.columns]
     for option, name in (("--de", de), ("--dir", direction)):
         if name is not None and name not in table.columns:
             found = ", ".join(table.columns) or "none"
             problem = "holds no numbers" if name in table.left_out else "not in the file"
             raise InputError(f"{table.name}: {option} {name}: {problem}; expected one of its columns of numbers: {found}")
+    if direction in table.p_values:
+        raise InputError(f"{table.name}: --dir {direction}: p-values have no direction, expected a column that rises with up")
     return [Columns(", ".join(dict.fromkeys(name for name in (de, direction) if name)), de, direction)]
 
 
@@ -95,8 +98,11 @@ def run_of(table: ScoreTable, columns: Columns, take: TakeRow) -> SubmissionTabl
     """Returns the run of the rows for which at least one of the columns has a number, and hands its rows on."""
     _, de, direction = columns
     used = tuple(dict.fromkeys(name for name in (de, direction) if name is not None))
-    nothing = [None] * len(table.ids)
+    nothing: tuple[float | None, ...] = (None,) * len(table.ids)
     values = [table.columns[name] if name is not None else nothing for name in (de, direction)]
+    turned = [name for name in used if name in table.p_values]
+    if turned:
+        values[0] = tuple(None if number is None else -number for number in _p_values(table, turned[0]))
     ranks = [percentiles(np.array(column, dtype=np.float64)).tolist() for column in values]
     lines = []
     for i, (key, line) in enumerate(zip(table.ids, table.lines, strict=True)):
@@ -104,12 +110,26 @@ def run_of(table: ScoreTable, columns: Columns, take: TakeRow) -> SubmissionTabl
         if numbers:
             take(_build_row(key, ranks[0][i], ranks[1][i], numbers))
             lines.append(line)
-    identity = hashlib.sha256(f"{table.sha256} de={de} dir={direction}".encode()).hexdigest()
+    text = f"{table.sha256} de={de} dir={direction}{' turned' if turned else ''}"
+    identity = hashlib.sha256(text.encode()).hexdigest()
+    spec: dict[str, Any] = {"file_sha256": table.sha256, "de": de, "dir": direction, **({"turned": turned} if turned else {})}
     return SubmissionTable(
-        "external_score", None, EXTERNAL_SCORE, "", (), spec={"file_sha256": table.sha256, "de": de, "dir": direction},
-        note=describe(de, direction), lines=tuple(lines), sha256=identity,
+        "external_score", None, EXTERNAL_SCORE, "", (), spec=spec,
+        note=describe(de, direction, turned=bool(turned)), lines=tuple(lines), sha256=identity,
         rejected=(*table.rejected, *(fault for name in used for fault in table.faults[name])),
     )  # fmt: skip
+
+
+def _p_values(table: ScoreTable, name: str) -> tuple[float | None, ...]:
+    """Returns the numbers of a column of p-values. Raises InputError for one that is none, as of their logarithms."""
+    numbers = table.columns[name]
+    odd = next((number for number in numbers if number is not None and not 0 <= number <= 1), None)
+    if odd is not None:
+        raise InputError(
+            f"{table.name}: column {name} is called as p-values are, which are turned round, but holds {odd:g}; expected 0 to 1, "
+            "or another name for a column that rises with an effect"
+        )
+    return numbers
 
 
 def _build_row(pair_id: str, p_de: float, p_up: float, numbers: Mapping[str, float]) -> RowResult:
@@ -123,8 +143,10 @@ def _build_row(pair_id: str, p_de: float, p_up: float, numbers: Mapping[str, flo
     return RowResult(prediction, (event,))
 
 
-def describe(de: str | None, direction: str | None) -> str:
+def describe(de: str | None, direction: str | None, *, turned: bool = False) -> str:
     """Returns what a run of external scores says about which question, in a sentence."""
+    if turned:
+        return f"{describe(de, direction)} They are p-values: the smaller, the higher a row ranks."
     if de == direction:
         return f"External score: column {de} ranks rows by an effect and by its direction; nobody said which it is about."
     parts = [

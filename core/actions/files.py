@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from core.actions.audited_rows import AuditedRows, RowSpool
+from core.actions.other_formats import refuse_other_format
 from core.datasets import PairTable, ScoreTable, SubmissionTable, read_path
 from core.datasets.archives import Content, open_content
 from core.datasets.bundles import Bundle, is_bundle, read_bundle
+from core.datasets.gene_set_files import kind_of_gene_sets, read_gene_sets
 from core.datasets.inspect_logs import Epochs, is_log
 from core.datasets.json_predictions import are_predictions, objects_in, refuse_known
-from core.datasets.knowledge_packs import Pack, read_knowledge_path
+from core.datasets.knowledge_packs import Pack, read_knowledge, read_knowledge_path
 from core.embeddings import FORMATS, Space, is_checkpoint, load_space
 from core.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
 from core.file_io import open_file, read_file, read_head, refuse_special, sha256_of_file, temporary_folder
@@ -51,6 +53,7 @@ _OF_SYSTEM = frozenset(
     )
 )
 _CHUNK_BYTES = 1 << 20
+_PICKLE = b"\x80"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +204,7 @@ def recognise(path: Path, epochs: Epochs = "mean") -> FileContent:
     """
     try:
         if path.is_dir():
+            refuse_other_format(path, str(path))
             return SpaceFile(load_space(path, path.name))
         return _recognise_file(path, path.name, epochs)
     except OSError as error:  # of a file that was readable at first
@@ -217,6 +221,14 @@ def recognise_upload(content: Content, name: str) -> FileContent:
 
 
 def _recognise_file(path: Path, name: str, epochs: Epochs = "mean") -> FileContent:
+    refuse_other_format(path, name)
+    kind = kind_of_gene_sets(path, name)
+    if kind is not None:
+        content = read_gene_sets(path, name, kind)
+        pack = read_knowledge(content, name)
+        return PackFile(pack, content, pack.kind, pack.sha256)
+    if read_head(path, 1) == _PICKLE or path.suffix in (".pkl", ".pickle"):  # of nothing else that is read
+        return SpaceFile(load_space(path, Path(name).stem))
     if _first_character(path) in (b"{", b"["):
         with open_file(path, MAX_UNPACKED_BYTES) as file:
             objects = None if is_log(file) else objects_in(file)
@@ -232,12 +244,14 @@ def _recognise_file(path: Path, name: str, epochs: Epochs = "mean") -> FileConte
     except UnsafeFile:
         raise
     except InputError as no_table:
+        if path.suffix == ".parquet" and not isinstance(no_table, UnknownFormat):  # rows of pairs, of which a column is odd
+            raise
         try:
             return SpaceFile(load_space(path, Path(name).stem, named=True))
         except (UnsafeFile, MissingPackage):
             raise
         except InputError as no_space:
-            if isinstance(no_space, UnknownFormat) or path.suffix in (".csv", ".zip"):
+            if isinstance(no_space, UnknownFormat) or path.suffix == ".zip":
                 raise type(no_table)(f"{no_table}; or a gene space ({FORMATS})") from no_space
             raise
 

@@ -51,7 +51,8 @@ def write_pairs(db: Cursor, workspace: Workspace, table: PairTable, path: str, o
     pairs.add_genes(db, [symbol for pair in new_pairs for symbol in (pair.pert, pair.gene)], {})
     packs.describe_genes(workspace, db)
     n_known = n_rows - len(new_pairs)
-    message = f"{n_known} rows were in {target.name} already" if n_known else ""
+    known_rows_said = (f"{n_known} rows were in {target.name} already",) if n_known else ()
+    message = "; ".join((*known_rows_said, *table.notes))
     return Imported(path, table.kind, target.name, n_rows, tuple(rejected), message=message)
 
 
@@ -93,7 +94,8 @@ def write_run(
     )
     run = run_writer.write_run(db, metadata, known)
     record_import(db, workspace, file, path, ImportedRows(run.done, rejected, target.id, run.id))
-    return Imported(path, file.kind, run.name, run.done, tuple(rejected), message=table.remark), replaced
+    message = table.remark or (str(table.note) if table.spec.get("turned") else "")
+    return Imported(path, file.kind, run.name, run.done, tuple(rejected), message=message), replaced
 
 
 def _match_rows(

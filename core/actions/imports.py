@@ -28,6 +28,7 @@ from core.actions.import_target import (
     ImportOptions,
     record_import,
 )
+from core.actions.other_formats import refuse_other_format
 from core.actions.runs import set_values
 from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
@@ -183,12 +184,14 @@ def fetch_and_import(workspace: Workspace, group: str, progress: Progress | None
     return outcomes
 
 
-def import_space(workspace: Workspace, path: Path, name: str, *, replace: bool = False) -> SpaceRecord:
-    """Imports a file or checkpoint that has to be a gene space; returns the existing one if its content is here already."""
+def import_space(workspace: Workspace, path: Path, name: str, *, replace: bool = False, kept: Sequence[str] = ()) -> SpaceRecord:
+    """Imports a file or checkpoint that has to be a gene space; returns the existing one if its content is here already. kept: as
+    of `load_space`."""
     workspace.refuse_if_read_only("embed load", str(path))
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
-    file = SpaceFile(embeddings.load_space(path, name))
+    refuse_other_format(path, str(path))
+    file = SpaceFile(embeddings.load_space(path, name, kept=kept))
     outcome = _import_content(workspace, file, str(path), ImportOptions(name=name, replace=replace))
     with workspace.store.read() as db:
         return space_records.find(db, str(outcome.name))
@@ -288,6 +291,9 @@ def _write_pack(workspace: Workspace, file: PackFile, path: str, options: Import
 
 def _write_space(workspace: Workspace, file: SpaceFile, path: str, options: ImportOptions) -> Imported:
     space = replace(file.space, name=options.name or Path(path).stem)
+    with workspace.store.read() as db:
+        note = spaces.name_uncovered(db, space, path)
+    space = replace(space, notes=(*space.notes, note)) if note else space
     with workspace.change("import", path) as (db, detail):
         spec = spaces.spec_of_loaded(space, Path(path).name)
         source = record_import(db, workspace, file, path, ImportedRows(len(space.symbols)))

@@ -189,6 +189,24 @@ def coverage_of(workspace: Workspace, record: SpaceRecord, dataset: str | None =
     )
 
 
+def name_uncovered(db: Cursor, space: Space, path: str) -> str:
+    """Returns a note on a space that has no vector for any gene of the datasets here; "" if it has one, or there is no dataset.
+
+    Raises InputError where its names are those of something else than genes' symbols, which no dataset has.
+    """
+    real = [each for each in datasets.list_all(db) if each.origin != "simulated"]
+    known = {str(symbol) for each in real for column in ("pert", "gene") for symbol in pairs.frame(db, each.id)[column]}
+    folded = {symbol.casefold() for symbol in space.symbols}
+    if not known or any(symbol.casefold() in folded for symbol in known):
+        return ""
+    shown = embeddings.list_some(list(space.symbols), 3)
+    said = f"covers no gene of {', '.join(each.name for each in real)}: its names are {shown}"
+    kind = embeddings.kind_of_names(space.symbols)
+    if kind:
+        raise InputError(f"{path}: {said}, which look like {kind}; expected symbols such as {min(known)}")
+    return said
+
+
 def match_dataset(workspace: Workspace, record: SpaceRecord, dataset: str) -> SymbolMatches:
     """Returns how a space's symbols were found for the perturbations and genes of a dataset (a name or id)."""
     with workspace.store.read() as db:

@@ -2,10 +2,14 @@
 
 hdf5_walk                an HDF5 file is opened only if nothing in it leads elsewhere
 hdf5_values              numbers and texts of it, no more than it can hold
-anndata_frames           obs, and the names in var
-anndata_values           X, in the file or in memory
+anndata_frames           obs, and the columns of var that name genes
+anndata_values           X or a layer, in the file or in memory
+gene_names               what the genes are called: by the index of var, or by a column
 anndata_file             a file opened in memory or backed, read in blocks and checked
 columns                  which columns say what was done to a cell
+conditions               what was done to each cell: columns, names, controls, genes, for all that reads cells
+confounders              cell lines, donors and batches that differ between controls and perturbed cells
+strata                   comparisons inside of batches or lines, pooled
 groups                   the cells of each perturbation, and of the controls
 differential_expression  the rank sum of each gene, in parts that fit into memory
 labels                   up, down, none; which guides failed
@@ -14,6 +18,8 @@ screen                   from a file to labelled pairs in one call, and the reco
 words                    what a file holds and what became of it, in lines for people
 tables                   the tables beside a dataset
 predicted_expression     predicted AnnData as log2 fold changes over real controls
+scales                   counts, their means, or log1p of some sum a cell: told by sums, or asked for
+predicted_columns        what the columns of a table of predicted changes are
 predicted_table          a table of predicted log2 fold changes
 predicted_changes        what either says of the pairs of a dataset
 probability_map          from there to probabilities, one increasing map for each axis

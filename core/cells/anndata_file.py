@@ -2,47 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix
 
-from core.cells.anndata_frames import read_genes, read_obs
-from core.cells.anndata_values import open_values
-from core.cells.columns import Columns, choose_columns
+from core.cells.anndata_frames import read_obs, read_var
+from core.cells.anndata_values import list_layers, open_values
+from core.cells.gene_names import GeneNames, choose_gene_names, is_name_column
 from core.cells.hdf5_walk import Hdf5File, damage_named, open_hdf5
 from core.errors import InputError, UnknownFormat
 from core.file_io import read_head
 from core.stats.arrays import Floats
-
-__all__ = ["CellFile", "Columns", "CountSummary", "choose_columns", "open_cells", "summarise_counts"]
+from core.symbols.spelling import clean
 
 BLOCK_VALUES = 20_000_000  # of a dense block: 80 MB of float32
 LARGEST_LOG = 20.0  # log1p of 485 million; the natural or binary log of any count is below
 Values: TypeAlias = csr_matrix | np.ndarray
+ValueScale = Literal["counts", "log1p"]
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
 class CellFile:
     """An open .h5ad: its cells' columns (obs), its genes, and its values in blocks of cells. Close it, or use `with`."""
 
-    def __init__(self, file: Hdf5File, *, backed: bool) -> None:
+    def __init__(self, file: Hdf5File, *, backed: bool, layer: str | None = None) -> None:
         self.path = file.path
         self.backed = backed
         self.obs: pd.DataFrame = read_obs(file)
-        self.genes: tuple[str, ...] = tuple(read_genes(file))
-        self.n_cells: int = len(self.obs)
+        self.layers = (*list_layers(file), *list_layers(file, "obsm"))
         self._file = file
-        self._values = open_values(file, (self.n_cells, self.n_genes), in_memory=not backed)
+        index = read_var(file, lambda _: False).index
+        self.gene_names = GeneNames(tuple(clean(str(name)) for name in index))
+        self.n_cells: int = len(self.obs)
+        self._is_log = False
+        self._values = open_values(file, (self.n_cells, self.n_genes), in_memory=not backed, layer=layer)
+
+    @property
+    def genes(self) -> tuple[str, ...]:
+        """What the genes are called: by the index of var, until `name_genes` chose."""
+        return self.gene_names.names
 
     @property
     def n_genes(self) -> int:
         return len(self.genes)
+
+    def name_genes(self, wanted: Iterable[str], given: str | None) -> None:
+        """Names the genes as the perturbed ones are called; see `choose_gene_names`, which says what is raised."""
+        var = read_var(self._file, lambda name: name == given or is_name_column(name))
+        self.gene_names = choose_gene_names(self.path, var, wanted, given)
+
+    def take_log(self, values: ValueScale | None) -> None:
+        """Make `blocks` give expm1 of what the file has, if that is log1p of normalised counts."""
+        self._is_log = values == "log1p"
 
     def rows_per_block(self) -> int:
         """Returns how many cells make a dense block of BLOCK_VALUES values; at least 1."""
@@ -60,7 +77,7 @@ class CellFile:
                 block = self._values[rows]
             except (OSError, KeyError, ValueError, RuntimeError) as error:
                 raise InputError(f"{self.path}: cells {rows.start + 1:,} to {rows.stop:,} cannot be read ({error})") from error
-            yield rows, block
+            yield rows, _expm1(block) if self._is_log else block
 
     def close(self) -> None:
         """Closes the file; the values can no longer be read if it is backed."""
@@ -73,18 +90,17 @@ class CellFile:
         self.close()
 
 
-def open_cells(path: Path, backed: bool = True) -> CellFile:
-    """Opens a file of cells; backed leaves the values on disk. Nothing but X, obs and the names in var is read.
+def open_cells(path: Path, backed: bool = True, layer: str | None = None) -> CellFile:
+    """Opens a file of cells; backed leaves the values on disk. Nothing but X (or a layer), obs and the names in var is read.
 
     Raises UnknownFormat for another kind of file; UnsafeFile as `open_hdf5`, and for one that says to hold more than it can;
-    InputError for one that is missing or damaged, without cells, genes or values, with duplicated genes, or compressed by column
-    and backed, which cannot be read by cells; MissingPackage without h5py.
+    InputError for one that is missing or damaged, without cells, genes or values; MissingPackage without h5py.
     """
     _refuse_others(path)
     file = open_hdf5(path)
     try:
         with damage_named(str(path)):
-            cells = CellFile(file, backed=backed)
+            cells = CellFile(file, backed=backed, layer=layer)
             _check_shape(cells)
     except BaseException:
         file.close()
@@ -104,14 +120,6 @@ def _refuse_others(path: Path) -> None:
 def _check_shape(cells: CellFile) -> None:
     if not cells.n_cells or not cells.n_genes:
         raise InputError(f"{cells.path}: {cells.n_cells:,} cells × {cells.n_genes:,} genes, expected at least one of each")
-    names = pd.Index(cells.genes)
-    repeated = list(dict.fromkeys(names[names.duplicated()]))
-    if repeated:
-        more = f" and {len(repeated) - 5:,} more" if len(repeated) > 5 else ""
-        raise InputError(
-            f"{cells.path}: gene symbols that stand there more than once: {', '.join(repeated[:5])}{more}; expected each once, "
-            "so make them unique (by identifier, say) or add up their counts"
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,11 +136,13 @@ class CountSummary:
         return int((self.totals == 0).sum())
 
 
-def summarise_counts(file: CellFile) -> CountSummary:
-    """Reads all values once and returns what they are like.
+def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSummary:
+    """Reads all values once and returns what they are like. given: what a person says that they are.
 
-    Raises InputError for values that are not finite, negative, or log-transformed: not whole, and none above LARGEST_LOG.
+    Raises InputError for values that are not finite or negative, and, unless it is said what they are, for values that look
+    log-transformed: not whole, and none above LARGEST_LOG.
     """
+    file.take_log(given)
     totals = np.zeros(file.n_cells)
     non_zero, largest, whole = 0, 0.0, True
     for rows, block in file.blocks():
@@ -142,14 +152,23 @@ def summarise_counts(file: CellFile) -> CountSummary:
         non_zero += int(np.count_nonzero(values))
         largest = max(largest, float(np.max(values, initial=0)))
         whole = whole and bool(np.array_equal(values, np.rint(values)))
-    if not whole and largest <= LARGEST_LOG:
+    if not whole and largest <= LARGEST_LOG and given is None:
+        counts = [name for name in file.layers if "count" in name.lower() or name.lower() == "raw"]
+        others = f"a layer holds counts, perhaps: --layer {counts[0]}; or " if counts else ""
         raise InputError(
-            f"{file.path}: looks log-transformed: the largest value is {largest:.3g} and not all are whole numbers; "
-            "expected counts in X"
+            f"{file.path}: looks log-transformed: the largest value is {largest:.3g} and not all are whole numbers; expected "
+            f"counts. Say what they are: {others}--values log1p for log1p of normalised counts, --values counts for means "
+            "of counts"
         )
     if not non_zero:
         raise InputError(f"{file.path}: all values are 0, expected counts in X")
     return CountSummary(totals, non_zero, largest, whole)
+
+
+def _expm1(block: Values) -> Values:
+    if isinstance(block, csr_matrix):
+        return csr_matrix(block.astype(np.float64).expm1().astype(np.float32))
+    return np.expm1(block.astype(np.float64)).astype(np.float32)
 
 
 def stored_values(block: Values) -> np.ndarray:
@@ -157,8 +176,8 @@ def stored_values(block: Values) -> np.ndarray:
     return np.asarray(block.data) if isinstance(block, csr_matrix) else block
 
 
-def check_values(file: CellFile, rows: slice, block: Values, values: np.ndarray) -> None:
-    """Raises InputError that names the first cell and gene whose value is no count."""
+def check_values(file: CellFile, rows: slice, block: Values, values: np.ndarray, expected: str = "expected a count") -> None:
+    """Raises InputError that names the first cell and gene whose value is negative or not finite. expected: ends it."""
     if not np.issubdtype(values.dtype, np.number):
         raise InputError(f"{file.path}: values of type {values.dtype}, expected numbers")
     for what, wrong in (("is not finite", ~np.isfinite(values)), ("is negative", values < 0)):
@@ -170,4 +189,4 @@ def check_values(file: CellFile, rows: slice, block: Values, values: np.ndarray)
         else:
             row, gene = divmod(int(first), file.n_genes)
         cell = file.obs.index[rows.start + row]
-        raise InputError(f"{file.path}: cell {cell}, gene {file.genes[gene]}: {values.ravel()[first]} {what}, expected a count")
+        raise InputError(f"{file.path}: cell {cell}, gene {file.genes[gene]}: {values.ravel()[first]} {what}, {expected}")

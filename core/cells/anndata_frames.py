@@ -1,10 +1,11 @@
-"""The frames of an AnnData file that are read: obs, and the names in var; nothing of uns, obsm, raw and the rest.
+"""The frames of an AnnData file that are read: obs, and the columns of var that name genes; nothing of uns, raw and the rest.
 
 Frames and encodings are those of anndata 0.7 and later (dataframe 0.1.0 and 0.2.0), and the tables of before.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -32,12 +33,13 @@ def read_obs(file: Hdf5File) -> pd.DataFrame:
     return _read_frame(file, find_part(file, "obs"))
 
 
-def read_genes(file: Hdf5File) -> list[str]:
-    """Return the names of the genes. Raise InputError as `read_obs`."""
+def read_var(file: Hdf5File, is_wanted: Callable[[str], bool]) -> pd.DataFrame:
+    """Return the names of the genes as index, with the wanted columns of var. Raise InputError as `read_obs`."""
     node = find_part(file, "var")
     if _is_table(node):
-        return [str(name) for name in _read_table(file, node).index]
-    return [str(name) for name in _read_index(file, node)[1]]
+        table = _read_table(file, node)
+        return table[[name for name in table.columns if is_wanted(name)]]
+    return _read_frame(file, node, is_wanted)
 
 
 def find_part(file: Hdf5File, name: str) -> Any:
@@ -48,13 +50,14 @@ def find_part(file: Hdf5File, name: str) -> Any:
         return file.root[name]
 
 
-def _read_frame(file: Hdf5File, node: Any) -> pd.DataFrame:
+def _read_frame(file: Hdf5File, node: Any, is_wanted: Callable[[str], bool] = lambda _: True) -> pd.DataFrame:
     if _is_table(node):
         return _read_table(file, node)
     key, index = _read_index(file, node)
     names = [str(name) for name in np.atleast_1d(_attribute(file, node, "column-order"))]
     if len(set(names)) != len(names):
         raise InputError(f"{file.path}: {node.name}: a column stands there twice, expected each once")
+    names = [name for name in names if is_wanted(name)]
     columns = {name: _read_column(file, find_child(file, node, name)) for name in names}
     for name, values in columns.items():
         if len(values) != len(index):

@@ -1,4 +1,4 @@
-"""X of an AnnData file: dense, or sparse with parts that fit together; in the file or in memory."""
+"""X of an AnnData file, or one of its layers: dense, or sparse with parts that fit together; in the file or in memory."""
 
 from __future__ import annotations
 
@@ -51,37 +51,50 @@ class StoredTable:
 Stored = StoredRows | StoredTable
 
 
-def open_values(file: Hdf5File, shape: tuple[int, int], *, in_memory: bool) -> Any:
+def open_values(file: Hdf5File, shape: tuple[int, int], *, in_memory: bool, layer: str | None = None) -> Any:
     """Return X, of shape (n_cells, n_genes): stored, or in memory as CSR or an array; slices of rows can be taken from it.
 
-    Raise InputError if there is no X, if it is no matrix of real numbers of this shape, if the parts of a sparse one do not
-    fit together, or if it is compressed by gene and not read into memory.
+    layer: one of layers or obsm by its name, in the place of X. What is compressed by gene (CSC) is read into memory. Raise
+    InputError if there are no such values, if they are no matrix of real numbers of this shape, if the parts of a sparse one do
+    not fit together, or if they do not fit into memory.
     """
-    if "X" not in file.root or encoding_of(file, file.root["X"])[0] == "null":
-        raise InputError(f"{file.path}: has no values (X is empty), expected counts of cells × genes{_other_layers(file)}")
-    node = find_part(file, "X")
+    node, name = _find_values(file, layer)
     if not is_group(node):
         dataset = _require_dense(file, node, shape)
         if not in_memory:
             return StoredTable(dataset)
-        file.take_memory("X", dataset.size * dataset.dtype.itemsize)
-        with damage_named(f"{file.path}: X"):
+        file.take_memory(name, dataset.size * dataset.dtype.itemsize)
+        with damage_named(f"{file.path}: {name}"):
             return native(dataset[()])
     kind = _sparse_format(file, node, shape)
-    if in_memory:
+    if in_memory or kind == "csc":
         return _read_sparse(file, node, shape, kind)
-    if kind == "csc":
-        raise InputError(
-            f"{file.path}: values compressed by gene (CSC) cannot be read by cells from the disk; write them as CSR, or read the "
-            "whole file into memory (--in-memory)"
-        )
     return StoredRows(file, node, shape)
 
 
-def _other_layers(file: Hdf5File) -> str:
-    with damage_named(f"{file.path}: layers"):
-        names = list(file.root["layers"]) if "layers" in file.root and is_group(file.root["layers"]) else []
-    return f"; its layers are {', '.join(map(repr, names[:5]))}" if names else ""
+def _find_values(file: Hdf5File, layer: str | None) -> tuple[Any, str]:
+    """Return the object that holds the values, and what it is called."""
+    if layer is not None and layer != "X":
+        for group in ("layers", "obsm"):
+            if layer in list_layers(file, group):
+                return find_child(file, file.root[group], layer), f"{group}/{layer}"
+        raise InputError(f"{file.path}: --layer {layer}: not in the file, expected X{_others(file, ' or one of ')}")
+    if "X" not in file.root or encoding_of(file, file.root["X"])[0] == "null":
+        how = "; say which holds the values with --layer NAME:" if list_layers(file) else ""
+        others = _others(file, f"{how} ")
+        raise InputError(f"{file.path}: has no values (X is empty), expected counts of cells × genes{others}")
+    return find_part(file, "X"), "X"
+
+
+def list_layers(file: Hdf5File, group: str = "layers") -> list[str]:
+    """Return the names in layers, or in another group; none where it is not there."""
+    with damage_named(f"{file.path}: {group}"):
+        return list(file.root[group]) if group in file.root and is_group(file.root[group]) else []
+
+
+def _others(file: Hdf5File, before: str) -> str:
+    names = list_layers(file)
+    return f"{before}{', '.join(names[:5])}" if names else ""
 
 
 def _require_dense(file: Hdf5File, node: Any, shape: tuple[int, int]) -> Any:
@@ -90,15 +103,16 @@ def _require_dense(file: Hdf5File, node: Any, shape: tuple[int, int]) -> Any:
         raise unknown_encoding(file, node, encoding, "an array")
     dataset = require_dataset(file, node, 2)
     if is_text(dataset.dtype):
-        raise InputError(f"{file.path}: X: texts, expected numbers")
-    _require_shape(file, dataset.shape, shape)
+        raise InputError(f"{file.path}: {_name(node)}: texts, expected numbers")
+    _require_shape(file, node, dataset.shape, shape)
     return dataset
 
 
-def _require_shape(file: Hdf5File, got: tuple[int, ...], expected: tuple[int, int]) -> None:
+def _require_shape(file: Hdf5File, node: Any, got: tuple[int, ...], expected: tuple[int, int]) -> None:
     if got != expected:
         raise InputError(
-            f"{file.path}: X is of shape {got}, expected {expected[0]:,} cells × {expected[1]:,} genes, as obs and var have"
+            f"{file.path}: {_name(node)} is of shape {got}, expected {expected[0]:,} cells × {expected[1]:,} genes, as obs and "
+            "var have"
         )
 
 
@@ -112,8 +126,8 @@ def _sparse_format(file: Hdf5File, group: Any, shape: tuple[int, int]) -> str:
     found = read_attribute(file, group, "shape" if kind else "h5sparse_shape")
     sizes = np.atleast_1d(found) if found is not None else np.empty(0)
     if sizes.dtype.kind not in "iu":
-        raise InputError(f"{file.path}: X: its attribute shape holds no whole numbers")
-    _require_shape(file, tuple(int(size) for size in sizes), shape)
+        raise InputError(f"{file.path}: {_name(group)}: its attribute shape holds no whole numbers")
+    _require_shape(file, group, tuple(int(size) for size in sizes), shape)
     return name
 
 
@@ -123,17 +137,19 @@ def _members(file: Hdf5File, group: Any, shape: tuple[int, int], kind: str) -> t
     data, indices, ends = (require_dataset(file, find_child(file, group, name)) for name in ("data", "indices", "indptr"))
     n_rows, width = shape if kind == "csr" else shape[::-1]
     if is_text(data.dtype) or indices.dtype.kind not in "iu" or ends.dtype.kind not in "iu":
-        raise InputError(f"{file.path}: X: {data.dtype} values, {indices.dtype} indices, {ends.dtype} indptr, expected numbers")
+        raise InputError(
+            f"{file.path}: {_name(group)}: {data.dtype} values, {indices.dtype} indices, {ends.dtype} indptr, expected numbers"
+        )
     if data.shape != indices.shape or ends.shape != (n_rows + 1,):
         raise InputError(
-            f"{file.path}: X: {data.size:,} values, {indices.size:,} indices and {ends.size:,} in indptr; expected as many "
-            f"values as indices, and {n_rows + 1:,} in indptr"
+            f"{file.path}: {_name(group)}: {data.size:,} values, {indices.size:,} indices and {ends.size:,} in indptr; expected "
+            f"as many values as indices, and {n_rows + 1:,} in indptr"
         )
     at = read_values(file, ends).astype(np.int64)
     steps = np.diff(at)
     if at[0] != 0 or at[-1] != data.size or (steps < 0).any() or (steps > width).any():
         raise InputError(
-            f"{file.path}: X: indptr runs from {at[0]:,} to {at[-1]:,} in steps of {steps.min(initial=0):,} to "
+            f"{file.path}: {_name(group)}: indptr runs from {at[0]:,} to {at[-1]:,} in steps of {steps.min(initial=0):,} to "
             f"{steps.max(initial=0):,}; expected 0 to {data.size:,} in steps of 0 to {width:,}"
         )
     return data, indices, at
@@ -142,9 +158,14 @@ def _members(file: Hdf5File, group: Any, shape: tuple[int, int], kind: str) -> t
 def _read_sparse(file: Hdf5File, group: Any, shape: tuple[int, int], kind: str) -> csr_matrix:
     data, indices, ends = _members(file, group, shape, kind)
     copies = 1 if kind == "csr" else 2
-    file.take_memory("X", copies * data.size * (data.dtype.itemsize + indices.dtype.itemsize))
-    with damage_named(f"{file.path}: X"):
+    file.take_memory(_name(group), copies * data.size * (data.dtype.itemsize + indices.dtype.itemsize))
+    with damage_named(f"{file.path}: {_name(group)}"):
         make = csr_matrix if kind == "csr" else csc_matrix
         found = make((native(data[()]), native(indices[()]), ends), shape=shape)
         found.check_format(full_check=True)
         return csr_matrix(found)
+
+
+def _name(node: Any) -> str:
+    """Return what an object is called in the file."""
+    return str(node.name).removeprefix("/")

@@ -9,9 +9,13 @@ import numpy as np
 import pandas as pd
 
 from core.errors import InputError
+from core.symbols.controls import looks_like_control
+from core.symbols.perturbations import matches_control
+from core.symbols.spelling import clean
 
-PERTURBATION_NAMES = ("gene", "perturbation", "target_gene", "guide_identity", "condition")  # the first that fits
-CONTROL_NAMES = ("non-targeting", "control", "nt", "ctrl", "non_targeting", "nontargeting", "negctrl")
+PERTURBATION_NAMES = (  # the first that fits
+    *("gene", "perturbation", "target_gene", "guide_identity", "condition", "target", "gene_target", "perturbation_name", "pert"),
+)
 BATCH_NAMES = ("batch", "gem_group", "lane", "library", "sample", "donor")
 GUIDE_NAMES = ("guide", "guide_id", "guide_identity", "sgrna", "sgrna_id", "feature_call")
 MOST_CHARACTERS = 1_000  # of a name
@@ -20,7 +24,8 @@ _SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What was chosen of obs. control: the value of `perturbation` that stands for controls. batch, guide: None without one.
+    """What was chosen of obs. control: the values of `perturbation` that stand for controls, in words. batch, guide: None without
+    one.
 
     given: the names of the fields that a person chose; the others were found by name. others: columns that could have been the
     perturbation's too.
@@ -37,37 +42,44 @@ class Columns:
 def choose_columns(
     obs: pd.DataFrame,
     perturbation: str | None = None,
-    control: str | None = None,
+    control: Sequence[str] = (),
     batch: str | None = None,
     guide: str | None = None,
 ) -> Columns:
     """Returns the columns given, and finds the others by name and by the values in them (letters' case is ignored).
 
-    Of several columns with a perturbation's name, the first one (PERTURBATION_NAMES) that has control cells counts. Raises
-    InputError if there is no perturbation column, if no cell is a control, and for columns that obs does not have.
+    control: values of the controls, or patterns. Of several columns with a perturbation's name, the first one
+    (PERTURBATION_NAMES) that has control cells counts. Raises InputError if there is no perturbation column, if no cell is a
+    control, and for columns that obs does not have.
     """
     for option, name in (("perturbation", perturbation), ("batch", batch), ("guide", guide)):
-        if name is not None and name not in obs.columns:
-            raise InputError(f"{option} column {name!r}: not in obs, which has {_list(obs.columns)}")
-    candidates = [perturbation] if perturbation is not None else _named(obs, PERTURBATION_NAMES)
+        if name is not None:
+            require_column(obs, option, name)
+    candidates = [perturbation] if perturbation is not None else _named(obs, PERTURBATION_NAMES) or _named(obs, GUIDE_NAMES)
     if not candidates:
         raise InputError(
             f"no perturbation column: obs has {_list(obs.columns)}, expected one of {', '.join(PERTURBATION_NAMES)}; "
             "say which with --perturbation"
         )
-    with_controls = [(name, value) for name in candidates if (value := _control_value(obs[name], control)) is not None]
+    with_controls = [(name, values) for name in candidates if (values := _control_values(obs[name], control))]
     if not with_controls:
         raise InputError(_describe_no_controls(obs, candidates, control))
-    chosen, value = with_controls[0]
-    given = {"perturbation": perturbation, "control": control, "batch": batch, "guide": guide}
+    chosen, values = with_controls[0]
+    given = {"perturbation": perturbation, "control": control or None, "batch": batch, "guide": guide}
     return Columns(
         chosen,
-        value,
+        _list(values),
         batch if batch is not None else _first_other(_named(obs, BATCH_NAMES), chosen),
         guide if guide is not None else _first_other(_named(obs, GUIDE_NAMES), chosen),
         tuple(name for name, answer in given.items() if answer is not None),
         tuple(name for name in candidates if name != chosen),
     )
+
+
+def require_column(obs: pd.DataFrame, option: str, name: str) -> None:
+    """Raises InputError for a column that obs does not have."""
+    if name not in obs.columns:
+        raise InputError(f"{option} column {name!r}: not in obs, which has {_list(obs.columns)}")
 
 
 def _named(obs: pd.DataFrame, names: Sequence[str]) -> list[str]:
@@ -79,43 +91,38 @@ def _first_other(names: Iterable[str], chosen: str) -> str | None:
     return next((name for name in names if name != chosen), None)
 
 
-def _control_value(column: pd.Series, control: str | None) -> str | None:
-    values = texts(column)
-    distinct = {value for value in pd.unique(values) if value}
-    if control is not None:
-        return control if control in distinct else None
-    by_name = {value.lower(): value for value in sorted(distinct, reverse=True)}
-    return next((by_name[name] for name in CONTROL_NAMES if name in by_name), None)
+def _control_values(column: pd.Series, control: Sequence[str]) -> list[str]:
+    """Returns the values of a column that stand for controls, those of most cells first."""
+    counts = pd.Series(texts(column)).value_counts()
+    return [
+        str(value)
+        for value in counts.index
+        if (any(matches_control(value, each) for each in control) if control else looks_like_control(value))
+    ]
 
 
-def _describe_no_controls(obs: pd.DataFrame, candidates: Sequence[str], control: str | None) -> str:
+def _describe_no_controls(obs: pd.DataFrame, candidates: Sequence[str], control: Sequence[str]) -> str:
     name = candidates[0]
     found = sorted({value for value in pd.unique(texts(obs[name])) if value})
-    expected = repr(control) if control is not None else f"one of {', '.join(CONTROL_NAMES)}"
-    how = "" if control is not None else "; say with --control which value stands for controls"
+    expected = " or ".join(map(repr, control)) if control else "one of non-targeting, NT, control, ctrl and their spellings"
+    alike = [value for value in found if looks_like_control(value)]
+    how = f"; those that look like controls are {_list(alike)}" if alike else ""
+    how += "" if control else "; say with --control which value stands for controls"
     return f"no control cells: column {name!r} has the values {_list(found)}, expected {expected} among them{how}"
 
 
 def texts(column: pd.Series) -> np.ndarray:
-    """Returns a column's values as str, of shape (n_cells,), dtype object; "" where a value is missing.
+    """Returns a column's values as clean texts, of shape (n_cells,), dtype object; "" where a value is missing.
 
     Raises InputError for a value that is too long to be a name: arrays of names are as wide as the longest.
     """
-    values = column.astype(object)
-    found = np.array([str(value).strip() for value in values.where(column.notna(), "")], dtype=object)
-    longest = max(map(len, found), default=0)
+    code, distinct = pd.factorize(column)  # each distinct value is looked at once
+    cleaned = [*(clean(str(value)) for value in distinct), ""]  # the last for a missing value
+    longest = max(map(len, cleaned))
     if longest > MOST_CHARACTERS:
         raise InputError(f"column {column.name!r}: a value of {longest:,} characters, expected at most {MOST_CHARACTERS:,}")
+    found: np.ndarray = np.array(cleaned, dtype=object)[code]
     return found
-
-
-def targets_of(value: str, control: str) -> tuple[str, ...]:
-    """Returns the genes that a value of the perturbation column names, sorted: "A+ctrl" is A, "A+B" is A and B.
-
-    The control's value, and parts of a value that name a control, are no genes.
-    """
-    parts = {part.strip() for part in value.split("+")} - {""}
-    return tuple(sorted(part for part in parts if part != control and part.lower() not in CONTROL_NAMES))
 
 
 def _list(names: Iterable[object]) -> str:

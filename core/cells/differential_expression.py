@@ -14,7 +14,8 @@ from scipy.sparse import csc_matrix, csr_matrix, diags, vstack
 from core.cells.anndata_file import CellFile, CountSummary
 from core.cells.groups import CellGroups
 from core.cells.packages import import_rank_sum
-from core.stats.arrays import Floats
+from core.cells.strata import PooledTests
+from core.stats.arrays import Codes, Floats
 from core.stats.multiplicity import benjamini_hochberg
 
 COUNTS_PER_CELL = 10_000.0
@@ -22,7 +23,7 @@ FOLD_LIMIT = 20.0  # as in pdex: the fold change where one of both means is 0
 VALUES_IN_MEMORY = 30_000_000  # stored values of the genes that are worked on together: 240 MB, twice
 DENSE_VALUES = 20_000_000  # of the genes that are tested together: 80 MB
 Progress = Callable[[float], None]  # gets the share that is done
-Compared = tuple[Floats, Floats]  # the p of each gene and the mean of its counts, both of shape (n_genes,)
+Compared = tuple[Floats, Floats, Floats]  # of each gene its p, the mean of its counts, and U, all of shape (n_genes,)
 # Gets the cells of each perturbation, of shape (n_cells, n_genes), and the controls; yields in order what
 # `compare_cells` returns.
 CompareEach = Callable[[Iterable[np.ndarray], np.ndarray], Iterator[Compared]]
@@ -71,8 +72,10 @@ def compare_with_controls(
     counts: CountSummary,
     progress: Progress | None = None,
     compare_each: CompareEach = compare_here,
+    strata: Codes | None = None,
 ) -> GeneChanges:
-    """Returns what each perturbation changes in each gene. compare_each: where they are compared.
+    """Returns what each perturbation changes in each gene. compare_each: where they are compared. strata: the number of each
+    cell's stratum, of shape (n_cells,), inside of which cells are compared; None compares all.
 
     Raises MissingPackage without pdex, and what `compare_each` raises.
     """
@@ -85,8 +88,13 @@ def compare_with_controls(
     for genes, values in _columns_in_parts(file, counts):
         reference = values[control]
         control_mean[genes] = reference.mean(axis=0, dtype=np.float64)
-        for i, (of_genes, mean) in enumerate(compare_each((values[rows] for rows in rows_of), reference)):
-            p[i, genes], log2_fc[i, genes] = of_genes, log2_fold_change(mean, control_mean[genes])
+        if strata is None:
+            for i, (of_genes, mean, _) in enumerate(compare_each((values[rows] for rows in rows_of), reference)):
+                p[i, genes], log2_fc[i, genes] = of_genes, log2_fold_change(mean, control_mean[genes])
+        else:
+            pooled = _compare_within(values, (rows_of, control), strata, compare_each)
+            p[:, genes], log2_fc[:, genes] = pooled.p_values(), log2_fold_change(*pooled.means())
+        for i in range(len(rows_of)):
             guides += _guides_of(file, groups, i, rows_of[i], values, genes, control_mean)
         if progress is not None:
             progress(genes.stop / file.n_genes)
@@ -94,9 +102,26 @@ def compare_with_controls(
     return GeneChanges(p, fdr, log2_fc, control_mean, tuple(sorted(guides, key=lambda each: (each.target, each.guide))))
 
 
+def _compare_within(
+    values: np.ndarray, rows: tuple[list[np.ndarray], np.ndarray], strata: Codes, compare_each: CompareEach
+) -> PooledTests:
+    """Returns the pooled tests of some genes. rows: of each perturbation, and of the controls."""
+    rows_of, control = rows
+    pooled = PooledTests(len(rows_of), values.shape[1])
+    for stratum in np.unique(strata[control]).tolist():
+        reference = values[control[strata[control] == stratum]]
+        there = [(i, inside) for i, of_one in enumerate(rows_of) if len(inside := of_one[strata[of_one] == stratum])]
+        mean = reference.mean(axis=0, dtype=np.float64)
+        compared = compare_each((values[inside] for _, inside in there), reference)
+        for (i, inside), found in zip(there, compared, strict=True):
+            pooled.add(i, len(inside), found, (len(reference), mean))
+    return pooled
+
+
 def compare_cells(cells: np.ndarray, control: np.ndarray) -> Compared:
-    """Returns each gene's p against the controls, and the mean of its counts; cells and control of shape (n_cells, n_genes)."""
-    return rank_sum_p_values(import_rank_sum(), cells, control), cells.mean(axis=0, dtype=np.float64)
+    """Returns each gene's p against the controls, the mean of its counts, and U; both of shape (n_cells, n_genes)."""
+    p, u = rank_sum_tests(import_rank_sum(), cells, control)
+    return p, cells.mean(axis=0, dtype=np.float64), u
 
 
 def compare_on_one_processor(cells: np.ndarray, control: np.ndarray) -> Compared:
@@ -108,13 +133,14 @@ def compare_on_one_processor(cells: np.ndarray, control: np.ndarray) -> Compared
     return compare_cells(cells, control)
 
 
-def rank_sum_p_values(rank_sum: object, cells: np.ndarray, reference: np.ndarray) -> Floats:
-    """Returns the p of each gene of shape (n_genes,); cells and reference of shape (n, n_genes). NaN where all values are 0."""
+def rank_sum_tests(rank_sum: object, cells: np.ndarray, reference: np.ndarray) -> tuple[Floats, Floats]:
+    """Returns the p of each gene and the cells' U, of shape (n_genes,); cells and reference of shape (n, n_genes). p is NaN where
+    all values are 0."""
     # pdex chooses between two kernels by 10,000 values drawn at random: of rarely expressed genes these may all be 0, and the
     # kernel for whole numbers would cut every value down to one. The kernel for any numbers is therefore called by name.
-    p, _ = rank_sum._ranksum_float(cells, reference)  # type: ignore[attr-defined]
+    p, u = rank_sum._ranksum_float(cells, reference)  # type: ignore[attr-defined]
     silent = ~(cells.any(axis=0) | reference.any(axis=0))
-    return np.where(silent, np.nan, np.minimum(p, 1.0))
+    return np.where(silent, np.nan, np.minimum(p, 1.0)), u
 
 
 def log2_fold_change(mean: Floats, control_mean: Floats) -> Floats:

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix
 
-from core.cells.anndata_file import CellFile, open_cells
-from core.cells.columns import choose_columns, targets_of, texts
+from core.cells.anndata_file import open_cells
 from core.cells.differential_expression import COUNTS_PER_CELL
 from core.cells.packages import import_anndata
-from core.cells.predicted_expression import CellOptions, ValueScale, choose_predicted_columns, tell_scale
+from core.cells.predicted_expression import CellOptions, ReadSource, compare_files
+from core.cells.scales import Scale, linear_values
 from core.errors import InputError
 from core.stats.arrays import Codes
 
@@ -52,65 +52,64 @@ class CellPair:
     read_as: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Source:
-    """One of both files."""
-
-    file: CellFile
-    groups: np.ndarray  # of each cell: CONTROL, the genes that it is perturbed in ("A+B"), or "" if that is not known
-
-
 def load_cell_pair(choice: CellChoice) -> CellPair:
     """Reads both files and returns the cells that are compared, dense.
 
     Predictions without controls get the real ones. Raises InputError as `read_predicted_cells` does, without a shared gene or
     perturbation, and where cell-eval would need more memory than `most_bytes`.
     """
-    assert choice.options.real is not None
-    with open_cells(choice.predicted) as predicted, open_cells(choice.options.real) as real:
-        columns, has_controls = choose_predicted_columns(predicted, choice.options)
-        theirs = choose_columns(real.obs, None, choice.options.control)
-        pred = _Source(predicted, _groups_of(predicted, columns.perturbation, columns.control))
-        truth = _Source(real, _groups_of(real, theirs.perturbation, theirs.control))
-        shared = set(pred.groups) & set(truth.groups) - {"", CONTROL}
-        genes = [gene for gene in real.genes if gene in set(predicted.genes)]
-        if not shared or not genes:
-            raise InputError(
-                f"{predicted.path} and {real.path}: {len(shared):,} perturbations and {len(genes):,} genes in common, expected "
-                "at least one of each"
-            )
-        chosen = [_choose_cells(source, shared | {CONTROL}, choice) for source in (pred, truth)]
-        if not has_controls:
-            chosen[0] = _choose_cells(pred, shared, choice)
+    options = choice.options
+    assert options.real is not None
+    with open_cells(choice.predicted, layer=options.layer) as predicted, open_cells(options.real) as real:
+        both = compare_files(predicted, real, options)
+        assert both.real is not None
+        assert both.real_scale is not None
+        sources, scales = (both.predicted, both.real), (both.scale, both.real_scale)
+        has_controls = bool(both.predicted.conditions.is_control.any())
+        groups = [_groups_of(source) for source in sources]
+        shared = (set(groups[0]) & set(groups[1])) - {"", CONTROL}
+        if not shared:
+            raise InputError(f"{predicted.path} and {real.path}: no perturbation in common, expected at least one")
+        wanted = ({*shared, CONTROL} if has_controls else shared, {*shared, CONTROL})
+        chosen = [_choose_cells(of, names, choice) for of, names in zip(groups, wanted, strict=True)]
+        common = set(both.predicted.genes)
+        genes = [gene for gene in real.genes if gene in common]
         _refuse_too_large(choice, sum(map(len, chosen)), len(genes))
-        scales = choice.options.values or tell_scale(predicted), tell_scale(real)
-        cells = [_read_cells(s, rows, genes, scale) for s, rows, scale in zip((pred, truth), chosen, scales, strict=True)]
-    groups = [source.groups[rows] for source, rows in zip((pred, truth), chosen, strict=True)]
+        cells = [_read_cells(s, rows, genes, scale) for s, rows, scale in zip(sources, chosen, scales, strict=True)]
+        left_out = tuple(
+            line
+            for where, source, of in zip(("the predictions", "the real cells"), sources, groups, strict=True)
+            for line in _only_in(where, source, set(of) - shared - {CONTROL, ""}, genes)
+        )
+    kept = [of[rows] for of, rows in zip(groups, chosen, strict=True)]
     if not has_controls:
-        is_control = groups[1] == CONTROL
+        is_control = kept[1] == CONTROL
         cells[0] = np.vstack([cells[0], cells[1][is_control]])
-        groups[0] = np.concatenate([groups[0], groups[1][is_control]])
-    left_out = (*_only_in("the predictions", pred, shared, genes), *_only_in("the real cells", truth, shared, genes))
-    counts = pd.Series(groups[0]).value_counts()
-    read_as = {"predicted": scales[0], "real": scales[1], "controls": "of the file" if has_controls else "of the real file"}
-    predicted_cells, real_cells = (_as_anndata(*each, genes) for each in zip(cells, groups, strict=True))
+        kept[0] = np.concatenate([kept[0], kept[1][is_control]])
+    counts = pd.Series(kept[0]).value_counts()
+    read_as = {
+        "predicted": both.scale.words,
+        "real": both.real_scale.kind,
+        "controls": "of the file" if has_controls else "of the real file",
+    }
+    predicted_cells, real_cells = (_as_anndata(*each, genes) for each in zip(cells, kept, strict=True))
     return CellPair(predicted_cells, real_cells, len(shared), left_out, int(counts.min()), read_as)
 
 
-def _groups_of(file: CellFile, column: str, control: str) -> np.ndarray:
-    labels = texts(file.obs[column])
-    named = {label: CONTROL if label == control else "+".join(targets_of(label, control)) for label in set(labels)}
-    return np.array([named[label] for label in labels], dtype=object)
+def _groups_of(source: ReadSource) -> np.ndarray:
+    """Returns what was done to each cell: CONTROL, the genes that it is perturbed in ("A+B"), or "" if that is not known."""
+    found: np.ndarray = np.where(source.conditions.is_control, CONTROL, source.conditions.genes_of_cell)
+    return found
 
 
-def _choose_cells(source: _Source, wanted: set[str], choice: CellChoice) -> Codes:
+def _choose_cells(groups: np.ndarray, wanted: set[str], choice: CellChoice) -> Codes:
     """Returns the places of the cells of wanted groups, in the file's order; at most `choice.sample` of each group."""
-    rows = np.flatnonzero(np.isin(source.groups.astype(str), sorted(wanted)))
+    rows = np.flatnonzero(np.isin(groups.astype(str), sorted(wanted)))
     if choice.sample is None:
         return rows
     rng = np.random.default_rng(choice.seed)
     order = rng.permutation(len(rows))
-    place = pd.Series(source.groups[rows[order]]).groupby(source.groups[rows[order]]).cumcount().to_numpy()
+    place = pd.Series(groups[rows[order]]).groupby(groups[rows[order]]).cumcount().to_numpy()
     return np.sort(rows[order[place < choice.sample]])
 
 
@@ -124,9 +123,9 @@ def _refuse_too_large(choice: CellChoice, n_cells: int, n_genes: int) -> None:
         )
 
 
-def _read_cells(source: _Source, rows: Codes, genes: list[str], scale: ValueScale) -> np.ndarray:
-    """Returns the log1p values of some cells, float32 of shape (n_rows, n_genes)."""
-    place = {gene: i for i, gene in enumerate(source.file.genes)}
+def _read_cells(source: ReadSource, rows: Codes, genes: list[str], scale: Scale) -> np.ndarray:
+    """Returns the log1p values of some cells, float32 of shape (n_rows, n_genes): of counts per 10,000."""
+    place = {gene: i for i, gene in enumerate(source.genes)}
     columns = np.array([place[gene] for gene in genes])
     found = np.empty((len(rows), len(genes)), dtype=np.float32)
     done = 0
@@ -134,21 +133,18 @@ def _read_cells(source: _Source, rows: Codes, genes: list[str], scale: ValueScal
         inside = rows[(rows >= block_rows.start) & (rows < block_rows.stop)] - block_rows.start
         if not len(inside):
             continue
-        cells = block[inside]
-        values = cells[:, columns].toarray() if isinstance(cells, csr_matrix) else cells[:, columns]
-        if scale == "counts":
-            total = np.asarray(cells.sum(axis=1, dtype=np.float64)).reshape(-1, 1)
-            values = np.log1p(np.divide(values * COUNTS_PER_CELL, total, out=np.zeros(values.shape), where=total > 0))
-        found[done : done + len(inside)] = values
+        linear = linear_values(block[inside], scale.kind, clip_negative=source.clip_negative)
+        total = np.asarray(linear[:, source.shared].sum(axis=1)).reshape(-1, 1)
+        kept = linear[:, columns].toarray() if isinstance(linear, csr_matrix) else linear[:, columns]
+        ratio = np.divide(COUNTS_PER_CELL, total, out=np.zeros(total.shape), where=total > 0)
+        found[done : done + len(inside)] = np.log1p(kept * (ratio if scale.factor is None else scale.factor))
         done += len(inside)
     return found
 
 
-def _only_in(where: str, source: _Source, shared: set[str], genes: list[str]) -> list[str]:
+def _only_in(where: str, source: ReadSource, perturbations: set[str], genes: list[str]) -> list[str]:
     """Returns in words how many perturbations and genes only one of the files has."""
-    perturbations = len(set(source.groups) - shared - {CONTROL, ""})
-    others = source.file.n_genes - len(genes)
-    counts = ((perturbations, "perturbations"), (others, "genes"))
+    counts = ((len(perturbations), "perturbations"), (source.file.n_genes - len(genes), "genes"))
     return [f"{n:,} {what} only in {where}" for n, what in counts if n]
 
 

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from core.cells.anndata_file import CellFile, Columns
-from core.cells.columns import CONTROL_NAMES, targets_of, texts
+from core.cells.anndata_file import CellFile
+from core.cells.columns import texts
+from core.cells.conditions import Conditions
+from core.cells.gene_names import ENSEMBL
 from core.errors import InputError
 from core.fields.record import setting
 from core.stats.arrays import Floats
@@ -50,7 +52,8 @@ class CellGroups:
     targets: the perturbed genes, sorted. of_cell: of shape (n_cells,), a cell's position in `targets`, -1 for controls, -2 for
     cells that are left out. guides: the text of the guide column, of shape (n_cells,), None without one. small: left out for
     their number of cells. unknown: kept, but not among the genes. multiple: perturbations of several genes, which are left out.
-    unassigned, empty: how many cells are left out since nothing says what was done to them, or since they have no counts.
+    unassigned, set_aside, empty: how many cells are left out since nothing says what was done to them, since they look like
+    controls but are none of those that were named, or since they have no counts.
     without_controls: perturbations with cells in a batch that has no control.
     """
 
@@ -61,6 +64,7 @@ class CellGroups:
     unknown: tuple[str, ...] = ()
     multiple: tuple[str, ...] = ()
     unassigned: int = 0
+    set_aside: int = 0
     empty: int = 0
     without_controls: tuple[str, ...] = ()
 
@@ -74,23 +78,21 @@ class CellGroups:
         return np.bincount(self.of_cell[self.of_cell >= 0], minlength=len(self.targets))
 
 
-def group_cells(file: CellFile, columns: Columns, totals: Floats | None, settings: GroupSettings) -> CellGroups:
+def group_cells(file: CellFile, found: Conditions, totals: Floats | None, settings: GroupSettings) -> CellGroups:
     """Returns the groups of a file's cells. totals: the counts of each cell, those without any are left out; None: all have some.
 
     Raises InputError for perturbations with too few cells, too few controls, and perturbed genes that are not among the genes
     (unless the settings say otherwise), and if no perturbation of a single gene is left.
     """
-    values = texts(file.obs[columns.perturbation])
-    code, distinct = pd.factorize(values, sort=True)
-    named = [targets_of(value, columns.control) if value else () for value in distinct.tolist()]
-    is_control = np.array([value == columns.control or value.lower() in CONTROL_NAMES for value in distinct.tolist()])
+    columns, names = found.columns, found.names
     empty = np.zeros(file.n_cells, dtype=bool) if totals is None else totals == 0
-    targets = sorted({genes[0] for genes in named if len(genes) == 1})
+    targets = list(names.singles)
     position = {gene: i for i, gene in enumerate(targets)}
-    group = np.array(
-        [position[genes[0]] if len(genes) == 1 else -1 if c else -2 for genes, c in zip(named, is_control, strict=True)]
-    )
-    of_cell = np.where(empty, -2, group[code])
+    of_gene = found.genes_of_cell
+    code, distinct = pd.factorize(of_gene)
+    group = np.array([position.get(gene, -2) for gene in distinct])
+    of_cell = np.where(found.is_control, -1, group[code])
+    of_cell = np.where(empty | ~found.is_chosen, -2, of_cell)
     chosen = _choose_targets(file, targets, of_cell, settings)
     of_cell = _renumber(of_cell, targets, chosen)
     groups = CellGroups(
@@ -99,9 +101,10 @@ def group_cells(file: CellFile, columns: Columns, totals: Floats | None, setting
         guides=None if columns.guide is None else texts(file.obs[columns.guide]),
         small=tuple(gene for gene in targets if gene not in set(chosen)),
         unknown=tuple(gene for gene in chosen if gene not in set(file.genes)),
-        multiple=tuple(value for value, genes in zip(distinct.tolist(), named, strict=True) if len(genes) > 1),
-        unassigned=int((values == "").sum()),
-        empty=int(empty.sum()),
+        multiple=names.multiple,
+        unassigned=sum(names.counted("missing").values()),
+        set_aside=sum(names.counted("set aside").values()),
+        empty=int((empty & found.is_chosen).sum()),
         without_controls=() if columns.batch is None else _without_controls(texts(file.obs[columns.batch]), of_cell, chosen),
     )
     if groups.n_control < settings.min_cells:
@@ -128,10 +131,27 @@ def _choose_targets(file: CellFile, targets: Sequence[str], of_cell: np.ndarray,
     unknown = [gene for gene in targets if gene not in genes]
     if unknown and not settings.keep_unknown:
         raise InputError(
-            f"{file.path}: perturbed genes that are not among its {file.n_genes:,} genes: {_list(unknown)}; keep them with "
-            "--keep-unknown (whether their guides work cannot be told then)"
+            f"{file.path}: perturbed genes that are not among its {file.n_genes:,} genes: {_list(unknown)}; "
+            f"{_advise(unknown, targets, file)}"
         )
     return [gene for gene, n in zip(targets, n_cells.tolist(), strict=True) if n >= settings.min_cells]
+
+
+def _advise(unknown: Sequence[str], targets: Sequence[str], file: CellFile) -> str:
+    """Returns what perturbed genes that were not measured look like, and what to give."""
+    ids = [sum(ENSEMBL.fullmatch(name) is not None for name in names) > len(names) / 2 for names in (unknown, file.genes)]
+    if len(unknown) == len(targets) and ids[0] != ids[1]:
+        kinds = ("Ensembl's identifiers" if ids[0] else "symbols", "Ensembl's identifiers" if ids[1] else "symbols")
+        return f"they are {kinds[0]} and the genes {kinds[1]}: say which column of var has the former with --gene-names COLUMN"
+    known = {*file.genes, *targets}
+    for joint in ("_", "-", ":", ".", " "):
+        joined = [name for name in unknown if joint in name and name.partition(joint)[0] in known]
+        if joined:
+            return (
+                f"{_list(joined)} may be combinations joined by {joint!r} (--separator {joint!r}), or guides, whose genes "
+                "another column of obs may hold (--perturbation COLUMN); if they are neither, keep them with --keep-unknown"
+            )
+    return "keep them with --keep-unknown (whether their guides work cannot be told then)"
 
 
 def _renumber(of_cell: np.ndarray, targets: Sequence[str], chosen: Sequence[str]) -> np.ndarray:

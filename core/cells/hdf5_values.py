@@ -107,7 +107,10 @@ def read_attribute(file: Hdf5File, node: Any, name: str) -> Any:
         if name not in node.attrs:
             return None
         attribute = node.attrs.get_id(name)
-        shape, dtype, n_bytes = attribute.shape, attribute.dtype, attribute.get_storage_size()
+        shape, dtype = attribute.shape, attribute.dtype
+        if 0 in shape:  # as column-order of a frame without columns; HDF5 has no size for it
+            return np.empty(0, dtype=object)
+        n_bytes = attribute.get_storage_size()
         if n_bytes > MOST_ATTRIBUTE_BYTES:
             raise UnsafeFile(f"{where}: {n_bytes:,} bytes, expected at most {MOST_ATTRIBUTE_BYTES:,}")
         if len(shape) > 1 or not (is_text(dtype) or _is_number(dtype) or _is_reference(dtype)):

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from core.cells.differential_expression import GeneChanges, GuideExpression
+from core.cells.gene_names import GeneNames
 from core.errors import InputError
 from core.fields.record import setting
 
@@ -45,7 +46,7 @@ class Thresholds:
             raise InputError(f"FDR of none: got {self.none_fdr:g}, expected at least the FDR of an effect ({self.fdr:g})")
 
 
-def label_pairs(changes: GeneChanges, targets: Iterable[str], genes: tuple[str, ...], thresholds: Thresholds) -> np.ndarray:
+def label_pairs(changes: GeneChanges, targets: Iterable[str], genes: GeneNames, thresholds: Thresholds) -> np.ndarray:
     """Returns the code of each pair's label (UP, DOWN, NONE, LEFT_OUT), int8 of shape (n_targets, n_genes).
 
     A perturbation's own target is left out, since that it falls says only that the guide works; so are genes without a p.
@@ -56,10 +57,11 @@ def label_pairs(changes: GeneChanges, targets: Iterable[str], genes: tuple[str, 
     codes = np.full(size.shape, LEFT_OUT, dtype=np.int8)
     codes[none] = NONE
     codes[effect] = np.where(changes.log2_fc[effect] > 0, UP, DOWN)
-    position = {gene: i for i, gene in enumerate(genes)}
+    position = {gene: i for i, gene in enumerate(genes.names)}
     for i, target in enumerate(targets):
-        if target in position:
-            codes[i, position[target]] = LEFT_OUT
+        for own in genes.own(target):
+            if own in position:
+                codes[i, position[own]] = LEFT_OUT
     return codes
 
 

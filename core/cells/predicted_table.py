@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,29 +14,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from core.cells.columns import MOST_CHARACTERS
+from core.cells.columns import MOST_CHARACTERS, texts
+from core.cells.differential_expression import log2_fold_change
 from core.cells.predicted_changes import PredictedChanges, WantedPairs
+from core.cells.predicted_columns import KEYS, choose_columns
+from core.compressed import bare_name, unpacked
+from core.delimited import delimiter_of
 from core.errors import InputError, UnknownFormat
 from core.file_limits import refuse_bomb
 from core.parquet_walk import walk_parquet
 from core.stats.arrays import Floats
+from core.symbols.perturbations import read_perturbations
 from core.types import Rejected
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FORMATS = (".csv", ".tsv", ".parquet")
-# What a column is → the names by which it is found, in any case.
-COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
-    "pert": ("pert", "perturbation", "target", "target_gene", "condition"),
-    "gene": ("gene", "feature", "gene_name", "symbol"),
-    "log2_fc": ("log2_fc", "log2fc", "log2_fold_change", "log2foldchange", "lfc"),
-    "standard_error": ("standard_error", "se", "lfcse", "log2_fc_se"),
-    "z": ("z", "z_score", "zscore"),
-    "p": ("p", "p_value", "pvalue", "pval"),
-}
-_KEYS = ("pert", "gene")
+FORMATS = (".csv", ".tsv", ".txt", ".parquet")
 _BYTES_A_CELL = 8
+_MOST_HEADER_BYTES = 1 << 20
+_CHUNK_BYTES = 1 << 18
+_LEAST_VALUES = 8  # of fold changes, from which on it is odd that none is negative
 _SMALLEST_P = float(np.finfo(np.float64).tiny)  # stands for a p-value of 0, which has no logarithm
 
 
@@ -45,6 +46,8 @@ class _Found:
     lines: np.ndarray
     rejected: list[Rejected] = field(default_factory=list)
     other_rows: int = 0
+    values: Counter[str] = field(default_factory=Counter)  # of the perturbation column
+    signs: Counter[tuple[str, str]] = field(default_factory=Counter)  # role, "negative", "positive" or "above 1", of all rows
 
 
 def read_predicted_table(path: Path, wanted: WantedPairs, named: Mapping[str, str] | None = None) -> PredictedChanges:
@@ -52,55 +55,37 @@ def read_predicted_table(path: Path, wanted: WantedPairs, named: Mapping[str, st
 
     named: role → column, of `COLUMN_NAMES`' roles; what is not named is found by its name. Evidence of a change is |z|, from a
     column z or log2_fc / standard_error, else -log10 p, else |log2_fc|; the signed one has the sign of the change. Rows of
-    other pairs are counted, not kept. A row that repeats a pair, has an empty cell or no finite number, a standard error of 0
-    or below, or a p-value outside [0, 1] is rejected. Raises InputError for columns that are missing or cannot be told apart.
+    other pairs are counted, not kept. A fold change is made log2 of it. Perturbations are read as everywhere else. A row that
+    repeats a pair, has an empty cell or no finite number, a standard error of 0 or below, or a p-value outside [0, 1] is
+    rejected. Raises InputError for columns that are missing, cannot be told apart, or hold something else than their role: a
+    ratio as log2_fc, a logarithm as p.
     """
     columns = choose_columns(path.name, _header(path), named or {})
-    values = [role for role in columns if role not in _KEYS]
+    values = [role for role in columns if role not in KEYS]
     found = _Found({role: np.full(len(wanted), np.nan) for role in values}, np.zeros(len(wanted), dtype=np.int64))
-    first_line = 1 if path.suffix.lower() == ".parquet" else 2
+    first_line = 1 if _is_parquet(path) else 2
     for part in _parts(path, list(columns.values())):
         _add_rows(path.name, part.rename(columns={name: role for role, name in columns.items()}), first_line, wanted, found)
         first_line += len(part)
+    _refuse_other_scales(path.name, columns, found)
     return _changes_of(columns, found)
-
-
-def choose_columns(file: str, header: tuple[str, ...], named: Mapping[str, str]) -> dict[str, str]:
-    """Returns role → column of those that are there. Raises InputError; see `read_predicted_table`."""
-    for role, name in named.items():
-        if role not in COLUMN_NAMES:
-            raise InputError(f"{file}: --column {role}={name}: no such role, expected one of {', '.join(COLUMN_NAMES)}")
-        if name not in header:
-            raise InputError(f"{file}: --column {role}={name}: not in the file; its columns are {', '.join(header)[:200]}")
-    chosen = dict(named)
-    for role, names in COLUMN_NAMES.items():
-        matching = [name for name in header if name.lower() in names and name not in named.values()]
-        if role in chosen or not matching:
-            continue
-        if len(matching) > 1:
-            raise InputError(f"{file}: columns {', '.join(matching)} may each be {role}; say which with --column {role}=NAME")
-        chosen[role] = matching[0]
-    missing = [role for role in _KEYS if role not in chosen]
-    if missing or not {"log2_fc", "z"} & set(chosen):
-        raise InputError(
-            f"{file}: columns {', '.join(header)[:200]}; expected pert, gene, and log2_fc or z (with standard_error or p if "
-            "there is one); say which is which with --column ROLE=NAME"
-        )
-    used = ("z",) if "z" in chosen else ("log2_fc", "standard_error") if "standard_error" in chosen else ("log2_fc", "p")
-    return {role: chosen[role] for role in (*_KEYS, *dict.fromkeys((*used, "log2_fc"))) if role in chosen}
 
 
 def _header(path: Path) -> tuple[str, ...]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    if path.suffix.lower() not in FORMATS:
-        raise UnknownFormat(f"{path.name}: expected predicted changes as {', '.join(FORMATS)}, or predicted cells as .h5ad")
+    if Path(bare_name(path.name)).suffix.lower() not in FORMATS:
+        raise UnknownFormat(
+            f"{path.name}: expected predicted changes as {', '.join(FORMATS)} (also as .gz, .bz2 or .zst), or predicted cells as "
+            ".h5ad"
+        )
     try:
-        if path.suffix.lower() == ".parquet":
+        if _is_parquet(path):
             return tuple(pq.read_schema(path).names)
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            header = tuple(next(csv.reader(file, delimiter=_delimiter(path)), ()))
+        with _open_text(path) as file:
+            first = file.readline(_MOST_HEADER_BYTES).decode("utf-8-sig")
+            header = tuple(name.strip() for name in next(csv.reader([first], delimiter=delimiter_of(first)), []))
     except (OSError, pa.ArrowException, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path.name}: cannot be read ({str(error).splitlines()[0]})") from error
     twice = sorted({name for name in header if header.count(name) > 1})
@@ -109,27 +94,45 @@ def _header(path: Path) -> tuple[str, ...]:
     return header
 
 
-def _delimiter(path: Path) -> str:
-    return "\t" if path.suffix.lower() == ".tsv" else ","
+def _is_parquet(path: Path) -> bool:
+    return path.suffix.lower() == ".parquet"
+
+
+@contextmanager
+def _open_text(path: Path) -> Iterator[io.BufferedReader]:
+    """Opens a table of text, unpacked if it is packed."""
+    with path.open("rb") as file:
+        stream = unpacked(file, path.name)
+        yield file if stream is None else io.BufferedReader(stream, _CHUNK_BYTES)
 
 
 def _parts(path: Path, columns: list[str]) -> Iterator[pd.DataFrame]:
     """Yields the rows in parts; cells of text files are texts."""
     import pyarrow as pa
-    import pyarrow.csv as pacsv
 
     try:
-        batches: Iterator[pa.RecordBatch]
-        if path.suffix.lower() == ".parquet":
+        if _is_parquet(path):
             walk_parquet(path, path.name, columns)
-            batches = _parquet_batches(path, columns)
+            for batch in _parquet_batches(path, columns):
+                yield batch.to_pandas(ignore_metadata=True)  # which would make columns of an index again
         else:
-            as_text = pacsv.ConvertOptions(include_columns=columns, column_types=dict.fromkeys(columns, pa.string()))
-            batches = iter(pacsv.open_csv(path, parse_options=_parse_options(path), convert_options=as_text))
-        for batch in batches:
-            yield batch.to_pandas()
+            yield from _text_parts(path, columns)
     except (OSError, pa.ArrowException, OverflowError) as error:
         raise InputError(f"{path.name}: cannot be read ({str(error).splitlines()[0]})") from error
+
+
+def _text_parts(path: Path, columns: list[str]) -> Iterator[pd.DataFrame]:
+    import pyarrow as pa
+    import pyarrow.csv as pacsv
+
+    header = _header(path)
+    with _open_text(path) as file:
+        delimiter = delimiter_of(file.readline(_MOST_HEADER_BYTES).decode("utf-8-sig"))
+        as_text = pacsv.ConvertOptions(include_columns=columns, column_types=dict.fromkeys(columns, pa.string()))
+        read = pacsv.ReadOptions(column_names=header)
+        parse = pacsv.ParseOptions(delimiter=delimiter)
+        for batch in pacsv.open_csv(file, read_options=read, parse_options=parse, convert_options=as_text):
+            yield batch.to_pandas()
 
 
 def _parquet_batches(path: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
@@ -181,15 +184,14 @@ def _refuse_long(path: Path, name: str, texts: pa.Array) -> None:
         raise InputError(f"{path.name}: column {name}: a text of {longest:,} bytes, expected at most {MOST_CHARACTERS:,}")
 
 
-def _parse_options(path: Path) -> Any:
-    import pyarrow.csv as pacsv
-
-    return pacsv.ParseOptions(delimiter=_delimiter(path))
-
-
 def _add_rows(file: str, rows: pd.DataFrame, first_line: int, wanted: WantedPairs, found: _Found) -> None:
     """Adds the rows of wanted pairs to what was found; see `read_predicted_table` for those that are rejected."""
-    places = wanted.places_of(rows["pert"].astype(str).to_numpy(), rows["gene"].astype(str).to_numpy())
+    perts, genes = texts(rows["pert"]), texts(rows["gene"])
+    _count_signs(rows, found)
+    found.values.update(perts)
+    names = read_perturbations(perts, set(wanted.perts))
+    name_of = {value: meaning.name for value, meaning in names.of_value.items()}
+    places = wanted.places_of(np.array([name_of[pert] for pert in perts], dtype=object), genes)
     found.other_rows += int((places < 0).sum())
     kept = np.flatnonzero(places >= 0)
     if not len(kept):
@@ -207,12 +209,40 @@ def _add_rows(file: str, rows: pd.DataFrame, first_line: int, wanted: WantedPair
         found.numbers[role][places[good]] = values[good]
 
 
+def _count_signs(rows: pd.DataFrame, found: _Found) -> None:
+    for role in set(found.numbers) & {"log2_fc", "fold_change", "p"}:
+        values = pd.to_numeric(rows[role], errors="coerce").to_numpy(dtype=np.float64)
+        counts = {"negative": (values < 0).sum(), "positive": (values > 0).sum(), "above 1": (values > 1).sum()}
+        found.signs.update({(role, sign): int(n) for sign, n in counts.items()})
+
+
+def _refuse_other_scales(file: str, columns: Mapping[str, str], found: _Found) -> None:
+    """Raises InputError for a column of fold changes without a negative value, of ratios with one, and of p-values above 1."""
+    signs = found.signs
+    if "log2_fc" in columns and not signs["log2_fc", "negative"] and signs["log2_fc", "positive"] >= _LEAST_VALUES:
+        name = columns["log2_fc"]
+        raise InputError(
+            f"{file}: column {name}, as log2_fc, has no negative value among {signs['log2_fc', 'positive']:,} above 0: it is a "
+            f"ratio, perhaps, which --column fold_change={name} takes; a size without a direction cannot be taken"
+        )
+    if signs["fold_change", "negative"]:
+        name = columns["fold_change"]
+        raise InputError(f"{file}: column {name}, as fold_change, has negative values: a logarithm is --column log2_fc={name}")
+    if 2 * signs["p", "above 1"] > signs["p", "positive"]:
+        raise InputError(
+            f"{file}: column {columns['p']}, as p, is above 1 in {signs['p', 'above 1']:,} rows: it is no p-value (-log10 p, "
+            "perhaps); name another with --column p=NAME, or take the column out"
+        )
+
+
 def _is_bad(role: str, values: Floats) -> np.ndarray:
     bad = ~np.isfinite(values)
     if role == "standard_error":
         bad |= ~(values > 0)
     if role == "p":
         bad |= ~((values >= 0) & (values <= 1))
+    if role == "fold_change":
+        bad |= ~(values >= 0)
     return bad
 
 
@@ -236,6 +266,8 @@ def _changes_of(columns: Mapping[str, str], found: _Found) -> PredictedChanges:
     """Returns evidence and signed evidence of the pairs; see `read_predicted_table`."""
     numbers = found.numbers
     change = numbers.get("log2_fc")
+    if "fold_change" in numbers:
+        change = log2_fold_change(numbers["fold_change"], np.ones_like(numbers["fold_change"]))
     if "z" in numbers:
         signed, measure = numbers["z"], "z"
     elif change is not None and "standard_error" in numbers:

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.cells.anndata_file import Columns, CountSummary, choose_columns, open_cells, summarise_counts
-from core.cells.columns import texts
+from core.cells.anndata_file import CellFile, CountSummary, open_cells, summarise_counts
+from core.cells.columns import Columns, texts
+from core.cells.conditions import FOUND, READING, READING_VERSION, Conditions, ReadingSettings, compare_within, read_conditions
+from core.cells.confounders import refuse_mixed_lines
 from core.cells.differential_expression import (
     COUNTS_PER_CELL,
     FOLD_LIMIT,
@@ -22,12 +24,13 @@ from core.cells.differential_expression import (
     compare_here,
     compare_with_controls,
 )
+from core.cells.gene_names import GeneNames
 from core.cells.groups import CellGroups, GroupSettings, group_cells
 from core.cells.labels import DOWN, LEFT_OUT, MOST_REMAINING, NONE, UP, Thresholds, knockdown_table, label_pairs
 from core.cells.sampling import NAMES, SPLITS, Sample, SamplingSettings, sample_pairs
+from core.cells.strata import within_setting
 from core.fields.record import setting, without_effect
 
-_FOUND = "found by name"
 NOT_SHRUNK = "Fold changes are not shrunk; those of the BioReasoning challenge are."
 _TEST = "Wilcoxon rank sum (pdex, normal approximation, corrected for ties) of each gene against the control cells"
 _FOLD_CHANGE = f"log2 of the ratio of mean counts per {COUNTS_PER_CELL:,.0f}, limited to {FOLD_LIMIT:g}-fold where one is 0"
@@ -35,20 +38,15 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class LabelSettings:
-    """How labels are made of a file. perturbation, control, batch, guide: None are found by name (`choose_columns`).
+class LabelSettings(ReadingSettings):
+    """How labels are made of a file. batch, guide: None are found by name (`choose_columns`).
 
     most_remaining: the share of its target's expression that a working guide may leave. in_memory: read the file at once.
     """
 
-    perturbation: str | None = setting(
-        None, "What was done to a cell; found by name.", title="Perturbation column", missing=_FOUND, metavar="COLUMN"
-    )
-    control: str | None = setting(
-        None, "The column's value for control cells; found by name.", title="Value of controls", missing=_FOUND, metavar="VALUE"
-    )
-    batch: str | None = setting(None, "A cell's batch; found by name.", title="Batch column", missing=_FOUND, metavar="COLUMN")
-    guide: str | None = setting(None, "A cell's guide; found by name.", title="Guide column", missing=_FOUND, metavar="COLUMN")
+    batch: str | None = setting(None, "A cell's batch; found by name.", title="Batch column", missing=FOUND, metavar="COLUMN")
+    guide: str | None = setting(None, "A cell's guide; found by name.", title="Guide column", missing=FOUND, metavar="COLUMN")
+    within: tuple[str, ...] = within_setting()
     groups: GroupSettings = field(default_factory=GroupSettings)
     thresholds: Thresholds = field(default_factory=Thresholds)
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
@@ -61,12 +59,15 @@ class LabelSettings:
     in_memory: bool = setting(False, "Read the whole file at once.", title="Read the whole file at once", changes_result=False)
 
     def identity(self) -> dict[str, Any]:
-        """Returns what the labels depend on, as plain data; how the file is read does not change them."""
-        return {name: value for name, value in asdict(self).items() if name not in without_effect(LabelSettings)}
+        """Returns what the labels depend on, as plain data; how the file is read does not change them. Settings of how cells are
+        read are left out at their defaults."""
+        usual = {name for name in (*READING, "within") if getattr(self, name) in (None, (), {})}
+        left_out = usual | without_effect(LabelSettings)
+        return {name: value for name, value in asdict(self).items() if name not in left_out} | {"reading": READING_VERSION}
 
-    def columns_of(self, obs: pd.DataFrame) -> Columns:
-        """Returns the columns of a file. Raises InputError as `choose_columns`."""
-        return choose_columns(obs, self.perturbation, self.control, self.batch, self.guide)
+    def read_conditions(self, file: CellFile) -> Conditions:
+        """Returns what was done to the cells of a file. Raises InputError as `read_conditions`."""
+        return compare_within(file, read_conditions(file, self, self.batch, self.guide), self.within)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +85,21 @@ class Description:
     batches: int | None
     without_controls: tuple[str, ...]
     obs_columns: tuple[str, ...]
+    conditions: Conditions
+    gene_names: GeneNames
 
 
 def describe_cells(path: Path, settings: LabelSettings = LabelSettings()) -> Description:
     """Returns what a file holds and which columns would be chosen; no value is read.
 
     Perturbations with few cells, and those that are not among the genes, are part of the description, no error. Raises InputError
-    as `open_cells` and `choose_columns`, and if there is no perturbation of a single gene.
+    as `open_cells` and `read_conditions`, and if there is no perturbation of a single gene.
     """
-    with open_cells(path) as file:
-        columns = settings.columns_of(file.obs)
+    with open_cells(path, layer=settings.layer) as file:
+        found = settings.read_conditions(file)
+        columns = found.columns
         everything = GroupSettings(min_cells=2, leave_out_small=True, keep_unknown=True)
-        groups = group_cells(file, columns, None, everything)
+        groups = group_cells(file, found, None, everything)
         batches = None if columns.batch is None else len({*texts(file.obs[columns.batch]).tolist()} - {""})
         return Description(
             file.n_cells,
@@ -109,6 +113,8 @@ def describe_cells(path: Path, settings: LabelSettings = LabelSettings()) -> Des
             batches,
             groups.without_controls,
             tuple(map(str, file.obs.columns)),
+            found,
+            file.gene_names,
         )
 
 
@@ -118,7 +124,8 @@ class ScreenLabels:
     `knockdown_table`."""
 
     genes: tuple[str, ...]
-    columns: Columns
+    conditions: Conditions
+    gene_names: GeneNames
     counts: CountSummary
     groups: CellGroups
     changes: GeneChanges
@@ -173,22 +180,24 @@ def label_screen(path: Path, settings: LabelSettings, say: Say, compare_each: Co
     Raises InputError for a file that is malformed (see `open_cells`, `summarise_counts`, `group_cells`) or of which no row is
     left, MissingPackage without anndata or pdex, and what `compare_each` raises.
     """
-    with open_cells(path, backed=not settings.in_memory) as file:
-        columns = settings.columns_of(file.obs)
-        group_cells(file, columns, None, settings.groups)  # what is wrong with them is said before the values are read
+    with open_cells(path, backed=not settings.in_memory, layer=settings.layer) as file:
+        found = settings.read_conditions(file)
+        refuse_mixed_lines(str(path), found.confounders, (*settings.across, *settings.within), within=True)
+        group_cells(file, found, None, settings.groups)  # what is wrong with them is said before the values are read
         say(f"reading {file.n_cells:,} cells × {file.n_genes:,} genes")
-        counts = summarise_counts(file)
-        groups = group_cells(file, columns, counts.totals, settings.groups)
+        counts = summarise_counts(file, settings.values)
+        groups = group_cells(file, found, counts.totals, settings.groups)
         say(f"comparing {len(groups.targets):,} perturbations with {groups.n_control:,} control cells")
 
         def say_share(share: float) -> None:
             say(f"{share:.0%} of the genes compared")
 
-        changes = compare_with_controls(file, groups, counts, say_share, compare_each)
-    codes = label_pairs(changes, groups.targets, file.genes, settings.thresholds)
+        changes = compare_with_controls(file, groups, counts, say_share, compare_each, found.strata)
+    codes = label_pairs(changes, groups.targets, file.gene_names, settings.thresholds)
     return ScreenLabels(
         genes=file.genes,
-        columns=columns,
+        conditions=found,
+        gene_names=file.gene_names,
         counts=counts,
         groups=groups,
         changes=changes,
@@ -204,19 +213,24 @@ def record_of(labels: ScreenLabels, settings: LabelSettings) -> dict[str, Any]:
     failed = labels.knockdown[(labels.knockdown["guide"] != "") & labels.knockdown["failed"].fillna(False).astype(bool)]
     return {
         "settings": settings.identity(),
-        "columns": asdict(labels.columns),
+        "columns": asdict(labels.conditions.columns),
+        "values": labels.conditions.names.record(),
+        "gene_names": labels.gene_names.column,
+        "within": list(settings.within),
+        "confounders": [each.line() for each in labels.conditions.confounders],
         "test": _TEST,
         "fold_change": _FOLD_CHANGE,
         "false_discovery_rate": "Benjamini and Hochberg, among the genes of a perturbation",
         "note": NOT_SHRUNK,
         "packages": {name: version(name) for name in ("anndata", "pdex")},
-        "cells": len(groups.of_cell),
+        "cells": int(labels.conditions.is_chosen.sum()),
         "control_cells": groups.n_control,
         "genes": len(labels.genes),
         "perturbations": len(groups.targets),
         "whole_numbers": labels.counts.whole_numbers,
         "left_out": {
             "unassigned cells": groups.unassigned,
+            "cells that look like controls": groups.set_aside,
             "cells without counts": groups.empty,
             "perturbations of several genes": list(groups.multiple),
             "perturbations with few cells": list(groups.small),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from core.cells.gene_names import GeneNames
 from core.cells.groups import MIN_CELLS
 from core.cells.screen import NOT_SHRUNK, Description
 
@@ -25,18 +26,18 @@ def description_lines(found: Description) -> list[str]:
         f"control       {columns.control} ({how['control']}), {found.n_control:,} cells",
         f"batch         {columns.batch or 'none'}" + (f" ({how['batch']}){batches}" if columns.batch else ""),
         f"guide         {columns.guide or 'none'}" + (f" ({how['guide']})" if columns.guide else ""),
+        f"gene names    {found.gene_names.column or 'index'} of var"
+        + (f"; {_several(found.gene_names)}" if found.gene_names.ambiguous else ""),
+        *found.conditions.lines(),
         f"perturbations of one gene: {len(sizes):,}, with {sizes[0]:,} to {sizes[-1]:,} cells",
     ]
     if few:
         lines.append(f"perturbations with fewer than {MIN_CELLS} cells: {few:,}")
     counted = (
-        ("perturbations of several genes", found.multiple),
         ("perturbed genes that are not among the genes", found.unknown),
         ("perturbations with cells in batches without controls", found.without_controls),
     )
     lines += [f"{what}: {len(names):,} ({_some(names)})" for what, names in counted if names]
-    if found.unassigned:
-        lines.append(f"cells of which nothing says what was done to them: {found.unassigned:,}")
     return lines
 
 
@@ -62,12 +63,19 @@ def label_lines(dataset: str, record: Mapping[str, Any]) -> list[str]:
         (f"failed guides, which leave more than {most:.0%} of their target's expression", record["failed_guides"]),
     )
     lines += [f"  {what}: {len(names):,} ({_some(names)})" for what, names in counted if names]
-    for what in ("unassigned cells", "cells without counts"):
-        if left_out[what]:
+    for what in ("unassigned cells", "cells that look like controls", "cells without counts"):
+        if left_out.get(what):
             lines.append(f"  {what}, left out: {left_out[what]:,}")
+    lines += [f"  differs between controls and perturbed cells: {each}" for each in record.get("confounders", ())]
+    if record.get("gene_names"):
+        lines.append(f"  genes by {record['gene_names']} of var")
     if not record["whole_numbers"]:
         lines.append("  not all values are whole numbers: are these counts?")
     return lines
+
+
+def _several(names: GeneNames) -> str:
+    return f"{len(names.ambiguous):,} names of several genes, which go by the index ({_some(sorted(names.ambiguous))})"
 
 
 def _some(names: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from core.actions import cell_evaluation, cell_predictions
 from core.actions.cell_evaluation import EvaluationOptions
 from core.actions.cell_predictions import PredictionOptions
 from core.cells.cell_eval import CellEvaluation
+from core.cells.conditions import READING
 from core.cells.screen import Description, LabelSettings, describe_cells
 from core.cells.words import description_lines, label_lines
 from core.cli.base import Json, RayAddress, say, show
@@ -26,8 +27,8 @@ from core.texts import number_text
 app = typer.Typer()
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="An AnnData file (.h5ad) with counts in X.")]
-_COLUMNS = ("perturbation", "control", "batch", "guide")
-_EVALUATED = ("perturbation", "control", "values", "run", "dataset", "sample")
+_COLUMNS = (*READING, "batch", "guide")
+_EVALUATED = (*READING, "clip_negative", "run", "dataset", "sample")
 
 
 @app.command()
@@ -107,6 +108,9 @@ def _description_record(found: Description) -> dict[str, Any]:
         "obs_columns": list(found.obs_columns),
         "control_cells": found.n_control,
         "perturbations": dict(found.cells),
+        "values": found.conditions.names.record(),
+        "gene_names": found.gene_names.column,
+        "confounders": [each.line() for each in found.conditions.confounders],
         "multiple": list(found.multiple),
         "unknown": list(found.unknown),
         "unassigned_cells": found.unassigned,

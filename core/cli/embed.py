@@ -120,12 +120,16 @@ def load(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file or a checkpoint's folder, recognised by content.")],
     name: Name,
+    keep_column: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="A column of a table that would be left out as no dimension.")
+    ] = None,
     dataset: DatasetName = None,
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Load a space from a file: safetensors, npz, parquet, CSV, word2vec text, scGPT's or Geneformer's folder."""
-    _show(context.obj, imports.import_space(context.obj, file, name, replace=replace), dataset, as_json)
+    """Load a space from a file: safetensors, npz, parquet, CSV, word2vec text, GenePT's pickle, scGPT's, Geneformer's."""
+    found = imports.import_space(context.obj, file, name, replace=replace, kept=keep_column or ())
+    _show(context.obj, found, dataset, as_json)
 
 
 @app.command("list")

@@ -54,7 +54,9 @@ def train(
     simulate: Annotated[bool, typer.Option("--simulate", help="A simulated screen, in the place of a file.")] = False,
     models: Annotated[str, typer.Option(help="Names with commas between them; by default all whose packages are there.")] = "",
     split: SplitFile = None,
-    values: Annotated[list[str] | None, typer.Option("--set", metavar="MODEL.KEY=VALUE", help="An option of a model.")] = None,
+    model_options: Annotated[
+        list[str] | None, typer.Option("--set", metavar="MODEL.KEY=VALUE", help="An option of a model.")
+    ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Train it again, in place of one of that name.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -65,7 +67,7 @@ def train(
     names = split_names(models) if models else _installed_models()
     chosen["screen"] = {key: _number(key, value) for key, value in chosen["screen"].items()}
     published = None if split is None else read_split(split)
-    request = make_request(chosen, path, _options_of(names, values or ()), published)
+    request = make_request(chosen, path, _options_of(names, model_options or ()), published)
     folder = target_process.train(context.obj, request, say, replace=replace)
     _show_evaluation(folder, folder.evaluations()[-1], as_json)
 

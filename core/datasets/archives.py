@@ -8,7 +8,6 @@ import shutil
 import stat
 import struct
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
@@ -16,6 +15,7 @@ from typing import IO
 
 import pyarrow as pa
 
+from core.compressed import DAMAGE, BoundedStream
 from core.datasets.tables import quote
 from core.errors import InputError, UnsafeFile
 from core.file_limits import MAX_RATIO, MAX_UNPACKED_BYTES, refuse_bomb
@@ -31,8 +31,6 @@ _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, _ZSTANDARD)
 _DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can hold
 _PLAIN_FILE = 0o100644 << 16
 _UNIX = 3
-# What zipfile raises on bytes that are not a whole zip; ValueError covers names that do not decode and negative seeks.
-DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OverflowError, ValueError, struct.error)
 
 
 Content = bytes | io.BufferedIOBase  # a whole file: its bytes, or the file itself, open and read from any place
@@ -66,7 +64,7 @@ def open_csv(content: Content, name: str, max_bytes: int = MAX_UNPACKED_BYTES) -
         stream = _open_member(archive, member, file)
     except DAMAGE as error:
         raise InputError(f"{name}: damaged zip ({error})") from error
-    return _Bounded(stream, f"{name}/{member.filename}", _most_bytes(member, _size_of(file), max_bytes)), member.filename
+    return BoundedStream(stream, f"{name}/{member.filename}", _most_bytes(member, _size_of(file), max_bytes)), member.filename
 
 
 def unpack(
@@ -106,7 +104,7 @@ def open_members(
             if not member.filename.endswith("/") and wanted(member.filename):
                 _refuse_unreadable(member, name)
                 most = _most_bytes(member, _size_of(file), max_bytes)
-                with _Bounded(_open_member(archive, member, file), f"{name}/{member.filename}", most) as stream:
+                with BoundedStream(_open_member(archive, member, file), f"{name}/{member.filename}", most) as stream:
                     yield member.filename, stream
     except DAMAGE as error:
         raise InputError(f"{name}: damaged zip ({error})") from error
@@ -184,31 +182,6 @@ def _copy_in(archive: zipfile.ZipFile, info: zipfile.ZipInfo, file: IO[bytes]) -
     info._compresslevel = 6  # type: ignore[attr-defined]  # which `writestr` sets; Python 3.13 has a public name
     with archive.open(info, "w") as member:
         shutil.copyfileobj(file, member, 1 << 20)
-
-
-class _Bounded(io.RawIOBase):
-    """A member's bytes, counted as they are unpacked."""
-
-    def __init__(self, stream: IO[bytes], name: str, most: int) -> None:
-        self._stream = stream
-        self._name = name
-        self._most = most
-        self._count = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # RawIOBase says "any writable buffer"
-        try:
-            data = self._stream.read(len(buffer))
-        except (*DAMAGE, OSError) as error:  # OSError: of Arrow, as all bytes are in memory
-            raise InputError(f"{self._name}: damaged zip ({error})") from error
-        self._count += len(data)
-        if self._count > self._most:
-            limits = f"at most {MAX_RATIO} times its packed size, {MAX_UNPACKED_BYTES:,} bytes, and what its header says"
-            raise UnsafeFile(f"{self._name}: unpacks to more than {self._most:,} bytes, expected {limits}")
-        buffer[: len(data)] = data
-        return len(data)
 
 
 def _refuse_unsafe(members: list[zipfile.ZipInfo], name: str, packed: int, max_bytes: int) -> None:

@@ -16,7 +16,8 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import IO, Any, Self
 
-from core.datasets.archives import DAMAGE, refuse_unsafe_member
+from core.compressed import DAMAGE
+from core.datasets.archives import refuse_unsafe_member
 from core.datasets.tables import quote
 from core.errors import InputError, UnknownFormat, UnsafeFile
 from core.file_io import part_of, refuse_special, remove_parts, sync_folder

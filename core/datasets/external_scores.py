@@ -12,13 +12,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.datasets.pairs import duplicate
+from core.datasets.pairs import duplicate, read_symbols
 from core.datasets.submissions import number_in
 from core.datasets.tables import Table, TableRows, quote
+from core.symbols.p_values import is_p_value_name
+from core.symbols.spelling import clean
 from core.types import Rejected
 
 _KEYS = ("id", "pert", "gene")
 _NOT_SCORES = (*_KEYS, "label", "split")
+INDEX_NAMES = ("", "__index_level_0__", *(f"Unnamed: {i}" for i in range(10)))  # what pandas calls an index that it writes along
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
@@ -26,14 +29,17 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 class ScoreTable(TableRows):
     """The rows of a file of external scores.
 
-    ids: of the rows. columns: name → one number for each row, None for an empty cell. faults: name → the rejections of its
-    cells that are no finite numbers, whose rows the column does not score. left_out: the columns that hold no numbers.
+    ids: of the rows. columns: name → one number for each row, None for an empty cell. p_values: the columns
+    that are called as p-values are. faults: name → the rejections of its
+    cells that are no finite numbers, whose rows the column does not score. left_out: the columns that hold no
+    numbers, and those of row numbers.
     """
 
     kind: Literal["external_score"]
     name: str
     ids: tuple[str, ...]
     columns: Mapping[str, tuple[float | None, ...]]
+    p_values: frozenset[str]
     faults: Mapping[str, tuple[Rejected, ...]]
     left_out: tuple[str, ...]
 
@@ -41,7 +47,7 @@ class ScoreTable(TableRows):
 def is_external_score(header: tuple[str, ...]) -> bool:
     """Whether a header names rows, and has a column that may be a score."""
     names_rows = "id" in header or {"pert", "gene"} <= set(header)
-    return names_rows and any(column not in _NOT_SCORES for column in header)
+    return names_rows and any(column not in (*_NOT_SCORES, *INDEX_NAMES) for column in header)
 
 
 def read_external_scores(table: Table, sha256: str) -> ScoreTable:
@@ -51,8 +57,11 @@ def read_external_scores(table: Table, sha256: str) -> ScoreTable:
     ids: dict[str, int] = {}
     kept: list[list[str]] = []
     for line, cells in table.records():
-        key = cells[keys[0]] if by_id else "_".join(cells[table.header.index(name)] for name in ("pert", "gene"))
-        fault = table.empty_cell(line, cells, keys) or _mismatch(table, line, cells) or None
+        fault = table.empty_cell(line, cells, keys) or _mismatch(table, line, cells)
+        key = clean(cells[keys[0]]) if by_id else ""
+        if fault is None and not by_id:
+            read = read_symbols(table, line, *(cells[table.header.index(name)] for name in ("pert", "gene")))
+            fault, key = (read, "") if isinstance(read, Rejected) else (None, "_".join(read))
         if fault is None and key in ids:
             fault = duplicate(table, line, key, ids[key])
         if fault is not None:
@@ -65,7 +74,7 @@ def read_external_scores(table: Table, sha256: str) -> ScoreTable:
     faults: dict[str, tuple[Rejected, ...]] = {}
     left_out = []
     for i, name in enumerate(table.header):
-        if name in _KEYS:
+        if name in _KEYS or name in INDEX_NAMES:
             continue
         texts = [cells[i] for cells in kept]
         if name in _NOT_SCORES or not _is_numeric(texts):
@@ -79,7 +88,7 @@ def read_external_scores(table: Table, sha256: str) -> ScoreTable:
             if number is None and text.strip()
         )
     return ScoreTable(
-        "external_score", table.name, tuple(ids), columns, faults, tuple(left_out),
+        "external_score", table.name, tuple(ids), columns, frozenset(filter(is_p_value_name, columns)), faults, tuple(left_out),
         lines=lines, rejected=tuple(table.rejected), sha256=sha256,
     )  # fmt: skip
 
@@ -89,7 +98,7 @@ def _mismatch(table: Table, line: int, cells: list[str]) -> Rejected | None:
     if not set(_KEYS) <= set(table.header):
         return None
     key, pert, gene = (cells[table.header.index(name)] for name in _KEYS)
-    if key == f"{pert}_{gene}":
+    if clean(key) in (f"{pert}_{gene}", f"{clean(pert)}_{clean(gene)}"):
         return None
     return Rejected(table.name, line, "id mismatch", f"id {quote(key)}, expected {quote(f'{pert}_{gene}')}")
 

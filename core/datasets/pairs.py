@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -9,6 +10,9 @@ from typing import Literal
 
 from core.datasets.tables import Table, TableRows, quote
 from core.errors import InputError
+from core.symbols.excel import spreadsheet_damage
+from core.symbols.perturbations import gene_of_condition
+from core.symbols.spelling import clean
 from core.types import Label, Pair, Rejected
 
 PairKind = Literal["challenge_train", "challenge_test", "perturbqa"]
@@ -16,16 +20,22 @@ PairKind = Literal["challenge_train", "challenge_test", "perturbqa"]
 _IDENTITY = ("id", "pert", "gene")
 _CHALLENGE_LABELS = {str(label): label for label in (Label.UP, Label.DOWN, Label.NONE)}
 _PERTURBQA_COLUMNS = ("pert", "gene", "label", "split")
+# Splits in other spellings; those of published files stay as they are.
+_SPLITS = {"train": "train", "training": "train", "val": "val", "valid": "val", "validation": "validation", "test": "test"}
+_SPLITS |= {"dev": "val", "testing": "test"}
+_KNOWN_SPLITS = {*_SPLITS.values()}
 _PERTURBQA_LABELS = {"de": {"1": Label.DE, "0": Label.NONE}, "dir": {"1": Label.UP, "0": Label.DOWN}}
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairTable(TableRows):
-    """The pairs of one file. cell_line: the one that a file of PerturbQA is about, in lower case; None for other files."""
+    """The pairs of one file. cell_line: the one that a file of PerturbQA is about, in lower case; None for other files. notes:
+    what has to be said of it."""
 
     kind: PairKind
     pairs: tuple[Pair, ...]
     cell_line: str | None = None
+    notes: tuple[str, ...] = ()
 
 
 def duplicate(table: Table, line: int, pair_id: str, first_line: int) -> Rejected:
@@ -75,10 +85,14 @@ def read_challenge(table: Table, sha256: str) -> PairTable:
     labelled = "label" in table.header
 
     def to_pair(line: int, cells: list[str]) -> Pair | Rejected:
-        pair_id, pert, gene = cells[:3]
-        if pair_id != f"{pert}_{gene}":
-            detail = f"id {quote(pair_id)}, expected {quote(f'{pert}_{gene}')}"
-            return Rejected(table.name, line, "id mismatch", detail)
+        pair_id, *symbols = cells[:3]
+        if clean(pair_id) not in ("_".join(symbols), "_".join(map(clean, symbols))):
+            return Rejected(table.name, line, "id mismatch", f"id {quote(pair_id)}, expected {quote('_'.join(symbols))}")
+        read = read_symbols(table, line, *symbols)
+        if isinstance(read, Rejected):
+            return read
+        pert, gene = read
+        pair_id = f"{pert}_{gene}"
         if not labelled:
             return Pair(pair_id, pert, gene, None, "test")
         label = _CHALLENGE_LABELS.get(cells[3])
@@ -102,17 +116,51 @@ def read_perturbqa(table: Table, sha256: str) -> PairTable:
     The columns are the same in both, so the file's name decides; raises InputError unless it is <line>-de or <line>-dir.
     """
     cell_line, task = _line_and_task(table.name)
+    others: Counter[str] = Counter()
 
     def to_pair(line: int, cells: list[str]) -> Pair | Rejected:
-        pert, gene, code, split = cells
+        read = read_symbols(table, line, *cells[:2])
+        if isinstance(read, Rejected):
+            return read
+        code, split = map(clean, cells[2:])
         label = _PERTURBQA_LABELS[task].get(code)
         if label is None:
             return Rejected(table.name, line, "bad label", f"{quote(code)}, expected 0 or 1")
-        return Pair(f"{pert}_{gene}", pert, gene, label, split)
+        split = _SPLITS.get(split.lower(), split)
+        if split not in _KNOWN_SPLITS:
+            others[split] += 1
+        return Pair("_".join(read), *read, label, split)
 
     pairs, lines = collect_pairs(table, _PERTURBQA_COLUMNS, to_pair)
     rejected = tuple(table.rejected)
-    return PairTable(kind="perturbqa", pairs=pairs, cell_line=cell_line, lines=lines, rejected=rejected, sha256=sha256)
+    return PairTable(
+        kind="perturbqa",
+        pairs=pairs,
+        cell_line=cell_line,
+        lines=lines,
+        rejected=rejected,
+        sha256=sha256,
+        notes=_note_splits(others),
+    )
+
+
+def read_symbols(table: Table, line: int, pert: str, gene: str) -> tuple[str, str] | Rejected:
+    """The perturbed gene and the target gene of a row, without blanks; "A+ctrl" is A. The rejection of a row with a control,
+    several genes, or what a spreadsheet made of a symbol."""
+    for what, symbol in (("pert", clean(pert)), ("gene", clean(gene))):
+        if damage := spreadsheet_damage(symbol):
+            return Rejected(table.name, line, "no gene symbol", f"{quote(symbol)} as {what}: {damage}")
+    perturbed = gene_of_condition(pert)
+    if not perturbed:
+        return Rejected(table.name, line, "no single gene", f"{quote(pert)} as pert: a control, or several genes")
+    return perturbed, clean(gene)
+
+
+def _note_splits(others: Counter[str]) -> tuple[str, ...]:
+    if not others:
+        return ()
+    shown = ", ".join(f"{quote(split)} ({n:,} rows)" for split, n in others.most_common(5))
+    return (f"splits that are none of train, val and test, from which nothing is learnt: {shown}",)
 
 
 def _line_and_task(name: str) -> tuple[str, Literal["de", "dir"]]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from core.compressed import bare_name, unpacked
 from core.datasets.archives import Content, is_zip, open_content, open_csv
 from core.datasets.external_scores import ScoreTable, is_external_score, read_external_scores
 from core.datasets.inspect_logs import Epochs, is_log, read_log
 from core.datasets.json_predictions import are_predictions, objects_in, read_json_predictions
 from core.datasets.pairs import PairTable, is_challenge, is_perturbqa, read_challenge, read_perturbqa
+from core.datasets.parquet_text import PARQUET, text_of_parquet
 from core.datasets.submissions import SubmissionTable, TakeRow, is_submission, read_submission
 from core.datasets.tables import Table, quote
 from core.errors import UnknownFormat
@@ -40,11 +43,7 @@ def read(
             return read_log(content, name, sha256, take, epochs)
         if is_json(content) and (objects := objects_in(content)) is not None and are_predictions(objects):
             return read_json_predictions(objects, name, sha256, take)
-        if is_zip(content):
-            stream, member = open_csv(content, name)
-            table = Table(stream, f"{name}/{member}")
-        else:
-            table = Table(open_content(content), name)
+        table = _open_table(content, name)
         if is_submission(table.header):
             return read_submission(table, sha256, take)
         for recognises, read_table in _READERS:
@@ -60,6 +59,20 @@ def read(
 def is_json(content: Content) -> bool:
     """Whether a file may be JSON, by its first character."""
     return open_content(content).read(64).lstrip(b"\xef\xbb\xbf \r\n\t")[:1] in (b"{", b"[")
+
+
+def _open_table(content: Content, name: str) -> Table:
+    """Return the table in a file of text, packed or not, in a zip, or in parquet."""
+    if is_zip(content):
+        stream, member = open_csv(content, name)
+        return Table(stream, f"{name}/{member}")
+    file = open_content(content)
+    if file.read(4) == PARQUET:
+        return Table(io.BytesIO(text_of_parquet(content, name)), name)
+    plain = unpacked(file, name)
+    if plain is not None:
+        return Table(plain, bare_name(name))
+    return Table(open_content(content), name)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from core.delimited import delimiter_of
 from core.errors import InputError, UnknownFormat
 from core.types import Rejected
 
@@ -53,7 +54,7 @@ class _Lines:
 
 
 class Table:
-    """One CSV file, read once from start to end in bounded memory.
+    """One table of text (CSV, TSV, or with semicolons), read once from start to end in bounded memory.
 
     Line ends may be LF, CRLF or CR, also inside quotes; a byte order mark is skipped; no text is read as a missing value.
     `header` holds the column names without outer blanks; `rejected` grows while `records` is consumed. Raises
@@ -66,13 +67,13 @@ class Table:
         csv.field_size_limit(MAX_CELL_CHARACTERS)
         buffered = _Chunks(stream, buffer_size=_CHUNK_BYTES)
         refuse_wide_encodings(buffered.peek(4)[:4], name)
+        first = buffered.peek(_CHUNK_BYTES)[:_CHUNK_BYTES].splitlines()
+        delimiter = delimiter_of(first[0].decode("utf-8-sig", "replace")) if first else ","
         # Bytes that are not UTF-8 become lone surrogates, so that they cost their own row and not the file.
         text = io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="surrogateescape", newline="")
         self._lines = _Lines(text)
-        self._reader = csv.reader(self._lines)
-        first = next((cells for cells in self._reader if cells), [])
-        _refuse_other_separators(first, name)
-        self.header = _read_header(first, name)
+        self._reader = csv.reader(self._lines, delimiter=delimiter)
+        self.header = _read_header(next((cells for cells in self._reader if cells), []), name)
 
     def column(self, name: str) -> int | None:
         """The position of a column, None if the file has no such column."""
@@ -124,15 +125,6 @@ def refuse_wide_encodings(head: bytes, name: str) -> None:
         raise InputError(f"{name}: UTF-16, UTF-32 or binary, expected UTF-8 text; save it as CSV UTF-8")
 
 
-def _refuse_other_separators(cells: list[str], name: str) -> None:
-    """Raise UnknownFormat for a header whose columns are not separated by commas, as Excel's are not in many countries."""
-    if cells and cells[0].startswith("sep="):
-        raise UnknownFormat(f"{name}: begins with Excel's line {cells[0]!r}, expected the names of columns, separated by ','")
-    other = next((each for each in ";\t|" if len(cells) == 1 and each in cells[0]), None)
-    if other is not None:
-        raise UnknownFormat(f"{name}: separated by {'a tab' if other == chr(9) else repr(other)}, expected ','")
-
-
 def _undecoded_byte(cells: list[str]) -> int | None:
     text = "".join(cells)
     if text.isascii():
@@ -146,6 +138,8 @@ def _undecoded_byte(cells: list[str]) -> int | None:
 
 def _read_header(cells: list[str], name: str) -> tuple[str, ...]:
     header = tuple(cell.strip() for cell in cells)
+    if header and header[0].startswith("sep="):
+        raise UnknownFormat(f"{name}: begins with Excel's line {header[0]!r}, expected the names of columns")
     if not header:
         raise UnknownFormat(f"{name}: empty, expected a CSV file with a header")
     if _undecoded_byte(cells):

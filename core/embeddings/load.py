@@ -2,57 +2,48 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import struct
 import zipfile
 import zlib
-from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
-from pyarrow import csv as arrow_csv
-from pyarrow import parquet
 from safetensors import SafetensorError, safe_open
 
-from core.embeddings import checkpoints
-from core.embeddings.plain_pickle import read_plain_pickle
+from core.delimited import DELIMITERS
+from core.embeddings import checkpoints, tables
+from core.embeddings.plain_pickle import read_pickled_vectors
 from core.embeddings.space import Space, first_line, list_some, make_space
+from core.embeddings.table_checks import make_imported_space
 from core.errors import InputError, UnknownFormat, UnsafeFile
 from core.file_io import refuse_special
-from core.file_limits import refuse_bomb
-from core.parquet_walk import text_bytes, walk_parquet
 from core.texts import parse_json
 
-MAX_COLUMNS = 100_000
-FORMATS = "safetensors, npz, parquet, CSV, word2vec text, or a folder of scGPT or Geneformer"
+FORMATS = "safetensors, npz, parquet, CSV, word2vec text, a pickle of GenePT, or a folder of scGPT or Geneformer"
 
-_MOST_BYTES = 1 << 32  # of a space
-_BYTES_A_NUMBER = 8
 _MOST_MEMBERS = 1_000  # of an npz
 _NUMPY_DAMAGE = (
     *(ValueError, EOFError, LookupError, MemoryError, NotImplementedError, zipfile.BadZipFile, zlib.error),
     *(TypeError, OverflowError, RecursionError, SyntaxError, struct.error),
 )
 _MAX_LINE_BYTES = 1 << 24
-_SYMBOL_NAMES = {"symbol", "symbols", "gene", "genes", "gene_symbol", "gene_name"}
-_INDEX_NAMES = {"", "Unnamed: 0", "__index_level_0__"}  # what pandas calls the index that it writes along
 
 
-def load_space(path: Path, name: str, *, named: bool = False) -> Space:
+def load_space(path: Path, name: str, *, named: bool = False, kept: Collection[str] = ()) -> Space:
     """The space in a file or folder of one of FORMATS; name: what it is called here.
 
     named: accept a CSV only if a column is called symbol or gene, or the first has no name; for tables that may not be
-    spaces.
+    spaces. kept: columns of a table that would be left out as no dimension.
 
     Raises UnknownFormat, UnsafeFile (a pickle that imports anything, an archive that unpacks to too much), MissingPackage
     (a scGPT checkpoint without torch) or InputError (damaged, incomplete, or without one finite vector for each gene).
     """
     try:
-        return _load_folder(path, name) if path.is_dir() else _load_file(path, name, named)
+        return _load_folder(path, name) if path.is_dir() else _load_file(path, name, named, kept)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or first_line(error)})") from error
     except UnicodeDecodeError as error:
@@ -82,28 +73,33 @@ def _load_folder(path: Path, name: str) -> Space:
     )
 
 
-def _load_file(path: Path, name: str, named: bool) -> Space:
+def _load_file(path: Path, name: str, named: bool, kept: Collection[str]) -> Space:
     refuse_special(path)
     with path.open("rb") as file:
         first = file.readline(_MAX_LINE_BYTES)
     if first.startswith(b"PAR1"):
-        return _load_parquet(path, name)
+        return tables.load_parquet(path, name, kept)
     if first.startswith(b"PK"):
         return _load_npz(path, name)
     if first[8:9] == b"{" and int.from_bytes(first[:8], "little") <= path.stat().st_size:
         return _load_safetensors(path, name)
     if first[:1] == b"\x80" or path.suffix in {".pkl", ".pickle"}:
-        read_plain_pickle(path)  # raises UnsafeFile, with the name of what a hostile pickle imports
-        raise UnknownFormat(f"{path.name}: a pickle, expected {FORMATS}")
+        return _load_pickle(path, name)
     try:
         header = first.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UnknownFormat(f"{path.name}: neither UTF-8 text nor a known format, expected {FORMATS}") from error
     if _is_word2vec(header):
         return _load_word2vec(path, name)
-    if "," in header or "\t" in header:
-        return _load_csv(path, name, header, named)
+    if any(delimiter in header for delimiter in DELIMITERS):
+        return tables.load_csv(path, name, header, named=named, kept=kept)
     raise UnknownFormat(f"{path.name}: starts with {header[:40].strip()!r}, expected {FORMATS}")
+
+
+def _load_pickle(path: Path, name: str) -> Space:
+    """GenePT's: a dictionary of each gene's list of numbers. Nothing that the file names is imported."""
+    vectors = read_pickled_vectors(path)  # raises UnsafeFile, with the name of what a hostile pickle imports
+    return make_imported_space(name, list(vectors), np.array(list(vectors.values()), dtype=np.float64), path.name)
 
 
 def _load_safetensors(path: Path, name: str) -> Space:
@@ -147,7 +143,7 @@ def _load_npz(path: Path, name: str) -> Space:
         found = list_some([f"{key} {value.dtype}{value.shape}" for key, value in arrays.items()]) or "no array"
         raise InputError(f"{path.name}: holds {found}, expected one list of symbols and one matrix")
     symbols = texts[0] if texts[0].dtype.kind == "U" else np.char.decode(texts[0], "utf-8", "replace")
-    return make_space(name, symbols.tolist(), matrices[0], path.name)
+    return make_imported_space(name, symbols.tolist(), matrices[0], path.name)
 
 
 def _check_members(archive: zipfile.ZipFile, path: Path) -> None:
@@ -156,7 +152,7 @@ def _check_members(archive: zipfile.ZipFile, path: Path) -> None:
     members = archive.infolist()
     if len(members) > _MOST_MEMBERS or len({member.filename for member in members}) < len(members):
         raise UnsafeFile(f"{path.name}: {len(members):,} members, expected at most {_MOST_MEMBERS:,}, each once")
-    _refuse_bomb(path, sum(member.file_size for member in members))
+    tables.refuse_large(path, sum(member.file_size for member in members))
     for member in members:
         if member.filename.endswith(".npy"):
             with archive.open(member) as file:
@@ -176,87 +172,6 @@ def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(file)
     return shape, dtype
-
-
-def _refuse_bomb(path: Path, unpacked: int) -> None:
-    refuse_bomb(path.name, path.stat().st_size, unpacked, _MOST_BYTES)
-
-
-def _load_parquet(path: Path, name: str) -> Space:
-    """Only the columns of a space are read, texts as dictionaries: one that is repeated a million times is not written out."""
-    try:
-        found = walk_parquet(path, path.name)
-        schema = found.schema.to_arrow_schema()
-        texts = [field.name for field in schema if _is_text(field.type)]
-        symbol = _symbol_column(schema.names, texts, path.name)
-        columns = _number_columns(schema, symbol, path.name)
-        _refuse_bomb(path, found.num_rows * len(columns) * _BYTES_A_NUMBER)
-        left_out = [name for name in schema.names if name not in columns and name != symbol]
-        table = parquet.ParquetFile(path, read_dictionary=[symbol]).read(columns=[symbol, *columns])
-        _refuse_bomb(path, text_bytes(table[symbol]))
-    except (pa.ArrowException, OverflowError) as error:
-        raise InputError(f"{path.name}: cannot be read as parquet ({first_line(error)})") from error
-    return _space_from_table(table, symbol, left_out, path.name, name)
-
-
-def _load_csv(path: Path, name: str, header: str, named: bool) -> Space:
-    delimiter = "," if "," in header else "\t"
-    if header.count(delimiter) >= MAX_COLUMNS:
-        raise InputError(f"{path.name}: {header.count(delimiter) + 1:,} columns, expected at most {MAX_COLUMNS:,}")
-    try:
-        columns = next(csv.reader(header.splitlines(), delimiter=delimiter))
-    except csv.Error as error:
-        raise InputError(f"{path.name}, line 1: {error}, expected the names of columns") from error
-    symbol = _symbol_column(columns, columns[:1] if not named or columns[:1] == [""] else [], path.name)
-    # Types are given, not guessed, and no text is a missing value: NA and None are gene symbols.
-    types = {column: pa.string() if column == symbol else pa.float64() for column in columns}
-    try:
-        with path.open("rb") as file:  # of a path, Arrow would unpack what its name says is packed
-            table = arrow_csv.read_csv(
-                file,
-                parse_options=arrow_csv.ParseOptions(delimiter=delimiter),
-                convert_options=arrow_csv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False),
-            )
-    except pa.ArrowException as error:
-        raise InputError(f"{path.name}: cannot be read as symbols and numbers ({first_line(error)})") from error
-    if table.column_names != columns:
-        raise InputError(f"{path.name}, line 1: column names over several lines, expected one line")
-    left_out = [column for column in columns if column in _INDEX_NAMES and column != symbol]
-    return _space_from_table(table, symbol, left_out, path.name, name)
-
-
-def _symbol_column(columns: list[str], texts: list[str], source: str) -> str:
-    repeated = sorted(column for column, n in Counter(columns).items() if n > 1)
-    if repeated:
-        raise InputError(f"{source}: columns named twice: {list_some(repeated)}")
-    named = [column for column in columns if column.lower() in _SYMBOL_NAMES]
-    for candidates in (named, texts):
-        if len(candidates) == 1:
-            return candidates[0]
-    raise InputError(f"{source}: columns {list_some(columns)}, expected one called symbol and numbers otherwise")
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_string(inner) or pa.types.is_large_string(inner) or pa.types.is_string_view(inner))
-
-
-def _number_columns(schema: pa.Schema, symbol: str, source: str) -> list[str]:
-    """The columns beside the symbols, without those of row numbers. Raises InputError unless each is of numbers."""
-    columns = [column for column in schema.names if column != symbol and column not in _INDEX_NAMES]
-    other = [c for c in columns if not (pa.types.is_integer(t := schema.field(c).type) or pa.types.is_floating(t))]
-    if other or not columns:
-        raise InputError(f"{source}: {list_some(other) or 'no column'} beside {symbol!r}, expected columns of numbers")
-    return columns
-
-
-def _space_from_table(table: pa.Table, symbol: str, left_out: list[str], source: str, name: str) -> Space:
-    columns = _number_columns(table.schema, symbol, source)
-    if not _is_text(table.schema.field(symbol).type) or table[symbol].null_count:
-        raise InputError(f"{source}: column {symbol!r} has missing symbols or is not text")
-    vectors = np.column_stack([table[column].to_numpy() for column in columns])
-    notes = [f"a column of row numbers ({left_out[0]!r}) left out"] if left_out else []
-    return make_space(name, table[symbol].to_pylist(), vectors, source, notes=notes)
 
 
 def _is_word2vec(header: str) -> bool:
@@ -290,7 +205,7 @@ def _load_word2vec(path: Path, name: str) -> Space:
                 vectors.append(_numbers(fields[1:], width, f"{path.name}, line {line}"))
     if not vectors or len(vectors) != (count or len(vectors)):
         raise InputError(f"{path.name}: {len(vectors):,} vectors, expected {count or 1:,}, as line 1 says")
-    return make_space(name, symbols, np.stack(vectors), path.name)
+    return make_imported_space(name, symbols, np.stack(vectors), path.name)
 
 
 def _numbers(fields: list[str], width: int, where: str) -> NDArray[np.float64]:

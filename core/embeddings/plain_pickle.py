@@ -5,21 +5,26 @@ from __future__ import annotations
 import io
 import pickle
 import pickletools
+from collections.abc import Set
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from core.embeddings.space import first_line
-from core.errors import InputError, UnsafeFile
+from core.errors import InputError, UnknownFormat, UnsafeFile
 from core.file_io import read_file
 
 MAX_BYTES = 1 << 28  # Geneformer's dictionaries have less than 2 MB
 
+_SPLIT_NAMES = {"train", "val", "test", "test_subgroup"}
 _GLOBALS = {"GLOBAL", "INST", "STACK_GLOBAL"}
 _ALLOWED = {
     *("PROTO", "FRAME", "STOP", "MARK", "EMPTY_DICT", "DICT", "SETITEM", "SETITEMS"),
     *("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4"),
     *("UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "STRING", "BINSTRING", "SHORT_BINSTRING"),
     *("MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT", "GET", "BINGET", "LONG_BINGET"),
+}
+_LISTS = {
+    *("EMPTY_LIST", "LIST", "APPEND", "APPENDS", "EMPTY_TUPLE", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3", "FLOAT", "BINFLOAT"),
 }
 # These make a value that is not allowed, but call nothing: reading continues, so that a global inside it can be named.
 _INERT = {
@@ -34,12 +39,13 @@ _DAMAGED = (pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeEr
 class _PlainUnpickler(pickle.Unpickler):
     """An unpickler that finds no class and no function."""
 
-    def __init__(self, content: bytes, source: str) -> None:
+    def __init__(self, content: bytes, source: str, expected: str) -> None:
         super().__init__(io.BytesIO(content))
         self._source = source
+        self._expected = expected
 
     def find_class(self, module: str, name: str, /) -> NoReturn:
-        raise UnsafeFile(f"{self._source}: a pickle that asks for {module}.{name}, expected only dict, str and int")
+        raise UnsafeFile(f"{self._source}: a pickle that asks for {module}.{name}, expected only {self._expected}")
 
 
 def read_plain_pickle(path: Path) -> dict[str, str] | dict[str, int]:
@@ -48,19 +54,45 @@ def read_plain_pickle(path: Path) -> dict[str, str] | dict[str, int]:
     Nothing that the file names is imported, called or built. Raises UnsafeFile, which names what the file would import,
     and InputError for a damaged pickle or one that holds something else.
     """
-    content = read_file(path, MAX_BYTES)
-    try:
-        _check_instructions(content, path.name)
-        found = _PlainUnpickler(content, path.name).load()
-    except _DAMAGED as error:
-        raise InputError(f"{path.name}: a damaged pickle ({first_line(error)})") from error
+    found: Any = _load(path, _ALLOWED, "dict, str and int")
     for kind in (str, int):
         if type(found) is dict and all(type(key) is str and type(value) is kind for key, value in found.items()):
             return found
     raise InputError(f"{path.name}: a pickle of {_describe(found)}, expected a dictionary of str to str or to int")
 
 
-def _check_instructions(content: bytes, source: str) -> None:
+def _load(path: Path, allowed: Set[str], expected: str) -> object:
+    content = read_file(path, MAX_BYTES)
+    try:
+        _check_instructions(content, path.name, allowed, expected)
+        return _PlainUnpickler(content, path.name, expected).load()
+    except _DAMAGED as error:
+        raise InputError(f"{path.name}: a damaged pickle ({first_line(error)})") from error
+
+
+def read_pickled_vectors(path: Path) -> dict[str, list[float]]:
+    """A pickled dictionary of text to a list or tuple of numbers, all of one length, as GenePT has it. Raises as
+    `read_plain_pickle`."""
+    found = _load(path, _ALLOWED | _LISTS, "dict, str, int, float and list")
+    vectors = found if type(found) is dict else {}
+    if vectors and set(vectors) <= _SPLIT_NAMES:
+        raise UnknownFormat(
+            f"{path.name}: a pickle of a split of conditions, as GEARS keeps it; target ranking takes one as JSON (targets train "
+            "--split FILE)"
+        )
+    if not vectors or not all(type(key) is str and _is_vector(value) for key, value in vectors.items()):
+        raise UnknownFormat(f"{path.name}: a pickle of {_describe(found)}, expected str to lists of numbers (GenePT)")
+    lengths = {len(value) for value in vectors.values()}
+    if len(lengths) > 1:
+        raise InputError(f"{path.name}: lists of {min(lengths):,} to {max(lengths):,} numbers, expected one length")
+    return vectors
+
+
+def _is_vector(value: object) -> bool:
+    return type(value) in (list, tuple) and bool(value) and all(type(number) in (int, float) for number in value)  # type: ignore[attr-defined]
+
+
+def _check_instructions(content: bytes, source: str, allowed: Set[str], expected: str) -> None:
     """Raise UnsafeFile for other instructions and for memo slots that would fill the memory; find_class names globals."""
     odd = ""
     for count, (instruction, argument, _) in enumerate(pickletools.genops(content)):
@@ -69,12 +101,12 @@ def _check_instructions(content: bytes, source: str) -> None:
             return
         if "PUT" in name and isinstance(argument, int) and argument > count:
             raise UnsafeFile(f"{source}: a pickle that keeps {argument:,} objects, expected at most {count:,}")
-        if name not in _ALLOWED:
+        if name not in allowed:
             odd = odd or name
             if name not in _INERT:
                 break
     if odd:
-        raise UnsafeFile(f"{source}: a pickle with the instruction {odd}, expected only dict, str and int")
+        raise UnsafeFile(f"{source}: a pickle with the instruction {odd}, expected only {expected}")
 
 
 def _describe(value: object) -> str:

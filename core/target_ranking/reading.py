@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from core.cells.anndata_file import CellFile, Columns, choose_columns, open_cells, summarise_counts
+from core.cells.anndata_file import CellFile, open_cells, summarise_counts
 from core.cells.columns import texts
+from core.cells.conditions import FOUND, Conditions, ReadingSettings, read_conditions
+from core.cells.confounders import refuse_mixed_lines
 from core.cells.simulator import ScreenSettings, simulate_screen
 from core.errors import InputError
 from core.fields.record import setting
@@ -23,27 +25,20 @@ LEAST_CELLS: Final = 10  # of a condition
 MOST_CELLS: Final = 200  # of a condition that are kept, and so many control cells for each of CONTROL_CONDITIONS
 CONTROL_CONDITIONS: Final = 10
 ONE_BATCH: Final = "all"
-FOUND: Final = "found by name"  # what a form shows for a column that nobody chose
 SIMULATED: Final = ScreenSettings(
     n_cells=3_000, n_genes=300, n_perturbations=40, n_doubles=20, share_failed_guides=0.1, share_control=0.15
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CellSource:
-    """Where cells come from. file: a path, "" for the simulator. perturbation, control, batch: of obs, None to find them by name.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellSource(ReadingSettings):
+    """Where cells come from. file: a path, "" for the simulator. batch: a column of obs, None to find it by name.
 
     simulated: settings of the simulator, {} for SIMULATED. seed: of the simulator and of the choice of cells. least_cells,
     most_cells: of a condition; of one with more, random cells are kept, and ten times as many control cells.
     """
 
     file: str = ""
-    perturbation: str | None = setting(
-        None, "The column of conditions.", title="Column of conditions", missing=FOUND, key="targets_perturbation"
-    )
-    control: str | None = setting(
-        None, "The condition of control cells.", title="Condition of controls", missing=FOUND, key="targets_control"
-    )
     batch: str | None = setting(None, "The column of batches.", title="Column of batches", missing=FOUND, key="targets_batch")
     simulated: Mapping[str, Any] = setting(
         {},
@@ -101,19 +96,19 @@ def _simulate(source: CellSource) -> ReadCells:
 
 def _read_file(source: CellSource) -> ReadCells:
     path = Path(source.file)
-    with open_cells(path) as file:
-        columns = choose_columns(file.obs, source.perturbation, source.control, source.batch)
-        values = texts(file.obs[columns.perturbation])
-        assigned = np.flatnonzero(values != "")
-        conditions = np.full(len(values), "", dtype=object)
-        conditions[assigned] = parse_conditions([str(value) for value in values[assigned]], columns.control)
+    with open_cells(path, layer=source.layer) as file:
+        found = read_conditions(file, source, source.batch)
+        refuse_mixed_lines(str(path), found.confounders, source.across)
+        conditions = np.where(found.is_control, CONTROL, found.genes_of_cell)
+        assigned = np.flatnonzero(conditions != "")
         require_targets(file.genes, {str(condition) for condition in conditions[assigned]})
         kept = assigned[_choose_cells(conditions[assigned].astype(np.str_), source, path.name)]
-        summarise_counts(file)
+        summarise_counts(file, source.values)
         x = _read_rows(file, kept)
-        batches = np.full(file.n_cells, ONE_BATCH) if columns.batch is None else texts(file.obs[columns.batch])
+        batch = found.columns.batch
+        batches = np.full(file.n_cells, ONE_BATCH) if batch is None else texts(file.obs[batch])
         cells = ExpressionSet(x, file.genes, conditions[kept].astype(np.str_), batches[kept].astype(np.str_))
-        return ReadCells(cells, _facts(file, columns, len(kept)), _notes(columns, file.n_cells - len(assigned)))
+        return ReadCells(cells, _facts(file, found, len(kept)), _notes(found))
 
 
 def _read_rows(file: CellFile, rows: NDArray[np.intp]) -> NDArray[np.float32]:
@@ -147,15 +142,19 @@ def _choose_cells(conditions: NDArray[np.str_], source: CellSource, where: str) 
     return np.sort(np.concatenate(kept))
 
 
-def _facts(file: CellFile, columns: Columns, n_kept: int) -> dict[str, Any]:
+def _facts(file: CellFile, found: Conditions, n_kept: int) -> dict[str, Any]:
+    columns = found.columns
     chosen = {"perturbation": columns.perturbation, "control": columns.control, "batch": columns.batch}
-    return {"columns": chosen, "cells_in_file": file.n_cells, "cells": n_kept, "genes": len(file.genes)}
+    counts = {"cells_in_file": file.n_cells, "cells": n_kept, "genes": len(file.genes)}
+    return {"columns": chosen, **counts, "values": found.names.record(), "gene_names": file.gene_names.column}
 
 
-def _notes(columns: Columns, n_unassigned: int) -> tuple[str, ...]:
-    found = []
-    if n_unassigned:
-        found.append(f"{n_unassigned:,} cells without a value in {columns.perturbation} are left out.")
-    if columns.batch is None:
-        found.append("The file names no batch: control cells are matched over all cells.")
-    return tuple(found)
+def _notes(found: Conditions) -> tuple[str, ...]:
+    notes = [f"Differs between controls and perturbed cells: {each.line()}." for each in found.confounders]
+    if missing := sum(found.names.counted("missing").values()):
+        notes.append(f"{missing:,} cells without a value in {found.columns.perturbation} are left out.")
+    if set_aside := found.names.counted("set aside"):
+        notes.append(f"{sum(set_aside.values()):,} cells that look like controls ({', '.join(set_aside)}) are left out.")
+    if found.columns.batch is None:
+        notes.append("The file names no batch: control cells are matched over all cells.")
+    return tuple(notes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from importlib.util import find_spec
 from typing import Any, Self
 
@@ -43,6 +43,7 @@ class TrainingRequest:
         """Returns plain data from which `from_json` makes an equal record."""
         values = {"version": VERSION, **to_json(self)}
         values["models"] = values.pop("models")
+        values["source"] = _source_as_json(self.source)
         if self.split.split is None:
             del values["split"]["split"]
         return values
@@ -52,7 +53,21 @@ class TrainingRequest:
         """Returns the record that `as_json` was made from. Raises InputError for other data."""
         if values.get("version") != VERSION:
             raise InputError(f"request of a target ranking: version {values.get('version')!r}, expected {VERSION}")
-        return from_json(cls, {name: value for name, value in values.items() if name != "version"}, "request of a target ranking")
+        given = {name: value for name, value in values.items() if name != "version"}
+        source = given.get("source")
+        if isinstance(source, dict) and not isinstance(source.get("control"), list):  # one value, or none, in version 0.1
+            given["source"] = {**source, "control": [source["control"]] if source.get("control") else []}
+        return from_json(cls, given, "request of a target ranking")
+
+
+def _source_as_json(source: CellSource) -> dict[str, Any]:
+    """Return a source as version 0.1 wrote it, with what it did not know where that is not as usual."""
+    values = to_json(source)
+    if len(source.control) < 2:
+        values["control"] = source.control[0] if source.control else None
+    first = {name: values[name] for name in ("file", "perturbation", "control", "batch")}
+    usual = {each.name for each in fields(CellSource) if getattr(source, each.name) in (None, (), {})}
+    return first | {name: value for name, value in values.items() if name not in (*first, *(usual - {"simulated"}))}
 
 
 def make_request(

@@ -128,7 +128,7 @@ def test_one_that_was_killed_says_so_and_is_started_again_as_it_was(
 def test_all_settings_reach_the_command(workspace: Workspace, screen: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = LabelSettings(
         perturbation="condition",
-        control="ctrl",
+        control=("ctrl",),
         batch="batch",
         guide="guide",
         groups=GroupSettings(35, leave_out_small=True, keep_unknown=True),

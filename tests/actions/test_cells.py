@@ -164,7 +164,7 @@ def test_what_is_refused_writes_nothing(workspace: Workspace, tmp_path: Path, sc
             make(workspace, file)
     for settings, message in (
         (LabelSettings(perturbation="nothing"), "not in obs"),
-        (LabelSettings(control="safe"), "no control cells"),
+        (LabelSettings(control=("safe",)), "no control cells"),
         (LabelSettings(groups=GroupSettings(min_cells=1_000)), "fewer than 1000 cells for 20 of 20"),
         (LabelSettings(sampling=SamplingSettings(least_effects=200)), "no row is left"),
     ):

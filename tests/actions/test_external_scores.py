@@ -12,7 +12,7 @@ from core.actions.external_scores import MOST_RUNS, choose_columns, run_of
 from core.actions.imports import ImportOptions, import_paths, import_upload, import_uploads
 from core.actions.undo import undo
 from core.actions.workspace import Workspace
-from core.datasets import ScoreTable, SubmissionTable
+from core.datasets import ScoreTable, SubmissionTable, read
 from core.errors import InputError
 from core.methods.fusion_settings import FusionSettings
 from core.scoring import sentences
@@ -155,3 +155,25 @@ def test_too_many_columns_are_refused() -> None:
     many = table(cases.as_csv(["id", *names], [["A_G", *range(len(names))]]))
     with pytest.raises(InputError, match="21 columns of numbers, expected at most 20"):
         runs_of(many, None, None)
+
+
+def test_p_values_are_turned_round() -> None:
+    found = read(b"id,p_value\nA_G,0.01\nA_H,0.9\nB_G,0.5\n", "s.csv")
+    assert isinstance(found, ScoreTable)
+    [columns] = choose_columns(found, None, None)
+    assert columns == ("p_value", "p_value", None)
+    rows: list[RowResult] = []
+    run = run_of(found, columns, rows.append)
+    assert [row.prediction.p_de for row in rows] == [0.75, 0.25, 0.5]  # mid-rank / (n + 1) of −p
+    assert run.note is not None
+    assert run.note.endswith("They are p-values: the smaller, the higher a row ranks.")
+    with pytest.raises(InputError, match="--dir p_value: p-values have no direction"):
+        choose_columns(found, None, "p_value")
+
+
+@pytest.mark.parametrize("name", ["p_value", "padj", "q"])
+def test_what_is_called_a_p_value_and_is_none_is_refused(name: str) -> None:
+    found = read(f"id,{name}\nA_G,0.01\nA_H,12.5\n".encode(), "s.csv")
+    assert isinstance(found, ScoreTable)
+    with pytest.raises(InputError, match=f"column {name} is called as p-values are, .* but holds 12.5"):
+        run_of(found, choose_columns(found, None, None)[0], lambda _: None)

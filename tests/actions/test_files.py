@@ -112,7 +112,8 @@ def test_a_hostile_pickle_is_refused_by_name_and_does_nothing(tmp_path: Path) ->
     for what, content in touches(tmp_path / "marker"):
         (tmp_path / "x.pkl").write_bytes(content)
         for look in (lambda: recognise(tmp_path / "x.pkl"), lambda hostile=content: recognise_upload(hostile, "x.pkl")):
-            with pytest.raises(UnsafeFile, match=what):
+            plain = what in ("EMPTY_LIST", "BINFLOAT")  # lists and floats make a space, if each gene has a list
+            with pytest.raises(UnknownFormat if plain else UnsafeFile, match="a pickle of" if plain else what):
                 look()
     assert not (tmp_path / "marker").exists()
 

@@ -55,7 +55,7 @@ def test_wrong_input_writes_nothing(workspace: Workspace, tmp_path: Path) -> Non
     wrong = [
         replace(request, name="../elsewhere"),
         replace(request, models={"fallen": {"quiet": 1}}),
-        replace(request, source=CellSource(str(tmp_path / "cells.h5ad"))),
+        replace(request, source=CellSource(file=str(tmp_path / "cells.h5ad"))),
         replace(request, source=CellSource(simulated={"n_cells": 900, "n_perturbations": 4, "n_doubles": 0})),
     ]
     for each in wrong:

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.cells.anndata_file import choose_columns, open_cells
+from core.cells.anndata_file import open_cells
+from core.cells.conditions import ReadingSettings, read_conditions
 from core.cells.groups import CellGroups, GroupSettings, group_cells
 from core.errors import InputError
 
@@ -22,7 +23,7 @@ def grouped(
     values = np.ones((len(conditions), len(GENES)), dtype=np.float32)
     values[1] = 0
     with open_cells(cells_file(values, {"condition": conditions, **columns}, GENES)) as file:
-        return group_cells(file, choose_columns(file.obs), values.sum(axis=1, dtype=float), settings)
+        return group_cells(file, read_conditions(file, ReadingSettings()), values.sum(axis=1, dtype=float), settings)
 
 
 def test_cells_are_grouped_by_their_single_target(cells_file: Callable[..., Path]) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from core.cells.differential_expression import GeneChanges, GuideExpression
+from core.cells.gene_names import GeneNames
 from core.cells.labels import DOWN, LEFT_OUT, NONE, UP, Thresholds, knockdown_table, label_pairs
 from core.errors import InputError
 
@@ -36,16 +37,18 @@ def changes(fdr: list[float], log2_fc: list[float]) -> GeneChanges:
     ],
 )
 def test_thresholds(fdr: float, log2_fc: float, code: int) -> None:
-    assert label_pairs(changes([fdr], [log2_fc]), ["T"], ("A",), Thresholds()).tolist() == [[code]]
+    assert label_pairs(changes([fdr], [log2_fc]), ["T"], GeneNames(("A",)), Thresholds()).tolist() == [[code]]
 
 
 def test_the_target_itself_has_no_label() -> None:
-    codes = label_pairs(changes([0.001, 0.001], [-3, -3]), ["A"], ("A", "B"), Thresholds())
+    codes = label_pairs(changes([0.001, 0.001], [-3, -3]), ["A"], GeneNames(("A", "B")), Thresholds())
     assert codes.tolist() == [[LEFT_OUT, DOWN]]
 
 
 def test_all_four_numbers_can_be_set() -> None:
-    found = label_pairs(changes([0.09, 0.15, 0.3], [0.4, 0.1, 0.35]), ["T"], ("A", "B", "C"), Thresholds(0.1, 0.4, 0.2, 0.4))
+    found = label_pairs(
+        changes([0.09, 0.15, 0.3], [0.4, 0.1, 0.35]), ["T"], GeneNames(("A", "B", "C")), Thresholds(0.1, 0.4, 0.2, 0.4)
+    )
     assert found.tolist() == [[UP, LEFT_OUT, NONE]]  # B is neither below 10% nor at least 20%
 
 

@@ -45,13 +45,13 @@ def test_log_values_are_averaged_on_a_linear_scale(cells_file: WriteCells) -> No
     path = cells_file(np.log1p(COUNTS * 100), {"condition": LABELS}, GENES)
     found = read_predicted_cells(path, PAIRS, CellOptions())
     np.testing.assert_allclose(found.signed[:2], [np.log2(3), np.log2(1 / 6)], rtol=1e-5)
-    assert found.read_as["values"] == "log1p"
+    assert found.read_as["values"] == "log1p (expm1 sums to 10,000 a cell)"
 
 
 def test_profiles_beside_controls_of_another_file(cells_file: WriteCells) -> None:
     """One profile a perturbation, log1p, genes in another order, one gene more; real controls are counts."""
     real = cells_file(COUNTS, {"condition": LABELS}, GENES)
-    profile = np.log1p(np.array([[7_777, 1_000, 6_000], [1, 1, 500]]))
+    profile = np.log1p(np.array([[7_777, 1_000, 6_000], [1, 6_000, 500]]))
     path = cells_file(profile, {"condition": ["A", "B"]}, ["N", "H", "G"])
     found = read_predicted_cells(path, PAIRS, CellOptions(real=real))
     # N is not among the real genes, so it has no controls

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy.stats import norm
 
@@ -14,6 +17,7 @@ from core.cells.predicted_table import choose_columns, read_predicted_table
 from core.errors import InputError, UnknownFormat
 from core.types import Pair
 
+PACK = {"gzip": gzip.compress, "bz2": bz2.compress}
 PAIRS = WantedPairs.of([Pair(f"{pert}_{gene}", pert, gene, None, "train") for pert in ("A", "B") for gene in ("G", "H")])
 CHANGES = pd.DataFrame(
     {"pert": ["A", "B", "A", "Q"], "gene": ["G", "H", "H", "G"], "log2_fc": [-0.5, 2.0, 0.25, 9.0]}
@@ -67,10 +71,10 @@ def test_z_goes_before_everything_else(tmp_path: Path) -> None:
 
 
 def test_columns_are_named_where_names_do_not_tell() -> None:
-    header = ("target", "feature", "logFC", "P.Value")
+    header = ("target", "feature", "effect", "P.Value")
     with pytest.raises(InputError, match="expected pert, gene, and log2_fc or z"):
         choose_columns("t.csv", header, {})
-    named = {"log2_fc": "logFC", "p": "P.Value"}
+    named = {"log2_fc": "effect", "p": "P.Value"}
     assert choose_columns("t.csv", header, named) == {"pert": "target", "gene": "feature", **named}
     with pytest.raises(InputError, match="columns pert, perturbation may each be pert; say which with --column pert=NAME"):
         choose_columns("t.csv", ("pert", "perturbation", "gene", "z"), {})
@@ -106,7 +110,7 @@ def test_a_pair_on_both_sides_of_a_part_of_the_file_counts_once(tmp_path: Path) 
 
 def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     (tmp_path / "t.xlsx").write_bytes(b"PK")
-    with pytest.raises(UnknownFormat, match=r"expected predicted changes as .csv, .tsv, .parquet"):
+    with pytest.raises(UnknownFormat, match=r"expected predicted changes as .csv, .tsv, .txt, .parquet"):
         read_predicted_table(tmp_path / "t.xlsx", PAIRS)
     for name, content in (("t.parquet", b"no"), ("missing.csv", None), ("twice.csv", b"pert,pert,gene,z\n")):
         if content is not None:
@@ -116,3 +120,62 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     (tmp_path / "ragged.csv").write_text("pert,gene,z\nA,G,1\nA,H\n")
     with pytest.raises(InputError, match=r"ragged.csv: cannot be read"):
         read_predicted_table(tmp_path / "ragged.csv", PAIRS)
+
+
+MANY = pd.DataFrame({"pert": [p for p in "AB" for _ in range(10)], "gene": [*(f"N{i}" for i in range(8)), "G", "H"] * 2})
+RATIOS = np.exp2(np.linspace(-2, 2, 20))
+
+
+@pytest.mark.parametrize("index", [["pert", "gene"], ["gene", "pert"], ["gene"]])
+def test_columns_that_pandas_made_an_index_are_columns(tmp_path: Path, index: list[str]) -> None:
+    CHANGES.set_index(index).to_parquet(tmp_path / "t.parquet")
+    found = read_predicted_table(tmp_path / "t.parquet", PAIRS)
+    np.testing.assert_array_equal(found.signed, [-0.5, 0.25, np.nan, 2.0])
+
+
+@pytest.mark.parametrize("how", ["gzip", "bz2", "zstd"])
+@pytest.mark.parametrize("delimiter", [",", "\t", ";"])
+def test_packed_tables_of_any_delimiter(tmp_path: Path, how: str, delimiter: str) -> None:
+    text = CHANGES.to_csv(index=False, sep=delimiter)
+    path = tmp_path / f"t.csv.{ {'gzip': 'gz', 'bz2': 'bz2', 'zstd': 'zst'}[how] }"
+    path.write_bytes(pa.Codec(how).compress(text.encode(), asbytes=True) if how == "zstd" else PACK[how](text.encode()))
+    np.testing.assert_array_equal(read_predicted_table(path, PAIRS).signed, [-0.5, 0.25, np.nan, 2.0])
+
+
+@pytest.mark.parametrize("name", ["fold_change", "FoldChange", "fc"])
+def test_a_ratio_is_no_logarithm(tmp_path: Path, name: str) -> None:
+    path = written(tmp_path / "t.csv", MANY.assign(**{name: RATIOS}))
+    with pytest.raises(InputError, match=rf"no negative value among 20 above 0: .* --column fold_change={name} takes"):
+        read_predicted_table(path, PAIRS, {"log2_fc": name})
+    for named in ({"fold_change": name}, {}):
+        found = read_predicted_table(path, PAIRS, named)
+        np.testing.assert_allclose(found.signed, np.log2(RATIOS)[[8, 9, 18, 19]])
+    path = written(tmp_path / "log.csv", MANY.assign(**{name: np.log2(RATIOS)}))
+    with pytest.raises(InputError, match=rf"as fold_change, has negative values: a logarithm is --column log2_fc={name}"):
+        read_predicted_table(path, PAIRS)
+    np.testing.assert_allclose(read_predicted_table(path, PAIRS, {"log2_fc": name}).signed, np.log2(RATIOS)[[8, 9, 18, 19]])
+
+
+def test_a_logarithm_is_no_p_value(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", MANY.assign(log2_fc=np.log2(RATIOS), p=np.linspace(0.5, 40, 20)))
+    with pytest.raises(InputError, match=r"column p, as p, is above 1 in 19 rows: it is no p-value \(-log10 p, perhaps\)"):
+        read_predicted_table(path, PAIRS)
+
+
+def test_an_adjusted_p_value_counts_where_there_is_no_other(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", CHANGES.assign(FDR=[0.1, 0.01, 1.0, 0.5]))
+    found = read_predicted_table(path, PAIRS)
+    assert (found.measure, found.read_as["p"]) == ("-log10 p", "FDR")
+
+
+@pytest.mark.parametrize("write", ["{}+ctrl", "ctrl+{}", " {}", "{}\u00a0", "{}_NTC", "{}_sg1", "{}_+_12.5-P1P2"])
+def test_perturbations_are_read_as_in_cells(tmp_path: Path, write: str) -> None:
+    table = CHANGES.assign(pert=[write.format(pert) for pert in CHANGES["pert"]], gene=[f" {gene}" for gene in CHANGES["gene"]])
+    found = read_predicted_table(written(tmp_path / "t.csv", table), PAIRS)
+    np.testing.assert_array_equal(found.signed, [-0.5, 0.25, np.nan, 2.0])
+
+
+def test_controls_and_combinations_are_other_rows(tmp_path: Path) -> None:
+    table = CHANGES.assign(pert=["A", "A+B", "ctrl", "nan"])
+    found = read_predicted_table(written(tmp_path / "t.csv", table), PAIRS)
+    assert (found.other_pairs, found.covered.sum()) == (3, 1)

@@ -36,7 +36,7 @@ def test_a_description_tells_what_labels_would_refuse(cells_file: Callable[..., 
     path = cells_file(np.ones((5, 1), dtype=np.float32), {"gene": ["NT", "NT", "A", "A", "Z"]}, ["A"])
     found = describe_cells(path)
     assert found.cells == {"A": 2}  # a single cell cannot be compared
-    assert describe_cells(path, LabelSettings(perturbation="gene", control="NT")).columns.given == ("perturbation", "control")
+    assert describe_cells(path, LabelSettings(perturbation="gene", control=("NT",))).columns.given == ("perturbation", "control")
 
 
 def test_labels_agree_with_the_truth(tmp_path: Path) -> None:

@@ -55,7 +55,9 @@ def test_what_was_chosen_is_described(cells_file: Callable[..., Path]) -> None:
         "control       NT (found by name), 2 cells",
         "batch         none",
         "guide         none",
+        "gene names    index of var",
+        "controls: 2 cells: NT (2)",
+        "missing, left out: 1 cells: '' (1)",
         "perturbations of one gene: 1, with 2 to 2 cells",
         "perturbations with fewer than 30 cells: 1",
-        "cells of which nothing says what was done to them: 1",
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from core.datasets import PairTable, ScoreTable, read
 from tests import cases
 
@@ -45,3 +47,15 @@ def test_rows_may_be_named_by_both_symbols() -> None:
 
 def test_labelled_pairs_stay_pairs() -> None:
     assert isinstance(read(cases.as_csv(["id", "pert", "gene", "label", "s"], [["A_G", "A", "G", "up", 1]]), "x.csv"), PairTable)
+
+
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", "__index_level_0__"])
+def test_a_column_of_row_numbers_is_no_score(name: str) -> None:
+    found = table(cases.as_csv([name, "pert", "gene", "s"], [[0, "A", "G", 0.5], [1, "A", "H", 0.25]]))
+    assert list(found.columns) == ["s"]
+
+
+@pytest.mark.parametrize("name", ["p_value", "padj", "FDR", "q"])
+def test_columns_of_p_values_are_marked(name: str) -> None:
+    found = table(cases.as_csv(["id", name, "neg_log10_p"], [["A_G", 0.5, 1.0], ["A_H", 0.25, 2.0]]))
+    assert found.p_values == {name}

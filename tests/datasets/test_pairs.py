@@ -16,12 +16,12 @@ def pairs(content: bytes, name: str = "any name.txt") -> PairTable:
 
 
 def test_a_training_file() -> None:
-    table = pairs(b"id,pert,gene,label\nA_B,A,B,up\nA_C,A,C,down\nNA_nan,NA,nan,none\n")
+    table = pairs(b"id,pert,gene,label\nA_B,A,B,up\nA_C,A,C,down\nNA_None,NA,None,none\n")
     assert (table.kind, table.cell_line, table.rejected) == ("challenge_train", None, ())
     assert table.pairs == (
         Pair("A_B", "A", "B", Label.UP, "train"),
         Pair("A_C", "A", "C", Label.DOWN, "train"),
-        Pair("NA_nan", "NA", "nan", Label.NONE, "train"),
+        Pair("NA_None", "NA", "None", Label.NONE, "train"),
     )
     assert table.lines == (2, 3, 4)
 
@@ -128,3 +128,28 @@ def test_every_wrong_row_of_perturbqa_is_named() -> None:
 def test_a_missing_column_is_one_rejection() -> None:
     table = pairs(b"pert,gene,split\nA,B,train\n", "x-de.csv")
     assert [(bad.line, bad.reason) for bad in table.rejected] == [(1, "missing column")]
+
+
+def test_blanks_and_conditions_are_read_as_everywhere() -> None:
+    table = pairs(
+        "pert,gene,label,split\n Stat1,Irf1 ,1, TRAIN\nIrf1+ctrl,\u00a0Myd88,0,Val\nctrl,Irf1,0,test\nA+B,Irf1,0,test\n".encode(),
+        "x-de.csv",
+    )
+    assert [(pair.pair_id, pair.split) for pair in table.pairs] == [("Stat1_Irf1", "train"), ("Irf1_Myd88", "val")]
+    assert [(bad.line, bad.reason) for bad in table.rejected] == [(4, "no single gene"), (5, "no single gene")]
+    table = pairs(b"id,pert,gene,label\nStat1_Irf1, Stat1,Irf1 ,up\n Stat1_Tlr4, Stat1,Tlr4,down\n")
+    assert [pair.pair_id for pair in table.pairs] == ["Stat1_Irf1", "Stat1_Tlr4"]
+
+
+@pytest.mark.parametrize("symbol", ["1-Mar", "2.31E+13", "43891", "TRUE", "nan"])
+def test_symbols_that_a_spreadsheet_made_are_named_with_their_row(symbol: str) -> None:
+    table = pairs(f"pert,gene,label,split\nA,B,1,train\n{symbol},B,1,train\nA,{symbol},1,train\n".encode(), "x-de.csv")
+    assert len(table.pairs) == 1
+    assert [(bad.line, bad.reason) for bad in table.rejected] == [(3, "no gene symbol"), (4, "no gene symbol")]
+    assert [repr(symbol) in bad.detail for bad in table.rejected] == [True, True]
+
+
+def test_other_splits_are_said() -> None:
+    table = pairs(b"pert,gene,label,split\nA,B,1,fold1\nA,C,1,fold1\nA,D,0,validation\n", "x-de.csv")
+    assert [pair.split for pair in table.pairs] == ["fold1", "fold1", "validation"]
+    assert table.notes == ("splits that are none of train, val and test, from which nothing is learnt: 'fold1' (2 rows)",)

@@ -39,7 +39,7 @@ def test_a_zip_may_hold_any_table(make_zip: ZipMaker) -> None:
     assert table.cell_line == "k562"
 
 
-@pytest.mark.parametrize("content", [b"a,b\n1,2\n", b"id;pert;gene\n", b'{"a": 1}', b"\x1f\x8b\x08", b"hello"])
+@pytest.mark.parametrize("content", [b"a,b\n1,2\n", b'{"a": 1}', b"hello"])
 def test_what_nobody_knows_is_an_unknown_format(content: bytes) -> None:
     with pytest.raises(UnknownFormat, match=r"^x\.csv: .*expected"):
         read(content, "x.csv")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-import pickle
 import struct
 import zipfile
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from safetensors.numpy import save_file
 
 from core.embeddings import load_space
 from core.errors import InputError, UnknownFormat, UnsafeFile
+from core.symbols.excel import spreadsheet_damage
 from tests.embeddings.hostile import touches
 
 SYMBOLS = ["Tp53", "NA", "None", "nan", "1110038B12Rik"]  # none of them a missing value
@@ -124,7 +124,8 @@ def test_unsafe_archives(tmp_path: Path, write: Callable[[Path], None], message:
 def test_a_hostile_pickle_in_place_of_a_space(tmp_path: Path) -> None:
     for what, content in touches(tmp_path / "marker"):
         (tmp_path / "x.pkl").write_bytes(content)
-        with pytest.raises(UnsafeFile, match=what):
+        plain = what in ("EMPTY_LIST", "BINFLOAT")  # lists and floats make a space, if each gene has a list
+        with pytest.raises(UnknownFormat if plain else UnsafeFile, match="a pickle of" if plain else what):
             load_space(tmp_path / "x.pkl", "x")
     assert not (tmp_path / "marker").exists()
 
@@ -211,9 +212,7 @@ def test_a_malformed_file_is_an_input_error_in_one_line(tmp_path: Path, case: st
     assert len(str(caught.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"prose about genes", b'{"a": 1}', b"\x00\xff\xfe", pickle.dumps({"a": 1}), b"\xef\xbb\xbf"]
-)
+@pytest.mark.parametrize("content", [b"", b"prose about genes", b'{"a": 1}', b"\x00\xff\xfe", b"\xef\xbb\xbf"])
 def test_what_is_no_space_is_an_unknown_format(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "file").write_bytes(content)
     with pytest.raises(UnknownFormat, match="expected safetensors, npz"):
@@ -225,15 +224,18 @@ def test_a_path_that_is_not_there(tmp_path: Path) -> None:
         load_space(tmp_path / "none.npz", "x")
 
 
+SYMBOL = st.from_regex(r"[A-Za-z0-9.-]{1,8}", fullmatch=True).filter(lambda text: not spreadsheet_damage(text))
+
+
 @given(
-    symbols=st.lists(st.from_regex(r"[A-Za-z0-9.-]{1,8}", fullmatch=True), min_size=1, max_size=5, unique=True),
+    symbols=st.lists(SYMBOL, min_size=1, max_size=5, unique=True),
     columns=st.integers(1, 4),
     data=st.data(),
 )
 def test_word2vec_and_csv_round_trip(
     tmp_path_factory: pytest.TempPathFactory, symbols: list[str], columns: int, data: st.DataObject
 ) -> None:
-    numbers = st.floats(-100, 100, width=32).filter(bool)
+    numbers = st.floats(-100, 100, width=32).filter(lambda number: abs(number) >= 2)  # of one scale
     vectors = data.draw(arrays(np.float32, (len(symbols), columns), elements=numbers))
     rows = [[symbol, *map(repr, row)] for symbol, row in zip(symbols, vectors.tolist(), strict=True)]
     head = ["symbol", *(f"d{i}" for i in range(columns))]

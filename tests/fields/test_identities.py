@@ -54,8 +54,10 @@ def test_options_of_a_fusion() -> None:
 def test_rubrics_labels_and_rankings() -> None:
     rubric = Rubric("n", "q?", ("a", "b"), "row", ("UP",), (), (Example("t", "a"),), True)
     assert rubric.sha256 == "ee5516b991e125bb18d31ec3ad734964162310a3bbc470f32ec10a78fc2264a8"
-    assert digest(LabelSettings().identity()) == "3f2061346c5c"
-    request = TrainingRequest("x", CellSource("f", seed=3, simulated={"n_cells": 5}), SplitChoice("hard", 3), {"m": {"a": 1}}, 3)
+    assert digest(LabelSettings().identity()) == "20ea675fb423"
+    request = TrainingRequest(
+        "x", CellSource(file="f", seed=3, simulated={"n_cells": 5}), SplitChoice("hard", 3), {"m": {"a": 1}}, 3
+    )
     assert TrainingRequest.from_json(request.as_json()) == request
     assert list(request.as_json()["source"]) == [
         *("file", "perturbation", "control", "batch", "simulated", "seed", "least_cells", "most_cells"),

@@ -34,7 +34,7 @@ def written(folder: Path, change: Callable[[Any], Any] = lambda cells: cells, *,
     obs = pd.DataFrame({name: values.set_categories(values.categories.astype(object)) for name, values in as_python.items()})
     obs.index, var = cells.obs_names.astype(object), pd.DataFrame(index=cells.var_names.astype(object))
     anndata.AnnData(X=cells.X, obs=obs, var=var).write_h5ad(folder / "cells.h5ad")
-    return CellSource(str(folder / "cells.h5ad"))
+    return CellSource(file=str(folder / "cells.h5ad"))
 
 
 @pytest.mark.parametrize("sparse", [True, False])
@@ -52,7 +52,7 @@ def test_a_file_is_read_as_counts_per_10_000(tmp_path: Path, *, sparse: bool) ->
 def test_a_file_and_the_simulator_agree(tmp_path: Path) -> None:
     screen = simulate_screen(ScreenSettings(**asdict(SIMULATED) | SCREEN), 0)
     write_screen(screen, tmp_path / "s.h5ad")
-    from_file, simulated = read_source(CellSource(str(tmp_path / "s.h5ad"))), read_source(CellSource(simulated=SCREEN))
+    from_file, simulated = read_source(CellSource(file=str(tmp_path / "s.h5ad"))), read_source(CellSource(simulated=SCREEN))
     assert np.array_equal(from_file.cells.x, simulated.cells.x)
     assert from_file.cells.conditions.tolist() == simulated.cells.conditions.tolist()
     assert from_file.cells.genes == simulated.cells.genes
@@ -64,7 +64,7 @@ def test_of_many_cells_some_are_kept_and_those_without_a_condition_left_out(tmp_
         cells.obs = cells.obs.drop(columns="batch")
 
     source = written(tmp_path, unassign)
-    found = read_source(CellSource(source.file, most_cells=11, seed=1))
+    found = read_source(CellSource(file=source.file, most_cells=11, seed=1))
     names, counts = np.unique(found.cells.conditions, return_counts=True)
     assert dict(zip(names.tolist(), counts.tolist(), strict=True)) == {"A": 11, "A+B": 11, "ctrl": 19}
     assert set(found.cells.batches) == {"all"}
@@ -107,7 +107,7 @@ def few_cells(cells: Any) -> Any:
     ("change", "message"),
     [
         (rename("condition", "treatment", "ctrl"), "no perturbation column"),
-        (rename("condition", "condition", "wild type"), "no control cells"),
+        (rename("condition", "condition", "left alone"), "no control cells"),
         (set_value(-1.0), "cell c3, gene B: -1.0 is negative"),
         (set_value(float("nan")), "cell c3, gene B: nan is not finite"),
         (set_value(float("inf")), "is not finite"),

@@ -6,6 +6,7 @@ import streamlit as st
 
 from core.actions import cell_jobs, job_control
 from core.actions.cells import KIND
+from core.cells.conditions import READING
 from core.cells.groups import GroupSettings
 from core.cells.labels import Thresholds
 from core.cells.sampling import SamplingSettings
@@ -23,7 +24,7 @@ from core.ui.shared.widgets import as_text
 
 _SHOWN_JOBS = 3
 _OWNER = "cells_"  # the begin of keys and query parameters
-_COLUMNS = ("perturbation", "control", "batch", "guide")
+_COLUMNS = ("perturbation", "control", "batch", "guide", *READING[2:], "within")
 _OF_FILES = ("most_remaining", "in_memory")
 
 
@@ -53,7 +54,7 @@ def show(context: PageContext) -> None:
 
 def _show_settings() -> LabelSettings:
     with st.expander("Columns, thresholds and sampling; the defaults are the challenge's"):
-        chosen = show_settings(LabelSettings, _OWNER, _COLUMNS, columns=len(_COLUMNS))
+        chosen = show_settings(LabelSettings, _OWNER, _COLUMNS, columns=4)
         rest = [[option.name for option in options_of(part)] for part in (Thresholds, GroupSettings, SamplingSettings)]
         for place, names in zip(st.columns(3, gap="medium"), (rest[0], [*rest[1], *_OF_FILES], rest[2]), strict=True):
             with place:

@@ -10,6 +10,7 @@ import streamlit as st
 from core.actions import cell_predictions, page_imports
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.imports import Imported
+from core.cells.conditions import READING
 from core.cells.predicted_table import FORMATS as TABLES
 from core.config import import_folders
 from core.fields.record import make
@@ -64,7 +65,7 @@ def _ask_options(chosen: dict[str, Any]) -> PredictionOptions:
         cells_side, table_side = st.columns(2, gap="medium")
         with cells_side:
             st.markdown("**Cells or profiles**")
-            chosen |= show_settings(PredictionOptions, _OWNER, ["perturbation", "control", "values"])
+            chosen |= show_settings(PredictionOptions, _OWNER, [*READING, "clip_negative", "within"])
             st.markdown("**Both**")
             chosen |= show_settings(PredictionOptions, _OWNER, ["rank_only", "strict"])
         with table_side:

@@ -14,14 +14,14 @@ import streamlit as st
 
 from core import log
 from core.actions.workspace import Workspace
-from core.errors import DeskError, StoreBusy
+from core.errors import DeskError, NothingCovered, StoreBusy
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.system_errors import explain
 from core.ui.shared import figure_menu, linked, links, loaders, server_workspace, sign_in, text_size
 from core.ui.shared.background import background
 from core.ui.shared.confirmation import repeat_confirmation, show_confirmation
-from core.ui.shared.widgets import as_text, draw_figures_last
+from core.ui.shared.widgets import as_text, draw_figures_last, show_empty
 
 PRODUCT = "PerturbDesk"
 PURPOSE = "Read what agents argued about perturbed genes, and see whether the numbers hold."
@@ -124,6 +124,8 @@ def explain_errors() -> Iterator[None]:
         log.record_error(_address(), error)
         st.warning(f"The store is busy: {as_text(error)}", icon=":material/hourglass_top:")
         st.button("Try again", key=f"try-again-{id(error)}")  # any click runs the page again
+    except NothingCovered as error:
+        show_empty(f"{as_text(error)}.")
     except DeskError as error:
         show_error(error)
     except (OSError, MemoryError) as error:

@@ -1,0 +1,189 @@
+"""What was done to each cell of a file: one reading of columns, names, genes and controls, for all that reads cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from core.cells.anndata_file import CellFile, ValueScale
+from core.cells.columns import Columns, choose_columns, require_column, texts
+from core.cells.confounders import Confounder, find_confounders
+from core.cells.strata import comparable_strata, stratum_of_cells
+from core.errors import InputError
+from core.fields.record import options_of, setting
+from core.stats.arrays import Bools, Codes
+from core.symbols.perturbations import PerturbationNames, read_perturbations
+
+FOUND = "found by name"
+_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingSettings:
+    """How cells are read. perturbation: the column of obs, None to find it. control: values of the controls or patterns, none to
+    find them. where: column → the value that cells have to have. across: columns whose values are taken together."""
+
+    perturbation: str | None = setting(
+        None,
+        "What was done to a cell: a column of obs; found by name.",
+        title="Perturbation column",
+        missing=FOUND,
+        metavar="COLUMN",
+    )
+    control: tuple[str, ...] = setting(
+        (),
+        "The column's value for control cells, or a pattern such as 'NT*'; only these count then. Found by name without it.",
+        title="Values of controls",
+        metavar="VALUE",
+        repeated=True,
+    )
+    gene_names: str | None = setting(
+        None,
+        "The column of var that names the genes, or index; found by the perturbed symbols.",
+        title="Column of gene names in var",
+        missing=FOUND,
+        metavar="COLUMN",
+    )
+    separator: str | None = setting(
+        None,
+        "What joins the genes of a combination, such as _; found by itself.",
+        title="Between genes of a combination",
+        missing=FOUND,
+    )
+    values: ValueScale | None = setting(
+        None,
+        "What the values are: counts (or their means), or log1p of normalised counts; told from them by default.",
+        title="What the values are",
+        missing="told from the values",
+        is_usage=True,
+    )
+    layer: str | None = setting(
+        None, "The layer, or entry of obsm, that holds the values; X without it.", missing="X", metavar="NAME"
+    )
+    where: Mapping[str, str] = setting(
+        {}, "Only cells with this value in a column of obs.", title="Only cells where", metavar="COLUMN=VALUE"
+    )
+    across: tuple[str, ...] = setting(
+        (),
+        "Take the cell lines (or types) in this column together.",
+        title="Columns taken together",
+        metavar="COLUMN",
+        repeated=True,
+    )
+
+
+READING_VERSION: Final = 2  # another number where the same file and settings may be read otherwise
+READING: Final = tuple(option.name for option in options_of(ReadingSettings))
+
+
+@dataclass(frozen=True, eq=False)
+class Conditions:
+    """What was done to the cells. values: of the perturbation column, of shape (n_cells,). is_chosen: the cells that `where`
+    leaves.
+
+    names: the meaning of each value of a chosen cell. confounders: of the chosen cells. strata: the number of each cell's
+    stratum, None without any; without_stratum: cells that are not chosen since theirs has no controls.
+    """
+
+    columns: Columns
+    names: PerturbationNames
+    values: np.ndarray
+    is_chosen: Bools
+    confounders: tuple[Confounder, ...]
+    strata: Codes | None = None
+    without_stratum: int = 0
+
+    @cached_property
+    def is_control(self) -> Bools:
+        """Of shape (n_cells,)."""
+        return self._of_kind("control")
+
+    @cached_property
+    def genes_of_cell(self) -> np.ndarray:
+        """The perturbed genes of each cell joined by +, "" for controls and cells that are left out; of shape (n_cells,)."""
+        name_of = {value: meaning.name for value, meaning in self.names.of_value.items()}
+        return self._look_up(name_of, "")
+
+    def _of_kind(self, kind: str) -> Bools:
+        is_kind = {value: meaning.kind == kind for value, meaning in self.names.of_value.items()}
+        found: Bools = self._look_up(is_kind, False).astype(np.bool_)
+        return found
+
+    def _look_up(self, table: Mapping[str, Any], other: Any) -> np.ndarray:
+        code, distinct = pd.factorize(self.values)
+        of_value = np.array([table.get(value, other) for value in distinct], dtype=object)
+        return np.where(self.is_chosen, of_value[code], other)
+
+    def lines(self) -> list[str]:
+        """What was decided, in lines for people."""
+        lost = [f"in strata without controls, left out: {self.without_stratum:,} cells"] if self.without_stratum else []
+        differ = [f"differs between controls and perturbed cells: {each.line()}" for each in self.confounders]
+        return [*self.names.lines(), *lost, *differ]
+
+
+def read_conditions(
+    file: CellFile,
+    settings: ReadingSettings,
+    batch: str | None = None,
+    guide: str | None = None,
+    *,
+    columns: Columns | None = None,
+    wanted_genes: Sequence[str] = (),
+) -> Conditions:
+    """Returns what was done to the cells of a file, and names its genes.
+
+    columns: chosen already, for a file that may be without controls. wanted_genes: symbols that the genes should have.
+    Raises InputError as `choose_columns`, `choose_gene_names` and `read_perturbations`, and for `where` that names no cell.
+    """
+    chosen = _choose_cells(file, settings.where)
+    for name in settings.across:
+        require_column(file.obs, "across", name)
+    if columns is None:
+        columns = choose_columns(file.obs[chosen], settings.perturbation, settings.control, batch, guide)
+    values = texts(file.obs[columns.perturbation])
+    file.name_genes([*pd.unique(values[chosen]), *wanted_genes], settings.gene_names)
+    spellings = file.gene_names.spellings
+    names = read_perturbations(
+        values[chosen], spellings, settings.control, settings.separator or "", need_controls=bool(columns.control)
+    )
+    if columns.guide is None and names.counted("genes", "guide"):
+        columns = replace(columns, guide=columns.perturbation)
+    if columns.control:
+        columns = replace(columns, control=_list(names.controls))
+    found = Conditions(columns, names, values, chosen, ())
+    others = {columns.perturbation, columns.guide or "", *columns.others, *settings.where}
+    is_perturbed = found.genes_of_cell != ""
+    return replace(found, confounders=find_confounders(file.obs, found.is_control, is_perturbed, others))
+
+
+def compare_within(file: CellFile, found: Conditions, columns: Sequence[str]) -> Conditions:
+    """Returns the conditions with strata: the values of some columns of obs, inside of which cells are compared. Cells of a
+    stratum without controls are not chosen. Raises InputError as `stratum_of_cells` and `comparable_strata`."""
+    if not columns:
+        return found
+    strata = comparable_strata(str(file.path), stratum_of_cells(file.obs, columns), found.is_control)
+    lost = found.is_chosen & (strata < 0)
+    return replace(found, is_chosen=found.is_chosen & ~lost, strata=strata, without_stratum=int(lost.sum()))
+
+
+def _choose_cells(file: CellFile, where: Mapping[str, str]) -> Bools:
+    chosen = np.ones(file.n_cells, dtype=np.bool_)
+    for name, value in where.items():
+        require_column(file.obs, "where", name)
+        values = texts(file.obs[name])
+        if value not in values:
+            raise InputError(f"{file.path}: --where {name}={value}: no cell has it; {name} has {_list(sorted(set(values)))}")
+        chosen &= values == value
+    if not chosen.any():
+        raise InputError(f"{file.path}: no cell where {', '.join(f'{name} = {value}' for name, value in where.items())}")
+    return chosen
+
+
+def _list(names: list[str] | tuple[str, ...]) -> str:
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return (", ".join(names[:_SHOWN]) or "none") + more

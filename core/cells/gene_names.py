@@ -1,0 +1,128 @@
+"""What the genes of a file are called: by the index of var, or by the column that holds the perturbed symbols."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+
+from core.cells.columns import texts
+from core.errors import InputError
+from core.symbols.spelling import is_missing
+
+ENSEMBL: Final = re.compile(r"(ENS[A-Z]*G\d{6,})(?:\.\d+)?")
+# Columns that name genes; any other column of texts counts only if it is given.
+_NAMES: Final = (
+    *("gene_name", "gene_names", "gene_symbol", "gene_symbols", "symbol", "symbols", "feature_name", "gene_short_name"),
+    *("name", "hgnc_symbol", "gene", "genes", "gene_id", "gene_ids", "ensembl_id", "ensembl", "ensembl_gene_id", "feature_id"),
+)
+_JOINTS = re.compile(r"[+;,|& ]|__|_")  # between the genes of a combination, or a gene and its guide
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class GeneNames:
+    """names: of each gene, each once. column: of var, None for its index. spellings: every way in which the file calls a gene →
+    its name. ambiguous: names that several genes have in the column → these genes' names, which are those of the index."""
+
+    names: tuple[str, ...]
+    column: str | None = None
+    spellings: Mapping[str, str] = field(default_factory=dict)
+    ambiguous: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def own(self, target: str) -> tuple[str, ...]:
+        """The names of the genes that a perturbed gene may be: one, or several where they share its name."""
+        return self.ambiguous.get(target, (target,))
+
+
+def choose_gene_names(path: Path, var: pd.DataFrame, wanted: Iterable[str], given: str | None = None) -> GeneNames:
+    """Returns what the genes are called.
+
+    wanted: values of the perturbation column. given: the column, "index" for the index; else it is the index unless a column that
+    names genes holds more of what is wanted, or holds symbols where the index holds Ensembl's identifiers. Raises InputError for
+    a column that is not there or does not hold names, and for names of the index that stand there twice.
+    """
+    index = list(texts(pd.Series(var.index, name="index")))
+    wanted = {piece for value in wanted for piece in (value, *_JOINTS.split(value))}
+    columns = {str(name): list(texts(var[name])) for name in var.columns if _names_genes(str(name), var[name], given)}
+    if given is not None and given != "index" and given not in columns:
+        raise InputError(
+            f"{path}: --gene-names {given}: no column of names in var, which has {_list(list(map(str, var.columns)))}"
+        )
+    chosen = given if given is not None else _find_column(index, columns, wanted)
+    if chosen is None or chosen == "index":
+        _refuse_repeated(path, index, list(columns))
+        names, ambiguous, column = tuple(index), dict[str, tuple[str, ...]](), None
+    else:
+        names, ambiguous = _name_by(index, columns[chosen])
+        column = chosen
+        _refuse_repeated(path, names, list(columns))
+    return GeneNames(names, column, _spellings(names, [index, *columns.values()]), ambiguous)
+
+
+def is_name_column(name: str) -> bool:
+    """Whether a column of var is called as one that names genes."""
+    return name.lower() in _NAMES
+
+
+def _names_genes(name: str, column: pd.Series, given: str | None) -> bool:
+    is_text = not (pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column))
+    return is_text and (name == given or is_name_column(name))
+
+
+def _find_column(index: Sequence[str], columns: Mapping[str, Sequence[str]], wanted: set[str]) -> str | None:
+    """Returns the column that holds more of the wanted names than the index does; None for the index."""
+    best = max(columns, key=lambda name: len(wanted & set(columns[name])), default=None)
+    if best is None:
+        return None
+    held, here = len(wanted & set(columns[best])), len(wanted & set(index))
+    if held > here and _share_of_ids(columns[best]) < 0.5:
+        return best
+    by_ids = [name for name, values in columns.items() if _share_of_ids(values) < 0.5]
+    return by_ids[0] if _share_of_ids(index) > 0.5 and by_ids and here > held else None
+
+
+def _share_of_ids(names: Sequence[str]) -> float:
+    return sum(ENSEMBL.fullmatch(name) is not None for name in names) / max(1, len(names))
+
+
+def _name_by(index: Sequence[str], column: Sequence[str]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """Returns the names of a column, of the index where the column has none or several genes share it, and what they share."""
+    of_name: dict[str, list[str]] = {}
+    for identifier, name in zip(index, column, strict=True):
+        of_name.setdefault(name, []).append(identifier)
+    shared = {name: tuple(genes) for name, genes in of_name.items() if len(genes) > 1 and not is_missing(name)}
+    names = tuple(i if is_missing(c) or c in shared else c for i, c in zip(index, column, strict=True))
+    return names, shared
+
+
+def _spellings(names: Sequence[str], others: Iterable[Sequence[str]]) -> dict[str, str]:
+    """Returns spelling → name of all columns, Ensembl's identifiers also without their version; names themselves come first."""
+    found: dict[str, set[str]] = {}
+    for column in others:
+        for spelled, name in zip(column, names, strict=True):
+            if not is_missing(spelled):
+                found.setdefault(spelled, set()).add(name)
+                if (identifier := ENSEMBL.fullmatch(spelled)) is not None:
+                    found.setdefault(identifier[1], set()).add(name)
+    return {spelled: next(iter(of)) for spelled, of in found.items() if len(of) == 1} | {name: name for name in names}
+
+
+def _refuse_repeated(path: Path, names: Sequence[str], columns: Sequence[str]) -> None:
+    repeated = [name for name, n in Counter(names).items() if n > 1]
+    if repeated:
+        others = f" or name genes by another column of var (--gene-names {columns[0]})" if columns else ""
+        raise InputError(
+            f"{path}: gene symbols that stand there more than once: {_list(repeated)}; expected each once, so make them unique "
+            f"(by identifier, say), add up their counts,{others or ' or leave all but one out'}"
+        )
+
+
+def _list(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return (", ".join(names[:_SHOWN]) or "none") + more

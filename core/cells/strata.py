@@ -1,0 +1,94 @@
+"""Comparisons inside of strata (batches, donors, cell lines), pooled over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+from core.cells.columns import require_column, texts
+from core.errors import InputError
+from core.fields.record import setting
+from core.stats.arrays import Bools, Codes, Floats
+
+LEAST_CONTROLS: Final = 2  # of a stratum in which perturbed cells are compared
+_LARGEST_Z: Final = 37.0  # a p of 1e-300, beyond which there is no p to tell z from
+
+
+def within_setting() -> Any:
+    """Return the setting of the columns inside of whose values cells are compared."""
+    return setting(
+        (),
+        "Compare cells inside each value of this column of obs (a batch, a cell line), and pool.",
+        title="Compare inside each",
+        metavar="COLUMN",
+        repeated=True,
+    )
+
+
+def stratum_of_cells(obs: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
+    """Returns the stratum of each cell, the values of all columns, as texts of shape (n_cells,); "" where one is missing.
+
+    Raises InputError for columns that obs does not have.
+    """
+    for name in columns:
+        require_column(obs, "within", name)
+    parts = [texts(obs[name]) for name in columns]
+    return np.array([" / ".join(each) if all(each) else "" for each in zip(*parts, strict=True)], dtype=object)
+
+
+def comparable_strata(where: str, strata: np.ndarray, is_control: Bools) -> Codes:
+    """Returns the number of each cell's stratum, -1 in those with fewer than LEAST_CONTROLS controls or without a name.
+
+    Raises InputError if no stratum has controls.
+    """
+    code, names = pd.factorize(strata, sort=True)
+    counts = np.bincount(code[is_control], minlength=len(names))
+    usable = (counts >= LEAST_CONTROLS) & (np.array(names, dtype=object) != "")
+    if not usable.any():
+        raise InputError(f"{where}: no stratum of --within has {LEAST_CONTROLS} control cells, expected at least one that has")
+    number = np.where(usable, np.cumsum(usable) - 1, -1)
+    found: Codes = number[code].astype(np.intp)
+    return found
+
+
+class PooledTests:
+    """Rank sums of n_targets perturbations in n_genes genes, added stratum by stratum.
+
+    Each stratum's z, corrected for ties, counts by √(n·m / (n + m + 1)) of its n perturbed and m control cells, which is what van
+    Elteren's weights make of it. Means are those of all cells; the controls' are weighted by the perturbed cells of the strata,
+    so that both have one composition.
+    """
+
+    def __init__(self, n_targets: int, n_genes: int) -> None:
+        shape = (n_targets, n_genes)
+        self._z, self._weights = np.zeros(shape), np.zeros(shape)
+        self._sums, self._control_sums, self._n = np.zeros(shape), np.zeros(shape), np.zeros((n_targets, 1))
+
+    def add(self, target: int, n: int, compared: tuple[Floats, Floats, Floats], control: tuple[int, Floats]) -> None:
+        """Add one stratum. n: perturbed cells; compared: p, mean and U of each gene; control: cells, and each gene's mean."""
+        p, mean, u = compared
+        m, control_mean = control
+        tested = np.isfinite(p)
+        size = np.minimum(norm.isf(np.where(tested, p, 1.0) / 2), _LARGEST_Z)
+        weight = np.where(tested, np.sqrt(n * m / (n + m + 1)), 0.0)
+        self._z[target] += weight * np.sign(u - n * m / 2) * size
+        self._weights[target] += weight**2
+        self._sums[target] += n * mean
+        self._control_sums[target] += n * control_mean
+        self._n[target] += n
+
+    def p_values(self) -> Floats:
+        """Returns the two-sided p of each perturbation and gene, of shape (n_targets, n_genes); NaN where no stratum has one."""
+        spread = np.sqrt(self._weights)
+        z = np.divide(self._z, spread, out=np.full_like(spread, np.nan), where=spread > 0)
+        found: Floats = 2 * norm.sf(np.abs(z))
+        return found
+
+    def means(self) -> tuple[Floats, Floats]:
+        """Returns the means of the perturbed cells and of the controls of the same composition, both (n_targets, n_genes)."""
+        n = np.where(self._n > 0, self._n, np.nan)
+        return self._sums / n, self._control_sums / n

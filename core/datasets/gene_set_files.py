@@ -1,0 +1,134 @@
+"""Gene sets and networks in the formats of their publishers, as the JSON of a knowledge pack: GMT (MSigDB, Reactome, Enrichr),
+GAF (Gene Ontology), and STRING's protein.links beside its protein.info or protein.aliases."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, Literal
+
+from core.compressed import bare_name, unpacked
+from core.errors import InputError
+from core.file_io import open_file
+from core.file_limits import MAX_UNPACKED_BYTES
+from core.symbols.spelling import clean
+
+Kind = Literal["gmt", "gaf", "string"]
+_GAF_SYMBOL, _GAF_QUALIFIER, _GAF_TERM, _GAF_COLUMNS = 2, 3, 4, 15
+_ALIAS_SOURCES: Final = (  # that name a gene by its symbol
+    *("Ensembl_HGNC_symbol", "Ensembl_MGI_symbol", "BioMart_HUGO", "Ensembl_gene_name", "Ensembl_HGNC", "Ensembl_MGI"),
+)
+_HEAD_BYTES: Final = 1 << 16
+
+
+def kind_of_gene_sets(path: Path, name: str) -> Kind | None:
+    """Return which of the formats a file has, by its first lines; None for any other."""
+    with open_file(path, MAX_UNPACKED_BYTES) as file:
+        plain = unpacked(file, name)
+        head = (io.BufferedReader(plain) if plain is not None else file).read(_HEAD_BYTES).decode("utf-8", "replace")
+    lines = head.splitlines()[:20]
+    if not lines:
+        return None
+    if lines[0].lower().startswith("!gaf-version"):
+        return "gaf"
+    if lines[0].split()[:3] == ["protein1", "protein2", "combined_score"] or lines[0].split()[:2] == ["protein1", "protein2"]:
+        return "string"
+    fields = [line.split("\t") for line in lines[:-1] or lines]
+    described = all(len(cells) > 2 for cells in fields) and all(cells[1] == "" or "://" in cells[1] for cells in fields)
+    return "gmt" if bare_name(name).lower().endswith(".gmt") or described else None
+
+
+def read_gene_sets(path: Path, name: str, kind: Kind) -> bytes:
+    """Return what a file of a kind says as the JSON of a knowledge pack: pathways by gene, or edges by symbol.
+
+    Raise InputError for lines that are wrong, with their numbers, and for links whose proteins nothing beside the file names.
+    """
+    if kind == "string":
+        return json.dumps(_read_links(path, name)).encode()
+    sets: dict[str, dict[str, None]] = {}
+    for gene, term in _read_gmt(path, name) if kind == "gmt" else _read_gaf(path, name):
+        sets.setdefault(gene, {})[term] = None
+    if not sets:
+        raise InputError(f"{name}: no gene in a set, expected at least one")
+    return json.dumps({gene: list(terms) for gene, terms in sets.items()}).encode()
+
+
+def _lines(path: Path, name: str) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of each line of a file that may be packed."""
+    with open_file(path, MAX_UNPACKED_BYTES) as file:
+        plain = unpacked(file, name)
+        stream = file if plain is None else io.BufferedReader(plain, 1 << 18)
+        try:
+            yield from enumerate(io.TextIOWrapper(stream, "utf-8-sig"), 1)
+        except UnicodeDecodeError as error:
+            raise InputError(f"{name}: text that is not UTF-8 ({error})") from error
+
+
+def _read_gmt(path: Path, name: str) -> Iterator[tuple[str, str]]:
+    for number, line in _lines(path, name):
+        cells = [clean(cell) for cell in line.rstrip("\r\n").split("\t")]
+        if not any(cells):
+            continue
+        if len(cells) < 3 or not cells[0]:
+            raise InputError(f"{name}, line {number}: {len(cells)} columns, expected a name, a description and genes (GMT)")
+        for cell in cells[2:]:
+            gene = cell.partition(",")[0]  # Enrichr writes weights behind it
+            if gene:
+                yield gene, cells[0]
+
+
+def _read_gaf(path: Path, name: str) -> Iterator[tuple[str, str]]:
+    for number, line in _lines(path, name):
+        if line.startswith("!") or not line.strip():
+            continue
+        cells = line.rstrip("\r\n").split("\t")
+        if len(cells) < _GAF_COLUMNS:
+            raise InputError(f"{name}, line {number}: {len(cells)} columns, expected at least {_GAF_COLUMNS} (GAF 2)")
+        if "NOT" not in cells[_GAF_QUALIFIER].split("|"):
+            yield clean(cells[_GAF_SYMBOL]), cells[_GAF_TERM]
+
+
+def _read_links(path: Path, name: str) -> list[list[object]]:
+    symbols = _protein_names(path, name)
+    edges: list[list[object]] = []
+    for number, line in _lines(path, name):
+        cells = line.split()
+        if number == 1 or not cells:
+            continue
+        if len(cells) < 3 or not cells[-1].isdecimal():
+            raise InputError(f"{name}, line {number}: {line[:60].strip()!r}, expected two proteins and a combined score")
+        a, b = (symbols.get(protein) for protein in cells[:2])
+        if a and b:
+            edges.append([a, b, int(cells[-1])])
+    if not edges:
+        raise InputError(f"{name}: none of its proteins has a name in the file beside it; expected one organism")
+    return edges
+
+
+def _protein_names(path: Path, name: str) -> dict[str, str]:
+    """Return protein → symbol of STRING's protein.info or protein.aliases that lies beside a file of links."""
+    organism = path.name.partition(".")[0]
+    for part in ("protein.info", "protein.aliases"):
+        for file in sorted(path.parent.glob(f"{organism}.{part}*")):
+            found = {} if file.is_symlink() else _read_names(file, part)  # a link may lead out of what may be read
+            if found:
+                return found
+    raise InputError(
+        f"{name}: STRING's links, which name proteins; put {organism}.protein.info…txt.gz (or protein.aliases) of that version "
+        "beside it and import the links again"
+    )
+
+
+def _read_names(file: Path, part: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for number, line in _lines(file, file.name):
+        cells = line.rstrip("\r\n").split("\t")
+        if number == 1 or len(cells) < 2:
+            continue
+        if part == "protein.info":
+            found[cells[0]] = cells[1]
+        elif len(cells) > 2 and any(source in _ALIAS_SOURCES for source in cells[2].split()):
+            found.setdefault(cells[0], cells[1])
+    return found

@@ -1,0 +1,21 @@
+"""Tables of text: what stands between their cells."""
+
+from __future__ import annotations
+
+import csv
+from typing import Final
+
+DELIMITERS: Final = (",", "\t", ";", "|")
+
+
+def delimiter_of(line: str) -> str:
+    """Return what stands between the cells of a table whose first line this is: that of DELIMITERS which makes most cells, a
+    comma where none is there."""
+    return max(DELIMITERS, key=lambda delimiter: len(_cells(line, delimiter)))
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:
+        return []

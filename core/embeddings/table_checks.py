@@ -1,0 +1,126 @@
+"""What is wrong with a table of symbols and numbers that reads as a gene space: symbols that a spreadsheet made, a table on its
+side, columns that are no dimension."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.embeddings.space import Space, list_some, make_space
+from core.errors import InputError
+from core.symbols.excel import spreadsheet_damage
+from core.symbols.spelling import clean, is_missing
+
+# Columns of numbers about a gene, or of groups, that are no dimension of a space.
+_ABOUT: Final = {
+    *(
+        "cluster",
+        "clusters",
+        "leiden",
+        "louvain",
+        "ncells",
+        "ncounts",
+        "ngenes",
+        "entrez",
+        "entrezid",
+        "entrezgene",
+        "entrezgeneid",
+    ),
+    *(
+        "geneid",
+        "ncbiid",
+        "length",
+        "genelength",
+        "start",
+        "end",
+        "chromosome",
+        "rank",
+        "totalcounts",
+        "highlyvariable",
+        "hgncid",
+    ),
+}
+_DIMENSION: Final = re.compile(r"(?:d|dim|pc|pca|x|v|f|feature|emb|embedding|component|latent|z|factor|col)?[_ .-]?\d+", re.I)
+_OTHER_NAMES: Final = {
+    "Ensembl's identifiers of genes": re.compile(r"ENS[A-Z]*G\d{6,}(?:\.\d+)?"),
+    "Ensembl's identifiers of proteins": re.compile(r"(?:\d+\.)?ENS[A-Z]*P\d{6,}(?:\.\d+)?"),
+    "UniProt's accessions": re.compile(r"[OPQ]\d[A-Z0-9]{3}\d|[A-NR-Z]\d(?:[A-Z][A-Z0-9]{2}\d){1,2}"),
+    "dimensions": _DIMENSION,
+}
+_SYMBOL: Final = re.compile(r"[A-Za-z][A-Za-z0-9.-]*\d*")
+_LARGER: Final = 100.0  # times the other columns' scale, from which on whole numbers are no dimension
+_LEAST_COLUMNS: Final = 3
+
+
+def make_imported_space(
+    name: str,
+    symbols: Sequence[str],
+    vectors: NDArray[Any],
+    source: str,
+    *,
+    columns: Sequence[str] = (),
+    notes: Sequence[str] = (),
+    kept: Collection[str] = (),
+) -> Space:
+    """Returns the space of a file's rows, as `make_space`, without rows whose symbols a spreadsheet made and without columns that
+    are no dimension; both are named in its notes.
+
+    columns: the names of the vectors' columns, where the file has any. kept: columns that a person asked for. Raises InputError
+    where most rows have no symbol: for numbers, and for a table on its side.
+    """
+    cleaned, said = [clean(symbol) for symbol in symbols], list(notes)
+    _refuse_sideways(cleaned, columns, source)
+    damaged = {i: words for i, symbol in enumerate(cleaned) if not is_missing(symbol) and (words := spreadsheet_damage(symbol))}
+    if 2 * len(damaged) > len(cleaned):
+        first, words = next(iter(damaged.items()))
+        raise InputError(
+            f"{source}: {len(damaged):,} of {len(cleaned):,} symbols are none, the first {cleaned[first]!r}: {words}; expected "
+            "gene symbols"
+        )
+    if damaged:
+        shown = list_some([f"{cleaned[i]} in row {i + 1}" for i in damaged])
+        said.append(f"{len(damaged):,} rows left out whose symbol a spreadsheet made ({shown}): {next(iter(damaged.values()))}")
+        rows = [i for i in range(len(cleaned)) if i not in damaged]
+        cleaned, vectors = [cleaned[i] for i in rows], vectors[rows]
+    odd = [i for i in _odd_columns(columns, vectors) if columns[i] not in kept]
+    if odd:
+        names = list_some([columns[i] for i in odd])
+        said.append(f"{len(odd):,} columns left out that are no dimension ({names}); --keep-column takes one along")
+        vectors = np.delete(vectors, odd, axis=1)
+    return make_space(name, cleaned, vectors, source, notes=said)
+
+
+def kind_of_names(names: Sequence[str]) -> str:
+    """Returns what most names are if they are no symbols of genes, in words; "" for symbols."""
+    for kind, pattern in _OTHER_NAMES.items():
+        if 2 * sum(pattern.fullmatch(name) is not None for name in names) > len(names):
+            return kind
+    return ""
+
+
+def _refuse_sideways(symbols: Sequence[str], columns: Sequence[str], source: str) -> None:
+    """Raises InputError for rows that are called as dimensions are, under columns that are called as genes are."""
+    rows = sum(_DIMENSION.fullmatch(symbol) is not None for symbol in symbols)
+    genes = sum(_SYMBOL.fullmatch(name) is not None and not _DIMENSION.fullmatch(name) for name in columns)
+    if len(symbols) > 1 and rows == len(symbols) and columns and 2 * genes > len(columns):
+        raise InputError(
+            f"{source}: rows are called {list_some(list(symbols), 3)}, columns {list_some(list(columns), 3)}: the table lies on "
+            "its side; expected a row for each gene"
+        )
+
+
+def _odd_columns(columns: Sequence[str], vectors: NDArray[Any]) -> list[int]:
+    """Returns the positions of columns with a name of _ABOUT, or of whole numbers of a much larger scale than the others."""
+    if len(columns) < _LEAST_COLUMNS or vectors.dtype.kind not in "fiu" or not len(vectors):
+        return []
+    values = vectors.astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        scale = np.nanmedian(np.abs(values), axis=0)
+        whole = (values == np.rint(values)).all(axis=0)
+    named = [re.sub(r"[^a-z]", "", name.lower()) in _ABOUT for name in columns]
+    usual = float(np.median(scale[~whole])) if (~whole).any() else np.inf
+    return [i for i in range(len(columns)) if named[i] or (whole[i] and scale[i] > _LARGER * usual)]

@@ -1,0 +1,263 @@
+"""What each value of a perturbation column means. One reading for cells, tables, target ranking and external scores.
+
+A value names controls, says nothing, or names one or several genes: "A", "A+ctrl", "A+B", "A_B", "A;B", guides such as
+"A_+_123.45-P1P2", "A_sg2", "A-1". What "_", "-", ":", "/" or a blank joins is taken apart only where every part is known:
+symbols such as HLA-A and NKX2-1 hold these too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Final, Literal
+
+from core.errors import InputError
+from core.symbols.controls import looks_like_control
+from core.symbols.spelling import clean, is_missing
+
+Kind = Literal["control", "set aside", "missing", "genes"]
+How = Literal["", "guide", "combination", "spelling"]
+_MAY_JOIN: Final = ("_", "-", ":", "/", " ", ".")
+# Horlbeck's guides: gene, strand, position, transcript. Of Norman and others, "__" is between the guides of both positions.
+_STRANDED = re.compile(r"(?P<gene>[^+;|&]+?)_[+-]_\d+(?:\.\d+)?-[A-Za-z0-9.,]+(?:_\w+)?")
+_ALWAYS_JOIN = re.compile(r"\s*(?:[;,|&]|__|(?<!_)\+|\+(?!_))\s*")
+_GUIDE_WORD = re.compile(r"(?:sg|g|(?i:sgrna|grna|guide|crrna))?[_\-. ]?\d{1,5}|[ACGT]{15,25}|P1P2|P1|P2|\+")
+_GLUED = re.compile(r"(?P<gene>.+?)(?:sg|g|(?i:sgrna|grna|guide))\d{1,3}")
+_PREFIX = re.compile(r"(?:p_)?(?:sg|(?i:sgrna|grna|guide))[_\- ]?(?=[A-Za-z0-9])")
+_CONTROL_GENES: Final = ("CTRL", "Ctrl")  # a gene of people, and of mice
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Perturbation:
+    """What a value means. genes: perturbed, sorted, none for controls. how: the value was read, "" if it is as it stands.
+
+    "set aside": it looks like a control, and other values were named as the controls.
+    """
+
+    kind: Kind
+    genes: tuple[str, ...] = ()
+    how: How = ""
+
+    @property
+    def name(self) -> str:
+        """The genes joined by +."""
+        return "+".join(self.genes)
+
+
+_MISSING, _CONTROL, _SET_ASIDE = Perturbation("missing"), Perturbation("control"), Perturbation("set aside")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PerturbationNames:
+    """The meaning of each value of a column. of_value: value → meaning; counts: value → its cells or rows."""
+
+    of_value: Mapping[str, Perturbation]
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    def counted(self, kind: Kind, how: How | None = None) -> dict[str, int]:
+        """Return the values of a kind, read in a way if that is given, with their numbers of cells, most first."""
+        found = {v: self.counts[v] for v, p in self.of_value.items() if p.kind == kind and how in (None, p.how)}
+        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+    @property
+    def controls(self) -> tuple[str, ...]:
+        """The values of the controls, those of most cells first."""
+        return tuple(self.counted("control"))
+
+    @property
+    def multiple(self) -> tuple[str, ...]:
+        """The values that name several genes, sorted."""
+        return tuple(sorted(v for v, p in self.of_value.items() if len(p.genes) > 1))
+
+    @property
+    def singles(self) -> tuple[str, ...]:
+        """The genes that are perturbed alone, sorted."""
+        return tuple(sorted({p.genes[0] for p in self.of_value.values() if len(p.genes) == 1}))
+
+    def lines(self, what: str = "cells") -> list[str]:
+        """Return what was decided, in lines for people, each with examples. what: is counted."""
+        several = {value: self.counts[value] for value in self.multiple}
+        groups = (
+            ("controls", self.counted("control")),
+            ("look like controls, set aside", self.counted("set aside")),
+            ("perturbations of several genes", several),
+            ("guides read as their genes", self.counted("genes", "guide")),
+            ("symbols in other spellings", self.counted("genes", "spelling")),
+            ("missing, left out", {repr(v): n for v, n in self.counted("missing").items()}),
+        )
+        return [f"{title}: {_examples(values, what)}" for title, values in groups if values]
+
+    def record(self) -> dict[str, dict[str, int]]:
+        """Return what was decided as plain data: controls, set_aside, missing → value → number."""
+        kinds: tuple[Kind, ...] = ("control", "set aside", "missing")
+        return {kind.replace(" ", "_"): self.counted(kind) for kind in kinds}
+
+
+def _examples(values: Mapping[str, int], what: str) -> str:
+    shown = ", ".join(f"{value} ({n:,})" for value, n in list(values.items())[:_SHOWN])
+    more = f" and {len(values) - _SHOWN:,} more values" if len(values) > _SHOWN else ""
+    return f"{sum(values.values()):,} {what}: {shown}{more}"
+
+
+def read_perturbations(
+    values: Iterable[str],
+    genes: Mapping[str, str] | Iterable[str],
+    controls: Sequence[str] = (),
+    separator: str = "",
+    *,
+    need_controls: bool = True,
+) -> PerturbationNames:
+    """Return what each value means.
+
+    values: of every cell or row. genes: measured symbols, or a mapping of every spelling to its symbol. controls: the values of
+    the controls, or patterns with * and ?; without any, every value that looks like one. separator: what joins the genes of a
+    combination; then nothing else does. need_controls: raise InputError for controls that no value matches.
+    """
+    counts = Counter(map(clean, values))
+    reader = _Reader(counts, genes, tuple(controls), separator)
+    names = PerturbationNames({value: reader.read(value) for value in counts}, counts)
+    unmatched = [control for control in controls if not any(matches_control(value, control) for value in counts)]
+    if unmatched and need_controls:
+        raise InputError(_describe_unmatched(unmatched[0], names))
+    return names
+
+
+def _describe_unmatched(control: str, names: PerturbationNames) -> str:
+    alike = [*names.counted("set aside"), *names.counted("control")]
+    found = alike or sorted(names.counts)
+    more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
+    which = "those that look like controls are" if alike else "the values are"
+    return f"no control cells: no value is {control!r}; {which} {', '.join(map(repr, found[:_SHOWN]))}{more}"
+
+
+def matches_control(value: str, control: str) -> bool:
+    """Whether a clean value is a control that was named, or fits its pattern of * and ?."""
+    return value == clean(control) or fnmatchcase(value, control)
+
+
+@lru_cache(maxsize=1 << 16)
+def gene_of_condition(value: str) -> str:
+    """Return the one gene that a value names, where nothing is known of other values: A of "A+ctrl" and of A itself; "" for
+    controls and several genes."""
+    text = clean(value)
+    if looks_like_control(text) and text not in _CONTROL_GENES:
+        return ""
+    if not _ALWAYS_JOIN.search(text) and not _STRANDED.fullmatch(text):
+        return text
+    genes = read_perturbations([text], ()).of_value[text].genes
+    return genes[0] if len(genes) == 1 else ""
+
+
+class _Reader:
+    """Reads values against what is known: the measured genes, and the values that are plain symbols."""
+
+    def __init__(self, values: Iterable[str], genes: Mapping[str, str] | Iterable[str], controls: Sequence[str], separator: str):
+        self._genes = dict(genes) if isinstance(genes, Mapping) else {gene: gene for gene in genes}
+        self._controls, self._separator = controls, separator
+        self._folded = _fold(self._genes)
+        alike = [value for value in values if looks_like_control(value) and value not in self._genes]
+        # CTRL is a gene as well: it is one if it is measured and something else stands for the controls
+        self._genes_win = bool(controls or alike)
+        plain = (v for v in values if v.isalnum() and not is_missing(v) and not self._is_control_like(v))
+        self._known = dict(self._genes)
+        self._known |= {value: value for value in plain if self._one(value)[0] == value}
+
+    def read(self, value: str) -> Perturbation:
+        if any(matches_control(value, control) for control in self._controls):
+            return _CONTROL
+        if self._is_control_like(value):
+            return _SET_ASIDE if self._controls else _CONTROL
+        if value in self._genes:
+            return self._of([value], "")
+        if is_missing(value):
+            return _MISSING
+        if self._separator:
+            parts = [part.strip() for part in value.split(self._separator)]
+            return self._of([self._one(part)[0] for part in self._perturbing(parts)], "combination")
+        return self._take_apart(value)
+
+    def _is_control_like(self, value: str) -> bool:
+        return looks_like_control(value) and not (self._genes_win and value in self._genes)
+
+    def _perturbing(self, parts: Iterable[str]) -> list[str]:
+        """Return the parts that are no controls."""
+        return [p for p in parts if p and not self._is_control_like(p) and not any(matches_control(p, c) for c in self._controls)]
+
+    def _take_apart(self, value: str) -> Perturbation:
+        parts = [value] if _STRANDED.fullmatch(value) else _ALWAYS_JOIN.split(value)
+        found, ways = list[str](), list[How]()
+        for part in self._perturbing(parts):
+            genes, how = self._several(part)
+            found += genes
+            ways.append(how)
+        several = len(set(found)) > 1
+        return self._of(found, "combination" if several else next(filter(None, ways), ""))
+
+    def _several(self, part: str) -> tuple[list[str], How]:
+        """Return the genes of a part without + and its like, and how it was read; the part itself if not all is known."""
+        name, how = self._one(part)
+        if name in self._known:
+            return [name], how
+        for pieces in _pieces_of(part):
+            wanted = self._perturbing(pieces)
+            genes = [self._one(piece)[0] for piece in wanted if piece in self._known or not _GUIDE_WORD.fullmatch(piece)]
+            if genes and all(gene in self._known for gene in genes):
+                return genes, "guide" if len(genes) < len(wanted) else ""
+        return [name], how
+
+    def _one(self, text: str) -> tuple[str, How]:
+        """Return the gene of a guide or of a symbol in another spelling, and how it was read; the text itself for any other."""
+        if text in self._known:
+            return text, ""
+        for spelled, how in self._spellings(text):
+            if spelled in self._known:
+                return spelled, how
+            if spelled.casefold() in self._folded:
+                return self._folded[spelled.casefold()], how or "spelling"
+        stranded = _STRANDED.fullmatch(text)
+        return (stranded["gene"], "guide") if stranded else (text, "")
+
+    def _spellings(self, text: str) -> Iterator[tuple[str, How]]:
+        """Yield what may be the symbol in a text, the text first."""
+        yield text, ""
+        if stranded := _STRANDED.fullmatch(text):
+            yield stranded["gene"], "guide"
+        bare = _PREFIX.sub("", text, count=1)
+        if bare != text:
+            yield bare, "guide"
+        for begin in dict.fromkeys((text, bare)):
+            for joint in _MAY_JOIN:
+                gene, found, word = begin.partition(joint) if joint != "-" else begin.rpartition(joint)
+                if found and _GUIDE_WORD.fullmatch(word):
+                    yield gene, "guide"
+            if glued := _GLUED.fullmatch(begin):
+                yield glued["gene"], "guide"
+
+    def _of(self, genes: Iterable[str], how: How) -> Perturbation:
+        named = tuple(sorted({self._genes.get(gene, gene) for gene in genes}))
+        if not named:
+            return _SET_ASIDE if self._controls else _CONTROL
+        return Perturbation("genes", named, how)
+
+
+def _pieces_of(text: str) -> Iterator[list[str]]:
+    """Yield the ways to take a text apart at a character that symbols may hold too: everywhere, or in two."""
+    for joint in _MAY_JOIN:
+        pieces = [piece for piece in text.split(joint) if piece]
+        if len(pieces) > 1:
+            yield pieces
+        if len(pieces) > 2:
+            yield from ([joint.join(pieces[:i]), joint.join(pieces[i:])] for i in range(1, len(pieces)))
+
+
+def _fold(genes: Mapping[str, str]) -> dict[str, str]:
+    """Return the symbols by their spelling without case, those that only one symbol has."""
+    found: dict[str, set[str]] = {}
+    for spelled, symbol in genes.items():
+        found.setdefault(spelled.casefold(), set()).add(symbol)
+    return {folded: next(iter(symbols)) for folded, symbols in found.items() if len(symbols) == 1}

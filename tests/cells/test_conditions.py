@@ -1,0 +1,141 @@
+"""Gene names, cell lines and the choice of cells; and options that messages name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+from typer.main import get_command
+
+from core.cells.anndata_file import open_cells
+from core.cells.conditions import ReadingSettings, read_conditions
+from core.cells.confounders import refuse_mixed_lines
+from core.cells.groups import GroupSettings, group_cells
+from core.cells.labels import LEFT_OUT, Thresholds, label_pairs
+from core.cells.screen import LabelSettings, describe_cells
+from core.cells.words import description_lines
+from core.cli.base import app
+from core.config import REPOSITORY
+from core.errors import InputError
+from tests.cells.test_labels import changes
+
+WriteCells = Callable[..., Path]
+IDS = ["ENSG00000000001.4", "ENSG00000000002.1", "ENSG00000000003.2", "ENSG00000000004.1"]
+NAMES = ["A", "B", "B", "nan"]
+
+
+@pytest.fixture
+def by_ids(tmp_path: Path) -> Path:
+    """Two genes are called B, one has no name."""
+    obs = pd.DataFrame({"gene": np.array(["NT", "NT", "A", "B", "ENSG00000000001"], dtype=object)}, dtype=object)
+    obs.index = pd.Index([f"c{i}" for i in range(5)], dtype=object)
+    var = pd.DataFrame({"gene_name": np.array(NAMES, dtype=object)}, index=pd.Index(IDS, dtype=object), dtype=object)
+    anndata.AnnData(X=np.ones((5, 4), dtype=np.float32), obs=obs, var=var).write_h5ad(tmp_path / "ids.h5ad")
+    return tmp_path / "ids.h5ad"
+
+
+def test_genes_that_share_a_name_go_by_the_index(by_ids: Path) -> None:
+    with open_cells(by_ids) as file:
+        found = read_conditions(file, ReadingSettings())
+        assert file.genes == ("A", IDS[1], IDS[2], IDS[3])
+        assert file.gene_names.column == "gene_name"
+        assert found.names.singles == ("A", "B")  # the identifier without its version is A
+        codes = label_pairs(changes([0.001] * 4, [-3.0] * 4), ["B"], file.gene_names, Thresholds())
+        assert (codes[0] == LEFT_OUT).tolist() == [False, True, True, False]  # both genes that are called B
+    lines = description_lines(describe_cells(by_ids))
+    assert "gene names    gene_name of var; 1 names of several genes, which go by the index (B)" in lines
+
+
+def test_an_index_that_is_asked_for(by_ids: Path) -> None:
+    with open_cells(by_ids) as file:
+        read_conditions(file, ReadingSettings(gene_names="index"))
+        assert file.genes == tuple(IDS)
+        with pytest.raises(InputError, match=r"--gene-names hugo: no column of names in var, which has gene_name"):
+            read_conditions(file, ReadingSettings(gene_names="hugo"))
+
+
+@pytest.mark.parametrize("column", ["cell_line", "Cell Type", "celltype"])
+def test_cells_of_several_lines_are_asked_about(cells_file: WriteCells, column: str) -> None:
+    labels = ["NT"] * 4 + ["A"] * 4
+    line = ["K562", "K562", "K562", "RPE1"] + ["K562", "RPE1"] * 2
+    path = cells_file(np.ones((8, 1), dtype=np.float32), {"gene": labels, column: line}, ["A"])
+    with open_cells(path) as file:
+        found = read_conditions(file, ReadingSettings())
+        [one] = found.confounders
+        assert one.line() == (
+            f"{column}: K562 (3 of 4 controls, 2 of 4 perturbed cells), RPE1 (1 of 4 controls, 2 of 4 perturbed cells)"
+        )
+        with pytest.raises(InputError, match=rf"choose one with --where {column}=K562, or take them together with --across"):
+            refuse_mixed_lines("x", found.confounders, ())
+        with pytest.raises(InputError, match=rf"--where {column}=K562, compare inside each with --within {column}, or"):
+            refuse_mixed_lines("x", found.confounders, (), within=True)
+        refuse_mixed_lines("x", found.confounders, (column,))
+        chosen = read_conditions(file, ReadingSettings(where={column: "RPE1"}))
+        assert (chosen.confounders, chosen.is_control.sum(), chosen.is_chosen.sum()) == ((), 1, 3)
+        assert group_cells(file, read_conditions(file, ReadingSettings()), None, GroupSettings(2)).n_cells.tolist() == [4]
+        with pytest.raises(InputError, match=rf"--where {column}=HeLa: no cell has it; {column} has K562, RPE1"):
+            read_conditions(file, ReadingSettings(where={column: "HeLa"}))
+        with pytest.raises(InputError, match="where column 'line': not in obs"):
+            read_conditions(file, ReadingSettings(where={"line": "K562"}))
+
+
+def test_batches_that_differ_are_named_and_even_ones_are_not(cells_file: WriteCells) -> None:
+    labels = ["NT"] * 4 + ["A"] * 4
+    columns = {"gene": labels, "donor": ["d1"] * 4 + ["d1", "d2"] * 2, "lane": ["1", "2"] * 4, "phase": ["G1"] * 4 + ["S"] * 4}
+    with open_cells(cells_file(np.ones((8, 1), dtype=np.float32), columns, ["A"])) as file:
+        assert [each.column for each in read_conditions(file, ReadingSettings()).confounders] == ["donor"]
+
+
+@pytest.mark.parametrize(
+    ("unknown", "advice"),
+    [
+        (["A_X", "A_Y"], "combinations joined by '_' \\(--separator '_'\\), or guides"),
+        (["ENSG00000000009"], "they are Ensembl's identifiers and the genes symbols: .*--gene-names COLUMN"),
+        (["Z"], "keep them with --keep-unknown"),
+    ],
+)
+def test_unknown_genes_are_named_for_what_they_look_like(cells_file: WriteCells, unknown: list[str], advice: str) -> None:
+    known = [] if unknown[0].startswith("ENSG") else ["A"] * 2
+    labels = ["NT"] * 2 + known + [name for name in unknown for _ in range(2)]
+    path = cells_file(np.ones((len(labels), 2), dtype=np.float32), {"gene": labels}, ["A", "B"])
+    with open_cells(path) as file, pytest.raises(InputError, match=advice):
+        group_cells(file, read_conditions(file, ReadingSettings()), None, GroupSettings(2))
+
+
+def options_of_command(*words: str) -> set[str]:
+    command = get_command(app)
+    for word in words:
+        command = command.import_command(word) if hasattr(command, "import_command") else command.commands[word]  # type: ignore[attr-defined]
+    return {option for parameter in command.params for option in parameter.opts}
+
+
+_LABELS, _PREDICTIONS, _EVALUATE = ("cells", "labels"), ("cells", "predictions"), ("cells", "evaluate")
+_ALL = (_LABELS, ("cells", "describe"), _PREDICTIONS, _EVALUATE, ("targets", "train"))
+SAID_BY = {
+    **dict.fromkeys(("columns", "conditions", "gene_names", "anndata_values", "anndata_file"), _ALL),
+    **dict.fromkeys(("scales", "predicted_expression"), (_PREDICTIONS, _EVALUATE)),
+    **dict.fromkeys(("predicted_table", "predicted_columns"), (_PREDICTIONS,)),
+    "evaluation_cells": (_EVALUATE,),
+    "groups": (_LABELS,),
+    "confounders": (_LABELS, _PREDICTIONS),
+    "strata": (_LABELS, _PREDICTIONS),
+}
+
+
+@pytest.mark.parametrize("module", SAID_BY)
+def test_options_that_messages_name_are_options_of_the_command(module: str) -> None:
+    text = (REPOSITORY / "core" / "cells" / f"{module}.py").read_text()
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text))
+    for words in SAID_BY[module]:
+        assert named <= options_of_command(*words), words
+
+
+def test_settings_of_reading_are_in_the_identity_only_where_they_were_chosen() -> None:
+    plain = LabelSettings().identity()
+    assert not {"control", "where", "across", "within", "gene_names"} & set(plain)
+    assert LabelSettings(where={"cell_line": "K562"}).identity() == {**plain, "where": {"cell_line": "K562"}}

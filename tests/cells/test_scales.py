@@ -1,0 +1,146 @@
+"""Scales of predictions: the truth scores 1.00 in every scale and subset of genes that is taken; what fits none is asked for."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import spearmanr
+
+from core.cells.evaluation_cells import CellChoice, load_cell_pair
+from core.cells.predicted_changes import PredictedChanges, WantedPairs
+from core.cells.predicted_expression import CellOptions, read_predicted_cells
+from core.errors import InputError
+from core.types import Pair
+from tests.cells.conventions import CONTROL, COUNTS, SCREEN, TOTALS, VALUES, as_texts
+
+SUM = TOTALS
+SCALES = {
+    "counts": COUNTS,
+    "counts per 10,000": COUNTS / SUM * 1e4,
+    "log1p of 10,000": np.log1p(COUNTS / SUM * 1e4),
+    "log1p of a million": np.log1p(COUNTS / SUM * 1e6),
+    "log1p of the median": np.log1p(COUNTS / SUM * np.median(SUM)),
+}
+SUBSETS = {"all genes": np.arange(60), "40 genes": np.arange(60)[::-1][:40]}
+SINGLES = sorted({value for value in VALUES if value != CONTROL and "+" not in value})
+PAIRS = WantedPairs.of([Pair(f"{p}_{g}", p, g, None, "train") for p in SINGLES for g in SCREEN.genes])
+
+
+def write(path: Path, values: np.ndarray, genes: np.ndarray, rows: np.ndarray) -> Path:
+    index = pd.Index([f"c{i}" for i in rows], dtype=object)
+    obs = pd.DataFrame({"perturbation": as_texts(VALUES[rows])}, index=index, dtype=object)
+    var = pd.DataFrame(index=pd.Index(np.array(SCREEN.genes, dtype=object)[genes], dtype=object))
+    anndata.AnnData(X=values[rows][:, genes].astype(np.float32), obs=obs, var=var).write_h5ad(path)
+    return path
+
+
+@pytest.fixture
+def real(tmp_path: Path) -> Path:
+    return write(tmp_path / "real.h5ad", COUNTS, np.arange(60), np.arange(len(VALUES)))
+
+
+def truth(over: np.ndarray | None = None) -> np.ndarray:
+    """The log2 fold change of each pair, with cells brought to one sum over these genes; NaN where a mean is 0."""
+    share = COUNTS / (SUM if over is None else COUNTS[:, over].sum(axis=1, keepdims=True))
+    means = np.array([share[pert == VALUES].mean(axis=0) for pert in (CONTROL, *SINGLES)])
+    means[means == 0] = np.nan
+    return np.log2(means[1:] / means[0]).ravel()
+
+
+PERTURBED = np.flatnonzero(VALUES != CONTROL)
+
+
+@pytest.mark.parametrize(("scale", "subset"), itertools.product(SCALES, SUBSETS))
+def test_predictions_that_are_the_truth_rank_as_it_does(tmp_path: Path, real: Path, scale: str, subset: str) -> None:
+    path = write(tmp_path / "predicted.h5ad", SCALES[scale], SUBSETS[subset], PERTURBED)
+    found = read_predicted_cells(path, PAIRS, CellOptions(real=real))
+    assert found.covered.sum() == len(SINGLES) * len(SUBSETS[subset])
+    # of counts, only the sum over the genes that both files have is known
+    expected = truth(SUBSETS[subset] if scale.startswith("counts") else None)
+    there = found.covered & ~np.isnan(expected)
+    assert spearmanr(found.evidence[there], np.abs(expected[there])).statistic > 0.995
+    np.testing.assert_allclose(found.signed[there], expected[there], atol=0.1 if "median" in scale else 1e-3)
+
+
+@pytest.mark.parametrize(("scale", "subset"), itertools.product(SCALES, SUBSETS))
+def test_cell_eval_gets_cells_of_one_scale(tmp_path: Path, real: Path, scale: str, subset: str) -> None:
+    path = write(tmp_path / "predicted.h5ad", SCALES[scale], SUBSETS[subset], PERTURBED)
+    pair = load_cell_pair(CellChoice(path, CellOptions(real=real)))
+    predicted, true = pair.predicted, pair.real
+    means = [[each.X[each.obs["perturbation"] == p].mean(axis=0) for p in SINGLES] for each in (predicted, true)]
+    same = np.array(means[0]) - np.array(means[1])
+    assert np.abs(same).max() < 0.2  # of log1p; without one scale it would be 1 and more
+
+
+def test_the_scale_is_said(tmp_path: Path, real: Path) -> None:
+    def words(scale: str, subset: str = "all genes") -> PredictedChanges:
+        return read_predicted_cells(
+            write(tmp_path / "p.h5ad", SCALES[scale], SUBSETS[subset], PERTURBED), PAIRS, CellOptions(real=real)
+        )
+
+    assert (
+        words("log1p of a million").read_as["values"].startswith("log1p of counts brought to a million (expm1 sums to 1,000,000")
+    )
+    assert "the median of the real cells" in words("log1p of the median").read_as["values"]
+    assert words("counts", "40 genes").read_as["genes of both files"] == "40 of the predictions' 40 and the real 60"
+
+
+def means_of_counts() -> np.ndarray:
+    """Means as of a negative binomial decoder: not whole, none above 20, of cells of many depths."""
+    means = COUNTS / SUM * np.random.default_rng(0).lognormal(0, 0.8, (len(VALUES), 1))
+    return means * 19 / means.max()
+
+
+@pytest.mark.parametrize("with_real", [True, False])
+def test_means_of_counts_are_asked_for(tmp_path: Path, real: Path, with_real: bool) -> None:
+    rows = PERTURBED if with_real else np.arange(len(VALUES))
+    path = write(tmp_path / "means.h5ad", means_of_counts(), np.arange(60), rows)
+    options = CellOptions(real=real if with_real else None)
+    with pytest.raises(InputError, match=r"expm1 of them sums to [\d,]+ a cell .*--values counts \(means of counts, too\)"):
+        read_predicted_cells(path, PAIRS, options)
+    found = read_predicted_cells(path, PAIRS, CellOptions(real=options.real, values="counts"))
+    there = ~np.isnan(truth())
+    assert spearmanr(found.evidence[there], np.abs(truth()[there])).statistic > 0.99
+
+
+@pytest.mark.parametrize("scale", ["log1p of 10,000", "log1p of a million"])
+def test_small_negative_values_are_clipped_when_asked(tmp_path: Path, scale: str) -> None:
+    values = SCALES[scale].copy()
+    zeros = values == 0
+    values[zeros] = -0.001
+    path = write(tmp_path / "p.h5ad", values, np.arange(60), np.arange(len(VALUES)))
+    with pytest.raises(InputError, match=r"is negative, .*--clip-negative"):
+        read_predicted_cells(path, PAIRS, CellOptions())
+    found = read_predicted_cells(path, PAIRS, CellOptions(clip_negative=True))
+    assert found.read_as["negative values read as 0"] == f"{zeros.sum():,}, the smallest -0.001"
+    there = ~np.isnan(truth())
+    np.testing.assert_allclose(found.signed[there], truth()[there], atol=1e-3)
+
+
+def test_scaled_values_are_refused(tmp_path: Path) -> None:
+    logs = SCALES["log1p of 10,000"]
+    path = write(
+        tmp_path / "z.h5ad", (logs - logs.mean(axis=0)) / (logs.std(axis=0) + 1e-3), np.arange(60), np.arange(len(VALUES))
+    )
+    with pytest.raises(InputError, match="look scaled or centred"):
+        read_predicted_cells(path, PAIRS, CellOptions(clip_negative=True))
+
+
+def test_layers_that_may_hold_the_predictions_are_asked_for(tmp_path: Path) -> None:
+    path = write(tmp_path / "p.h5ad", COUNTS, np.arange(60), np.arange(len(VALUES)))
+    cells = anndata.read_h5ad(path)
+    cells.layers["predicted"] = cells.X
+    cells.obs = cells.obs.astype(object)
+    cells.obs.index, cells.var.index = cells.obs.index.astype(object), cells.var.index.astype(object)
+    cells.write_h5ad(path)
+    with pytest.raises(InputError, match="say which with --layer predicted or --layer X"):
+        read_predicted_cells(path, PAIRS, CellOptions())
+    there = ~np.isnan(truth())
+    for layer in ("predicted", "X"):
+        found = read_predicted_cells(path, PAIRS, CellOptions(layer=layer))
+        np.testing.assert_allclose(found.signed[there], truth()[there], atol=1e-3)

@@ -1,0 +1,98 @@
+"""Comparisons inside of strata: by hand, against one stratum, and on batches that would be taken for effects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import mannwhitneyu, norm
+
+from core.cells.anndata_file import open_cells, summarise_counts
+from core.cells.conditions import ReadingSettings, compare_within, read_conditions
+from core.cells.differential_expression import GeneChanges, compare_with_controls
+from core.cells.groups import GroupSettings, group_cells
+from core.cells.predicted_changes import WantedPairs
+from core.cells.predicted_expression import CellOptions, read_predicted_cells
+from core.errors import InputError
+from core.types import Pair
+
+WriteCells = Callable[..., Path]
+GENES = ["A", "G", "H"]
+# Batch 2 has three times the counts of G; A is mostly in batch 2, the controls mostly in batch 1, and A changes nothing.
+RNG = np.random.default_rng(0)
+BATCH = np.array(["1"] * 60 + ["2"] * 20 + ["1"] * 20 + ["2"] * 60)
+LABELS = ["NT"] * 80 + ["A"] * 80
+COUNTS = np.stack([RNG.poisson(40, 160), RNG.poisson(np.where(BATCH == "2", 60, 20)), RNG.poisson(40, 160)], axis=1)
+COUNTS = np.column_stack([COUNTS, 400 - COUNTS.sum(axis=1)]).astype(np.float32)  # a cell has 400 counts
+
+
+def changes_of(path: Path, within: tuple[str, ...]) -> GeneChanges:
+    with open_cells(path) as file:
+        found = compare_within(file, read_conditions(file, ReadingSettings()), within)
+        counts = summarise_counts(file)
+        groups = group_cells(file, found, counts.totals, GroupSettings(2))
+        return compare_with_controls(file, groups, counts, strata=found.strata)
+
+
+@pytest.fixture
+def screen(cells_file: WriteCells) -> Path:
+    return cells_file(COUNTS, {"gene": LABELS, "batch": BATCH.tolist()}, [*GENES, "rest"])
+
+
+def test_a_batch_is_no_effect_inside_of_batches(screen: Path) -> None:
+    pooled, within = changes_of(screen, ()), changes_of(screen, ("batch",))
+    assert pooled.p[0, 1] < 1e-6
+    assert within.p[0, 1] > 0.05
+    assert abs(pooled.log2_fc[0, 1]) > 0.5
+    assert abs(within.log2_fc[0, 1]) < 0.1
+
+
+def test_tests_are_pooled_by_van_elterens_weights(screen: Path) -> None:
+    """By SciPy's rank sums in both batches: z is their sum by √(n·m / (n + m + 1)), over the root of the squared weights."""
+    values = COUNTS / 400 * 1e4
+    is_a = np.array(LABELS) == "A"
+    total, spread = 0.0, 0.0
+    for batch in ("1", "2"):
+        a, control = values[is_a & (batch == BATCH), 2], values[~is_a & (batch == BATCH), 2]
+        test = mannwhitneyu(a, control, use_continuity=False, method="asymptotic")
+        weight = np.sqrt(len(a) * len(control) / (len(a) + len(control) + 1))
+        z = np.sign(test.statistic - len(a) * len(control) / 2) * norm.isf(test.pvalue / 2)
+        total, spread = total + weight * z, spread + weight**2
+    assert changes_of(screen, ("batch",)).p[0, 2] == pytest.approx(2 * norm.sf(abs(total / np.sqrt(spread))), rel=1e-6)
+
+
+def test_one_stratum_is_no_stratum(cells_file: WriteCells) -> None:
+    path = cells_file(COUNTS, {"gene": LABELS, "plate": ["x"] * 160}, [*GENES, "rest"])
+    plain, within = changes_of(path, ()), changes_of(path, ("plate",))
+    np.testing.assert_allclose(within.p, plain.p, rtol=1e-6)
+    np.testing.assert_allclose(within.log2_fc, plain.log2_fc, rtol=1e-6)
+
+
+def test_cells_of_strata_without_controls_are_left_out(cells_file: WriteCells) -> None:
+    path = cells_file(COUNTS, {"gene": LABELS, "batch": ["1"] * 140 + ["3"] * 20}, [*GENES, "rest"])
+    with open_cells(path) as file:
+        found = compare_within(file, read_conditions(file, ReadingSettings()), ("batch",))
+        assert found.without_stratum == 20
+        assert "in strata without controls, left out: 20 cells" in found.lines()
+        assert group_cells(file, found, None, GroupSettings(2)).n_cells.tolist() == [60]
+        with pytest.raises(InputError, match="within column 'lane': not in obs"):
+            compare_within(file, found, ("lane",))
+    path = cells_file(COUNTS, {"gene": LABELS, "batch": [label.lower() for label in LABELS]}, [*GENES, "rest"])
+    with open_cells(path) as file:
+        lonely = compare_within(file, read_conditions(file, ReadingSettings()), ("batch",))
+        with pytest.raises(InputError, match=r"no perturbation|every perturbation"):
+            group_cells(file, lonely, None, GroupSettings(2, leave_out_small=True))
+
+
+def test_predictions_are_compared_inside_of_strata(screen: Path) -> None:
+    pairs = WantedPairs.of([Pair(f"A_{gene}", "A", gene, None, "train") for gene in ("G", "H")])
+    pooled = read_predicted_cells(screen, pairs, CellOptions()).signed
+    within = read_predicted_cells(screen, pairs, CellOptions(), ("batch",)).signed
+    values, is_a = COUNTS / 400 * 1e4, np.array(LABELS) == "A"
+    # 20 of A's cells are in batch 1, 60 in batch 2: the controls count by these numbers
+    means = [values[~is_a & (batch == BATCH)].mean(axis=0) for batch in ("1", "2")]
+    expected = np.log2(values[is_a].mean(axis=0) / (0.25 * means[0] + 0.75 * means[1]))
+    np.testing.assert_allclose(within, expected[1:3], rtol=1e-5)
+    assert abs(pooled[0]) > 0.5 > abs(within[0])

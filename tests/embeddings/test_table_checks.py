@@ -1,0 +1,97 @@
+"""Tables that read as gene spaces: first lines that are rows, odd columns, tables on their side, symbols of spreadsheets."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from core.embeddings import load_space
+from core.errors import InputError
+
+SYMBOLS = ["STAT1", "IRF1", "MYD88", "TLR4"]
+VECTORS = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
+FRAME = pd.DataFrame(VECTORS, index=SYMBOLS, columns=["d0", "d1", "d2"])
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t", ";"])
+def test_a_first_line_of_numbers_is_a_row(tmp_path: Path, delimiter: str) -> None:
+    FRAME.to_csv(tmp_path / "x.csv", header=False, sep=delimiter)
+    found = load_space(tmp_path / "x.csv", "x")
+    assert found.symbols == tuple(SYMBOLS)
+    np.testing.assert_allclose(found.vectors, VECTORS)
+
+
+@pytest.mark.parametrize("header", [[0, 1, 2], [1, 2, 3], ["a", "b", "c"]])
+def test_names_of_columns_are_no_row(tmp_path: Path, header: list[object]) -> None:
+    FRAME.set_axis(header, axis=1).rename_axis("gene").to_csv(tmp_path / "x.csv")
+    assert load_space(tmp_path / "x.csv", "x").symbols == tuple(SYMBOLS)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("n_cells", [1000, 1001, 1002, 1003]),
+        ("cluster", [0, 1, 0, 2]),
+        ("length", [900, 2_000, 40, 5]),
+        ("x9", [50_000, 40_000, 1, 90_000]),
+    ],
+)
+def test_columns_that_are_no_dimension_are_named_and_left_out(tmp_path: Path, name: str, values: list[int]) -> None:
+    FRAME.assign(**{name: values}).rename_axis("gene").to_csv(tmp_path / "x.csv")
+    found = load_space(tmp_path / "x.csv", "x")
+    assert found.vectors.shape == (4, 3)
+    assert found.notes == (f"1 columns left out that are no dimension ({name}); --keep-column takes one along",)
+    assert load_space(tmp_path / "x.csv", "x", kept=[name]).vectors.shape == (4, 4)
+
+
+def test_whole_numbers_of_one_scale_are_dimensions(tmp_path: Path) -> None:
+    pd.DataFrame([[1, 50], [0, 3], [7, 2]], index=SYMBOLS[:3], columns=["a", "b"]).to_csv(tmp_path / "x.csv")
+    assert load_space(tmp_path / "x.csv", "x").notes == ()
+
+
+@pytest.mark.parametrize("names", [["d0", "d1", "d2"], ["PC_1", "PC_2", "PC_3"], ["0", "1", "2"]])
+def test_a_table_on_its_side_is_refused(tmp_path: Path, names: list[str]) -> None:
+    FRAME.T.set_axis(names, axis=0).to_csv(tmp_path / "x.csv")
+    with pytest.raises(InputError, match="the table lies on its side; expected a row for each gene"):
+        load_space(tmp_path / "x.csv", "x")
+
+
+@pytest.mark.parametrize("symbols", [["100", "1", "2", "3"], ["1-Mar", "2-Sep", "1-Dec", "A"], ["2.31E+13", "1.0", "TRUE", "A"]])
+def test_a_table_without_symbols_is_refused(tmp_path: Path, symbols: list[str]) -> None:
+    FRAME.set_axis(symbols, axis=0).rename_axis("gene").to_csv(tmp_path / "x.csv")
+    with pytest.raises(InputError, match=r"of 4 symbols are none, the first .*; expected gene symbols"):
+        load_space(tmp_path / "x.csv", "x")
+
+
+def test_rows_that_a_spreadsheet_made_are_named(tmp_path: Path) -> None:
+    FRAME.set_axis(["STAT1", "1-Mar", "IRF1", "MYD88"], axis=0).rename_axis("gene").to_csv(tmp_path / "x.csv")
+    found = load_space(tmp_path / "x.csv", "x")
+    assert found.symbols == ("STAT1", "IRF1", "MYD88")
+    assert found.notes[0].startswith("1 rows left out whose symbol a spreadsheet made (1-Mar in row 2): a date")
+
+
+@pytest.mark.parametrize("make", [list, tuple])
+def test_vectors_of_genept(tmp_path: Path, make: type) -> None:
+    content = {symbol: make(map(float, row)) for symbol, row in zip(SYMBOLS, VECTORS, strict=True)}
+    (tmp_path / "x.pickle").write_bytes(pickle.dumps(content))
+    np.testing.assert_allclose(load_space(tmp_path / "x.pickle", "x").vectors, VECTORS)
+    (tmp_path / "y.pickle").write_bytes(pickle.dumps({"A": [0.5], "B": [0.5, 1.0]}))
+    with pytest.raises(InputError, match="lists of 1 to 2 numbers, expected one length"):
+        load_space(tmp_path / "y.pickle", "y")
+
+
+@pytest.mark.parametrize("kind", [pa.list_(pa.float64()), pa.list_(pa.float32(), 3), pa.large_list(pa.float64())])
+def test_lists_in_parquet_are_vectors(tmp_path: Path, kind: pa.DataType) -> None:
+    table = pa.table({"gene": SYMBOLS, "embedding": pa.array(VECTORS.astype(float).tolist(), kind)})
+    parquet.write_table(table, tmp_path / "x.parquet")
+    np.testing.assert_allclose(load_space(tmp_path / "x.parquet", "x").vectors, VECTORS)
+    uneven = pa.table({"gene": SYMBOLS[:2], "embedding": pa.array([[1.0], [1.0, 2.0]], pa.list_(pa.float64()))})
+    parquet.write_table(uneven, tmp_path / "y.parquet")
+    with pytest.raises(InputError, match="lists of 1, 2 numbers, expected one length"):
+        load_space(tmp_path / "y.parquet", "y")

@@ -1,0 +1,35 @@
+"""Symbols that a spreadsheet changed, and those that only look so."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.symbols.excel import spreadsheet_damage
+from core.symbols.p_values import is_p_value_name
+
+
+@pytest.mark.parametrize(
+    ("symbol", "words"),
+    [
+        *((each, "a date") for each in ("1-Mar", "2-Sep", "Mar-01", "1-Dec-20", "3/1/2020", "2020-03-01", "1-mrz")),
+        *((each, "a number, which") for each in ("2.31E+13", "2,31E+13", "1.0")),
+        *(("43891", "a day"), ("7157", "Entrez"), ("TRUE", "truth"), ("nan", "missing"), ("#NAME?", "error")),
+    ],
+)
+def test_damage_is_named(symbol: str, words: str) -> None:
+    assert words in spreadsheet_damage(symbol)
+
+
+@pytest.mark.parametrize("symbol", ["MARCH1", "SEPT2", "DEC1", "2310009E13Rik", "H2-K1", "NKX2-1", "NA", "None", "A1BG", "7SK"])
+def test_symbols_are_left_alone(symbol: str) -> None:
+    assert spreadsheet_damage(symbol) == ""
+
+
+@pytest.mark.parametrize("name", ["p", "pval", "p_value", "P.Value", "padj", "adj.P.Val", "FDR_bh", "q", "pvals_adj", "de_pval"])
+def test_columns_of_p_values(name: str) -> None:
+    assert is_p_value_name(name)
+
+
+@pytest.mark.parametrize("name", ["p_de", "p_up", "neg_log10_p", "-log10(padj)", "1-p", "score", "probability", "log_fdr"])
+def test_columns_that_only_look_so(name: str) -> None:
+    assert not is_p_value_name(name)

@@ -1,0 +1,113 @@
+"""What values of a perturbation column mean."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.errors import InputError
+from core.symbols.controls import looks_like_control
+from core.symbols.perturbations import gene_of_condition, read_perturbations
+
+GENES = ["A", "B", "STAT1", "HLA-A", "NKX2-1", "CTRL", "WT1", "NT5E", "IFNGR2", "nan"]
+
+
+def meaning(value: str, *others: str, controls: tuple[str, ...] = (), separator: str = "") -> tuple[str, str, str]:
+    names = read_perturbations([value, *others], GENES, controls, separator)
+    found = names.of_value[next(iter(names.of_value))]
+    return found.kind, found.name, found.how
+
+
+@pytest.mark.parametrize(
+    ("value", "genes", "how"),
+    [
+        *(
+            (value, "A", "")
+            for value in ("A", "A+ctrl", "ctrl+A", "A_NTC", "A+non-targeting_0001", " A\u00a0", "A_NegCtrl0__A_NegCtrl0")
+        ),
+        *((f"A{joint}B", "A+B", "combination") for joint in ("+", "_", ";", ",", "|", "-", "__", "&", "/", ":", " + ")),
+        *((value, value, "") for value in ("HLA-A", "NKX2-1", "WT1", "NT5E", "not-measured", "X_Y", "nan")),
+        ("HLA-A-NKX2-1", "HLA-A+NKX2-1", "combination"),
+        *(
+            (value, "A", "guide")
+            for value in ("A_+_123.45-P1P2", "A_-_1.2-ENST1.1,ENST2.1", "A_sg2", "A-1", "sgA", "p_sgA_3", "A.1")
+        ),
+        ("A_+_1.2-P1P2|B_-_3.4-P1P2", "A+B", "combination"),
+        ("A_1_B_2", "A+B", "combination"),
+        ("IFNGR2g1", "IFNGR2", "guide"),
+        ("stat1", "STAT1", "spelling"),
+        ("HLA-A_sg1", "HLA-A", "guide"),
+    ],
+)
+def test_values_that_name_genes(value: str, genes: str, how: str) -> None:
+    assert meaning(value) == ("genes", genes, how)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(
+            "non-targeting",
+            "non-targeting_00012",
+            "NT",
+            "NTg1",
+            "NTC-3",
+            "negative control",
+            "NegCtrl0_NegCtrl0__NegCtrl0_NegCtrl0",
+        ),
+        *("ctrl", "control_7", "sgControl-2", "safe-targeting", "Scramble", "unperturbed", "WT", "NO-TARGET", "INTERGENIC1144"),
+        *("non-targeting_1|non-targeting_2", "ctrl+ctrl", "AAVS1", "p_sgGAL4"),
+    ],
+)
+def test_values_that_look_like_controls(value: str) -> None:
+    assert looks_like_control(value)
+    assert meaning(value) == ("control", "", "")
+    assert meaning(value, "mine", controls=("mine",)) == ("set aside", "", "")
+
+
+@pytest.mark.parametrize("value", ["", "None", "NA", "NaN", "<NA>", "n/a", "unassigned", "No guide", "multiplet", "-"])
+def test_values_that_say_nothing(value: str) -> None:
+    assert meaning(value) == ("missing", "", "")
+
+
+def test_a_gene_that_is_called_like_a_control() -> None:
+    """CTRL is a protease: it is the control only where nothing else is."""
+    assert meaning("CTRL") == ("control", "", "")
+    assert meaning("CTRL", "non-targeting") == ("genes", "CTRL", "")
+    assert meaning("CTRL", "mine", controls=("mine",)) == ("genes", "CTRL", "")
+
+
+def test_an_explicit_control_is_the_only_one() -> None:
+    values = ["non-targeting"] * 3 + ["control"] * 2 + ["A", "A+B", "nan "]
+    names = read_perturbations(values, ["A", "B"], ("non-targeting",))
+    assert names.controls == ("non-targeting",)
+    assert names.counted("set aside") == {"control": 2}
+    assert (names.singles, names.multiple) == (("A",), ("A+B",))
+    assert names.record() == {"control": {"non-targeting": 3}, "set_aside": {"control": 2}, "missing": {"nan": 1}}
+    assert names.lines() == [
+        "controls: 3 cells: non-targeting (3)",
+        "look like controls, set aside: 2 cells: control (2)",
+        "perturbations of several genes: 1 cells: A+B (1)",
+        "missing, left out: 1 cells: 'nan' (1)",
+    ]
+    assert read_perturbations(values, ["A", "B"], ("c*", "non*")).controls == ("non-targeting", "control")
+    with pytest.raises(InputError, match=r"no value is 'NT'; those that look like controls are 'non-targeting', 'control'"):
+        read_perturbations(values, ["A", "B"], ("NT",))
+
+
+def test_what_joins_can_be_said() -> None:
+    assert meaning("X_Y") == ("genes", "X_Y", "")
+    assert meaning("X_Y", separator="_") == ("genes", "X+Y", "combination")
+    assert meaning("A+B", separator="_") == ("genes", "A+B", "combination")
+
+
+def test_perturbations_of_their_own_are_known_too() -> None:
+    assert meaning("X1_X2", "X1", "X2") == ("genes", "X1+X2", "combination")
+
+
+@pytest.mark.parametrize(
+    ("value", "gene"),
+    [("A", "A"), ("A+ctrl", "A"), ("A;NTC", "A"), (" Stat1", "Stat1"), ("A_+_1.2-P1P2", "A"), ("A_B", "A_B"), ("CTRL", "CTRL")]
+    + [(value, "") for value in ("ctrl", "non-targeting", "A+B")],
+)
+def test_a_condition_alone(value: str, gene: str) -> None:
+    assert gene_of_condition(value) == gene
