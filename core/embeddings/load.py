@@ -179,15 +179,7 @@ def _is_word2vec(header: str) -> bool:
     fields = header.split()
     if len(fields) == 2 and all(field.isdecimal() for field in fields):
         return True
-    return " " in header.strip() and len(fields) > 1 and all(map(_is_number, fields[1:]))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return " " in header.strip() and len(fields) > 1 and all(map(tables.is_number, fields[1:]))
 
 
 def _load_word2vec(path: Path, name: str) -> Space:

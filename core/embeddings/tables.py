@@ -112,7 +112,7 @@ def _first_text(path: Path, delimiter: str, columns: Sequence[str], symbol: str)
             next(reader, None)
             for cells in reader:
                 for column, cell in zip(columns, cells, strict=False):
-                    if column != symbol and not _is_number(cell):
+                    if column != symbol and not is_number(cell):
                         return f"line {reader.line_num}, column {column}: {cell[:40]!r}, expected a number"
         except csv.Error:
             pass
@@ -126,11 +126,12 @@ def _is_row(cells: Sequence[str]) -> bool:
         [*range(len(numbers))],
         [*range(1, len(numbers) + 1)],
     )
-    is_name = bool(cells[0].strip()) and not _is_number(cells[0]) and cells[0].strip().lower() not in _SYMBOL_NAMES
-    return bool(numbers) and is_name and all(map(_is_number, numbers)) and not counted
+    is_name = bool(cells[0].strip()) and not is_number(cells[0]) and cells[0].strip().lower() not in _SYMBOL_NAMES
+    return bool(numbers) and is_name and all(map(is_number, numbers)) and not counted
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether a text is a number."""
     try:
         float(text)
     except ValueError:
