@@ -146,7 +146,7 @@ def reference(name: str, folder: Path) -> Reference:
     """The same run against a server without faults, made once a method."""
     workspace = workspace_with(folder / name, ROWS)
     with serving() as url:
-        run = finish(workspace, launch(workspace, name, url, **METHODS[name])).run
+        run = finish(workspace, launch(workspace, name, url, timeout_s=60.0, **METHODS[name])).run
     assert (run.done, run.failed) == (ROWS, 0)
     return Reference(by_row(workspace, run)[NUMBERS], asked(workspace, run))
 
@@ -313,7 +313,7 @@ def run_against(workspace: Workspace, url: str, mode: str, *, streamed: bool) ->
     heard: list[Any] = []
     run = run_control.start(workspace, spec, f"{mode} {streamed}", settings, begin=lambda *_: None)
     end = ask.listen(ask.watch(workspace, run.id), heard.append) if streamed else lambda: None
-    run_control.start_worker(workspace, run.id, "")
+    run_control.start_worker(workspace, run.id)
     heartbeat = workspace.run_folder(run.id).heartbeat
     peak_mb, gap_s, beat = 0.0, 0.0, 0
     while (now := status(workspace, run)).state in (*LIVE_STATES, "waiting"):

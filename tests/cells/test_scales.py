@@ -55,7 +55,7 @@ def truth(over: np.ndarray | None = None) -> np.ndarray:
 PERTURBED = np.flatnonzero(VALUES != CONTROL)
 
 
-@pytest.mark.parametrize(("scale", "subset"), itertools.product(SCALES, SUBSETS))
+@pytest.mark.parametrize(("scale", "subset"), list(itertools.product(SCALES, SUBSETS)))
 def test_predictions_that_are_the_truth_rank_as_it_does(tmp_path: Path, real: Path, scale: str, subset: str) -> None:
     path = write(tmp_path / "predicted.h5ad", SCALES[scale], SUBSETS[subset], PERTURBED)
     found = read_predicted_cells(path, PAIRS, CellOptions(real=real))
@@ -67,7 +67,7 @@ def test_predictions_that_are_the_truth_rank_as_it_does(tmp_path: Path, real: Pa
     np.testing.assert_allclose(found.signed[there], expected[there], atol=0.1 if "median" in scale else 1e-3)
 
 
-@pytest.mark.parametrize(("scale", "subset"), itertools.product(SCALES, SUBSETS))
+@pytest.mark.parametrize(("scale", "subset"), list(itertools.product(SCALES, SUBSETS)))
 def test_cell_eval_gets_cells_of_one_scale(tmp_path: Path, real: Path, scale: str, subset: str) -> None:
     path = write(tmp_path / "predicted.h5ad", SCALES[scale], SUBSETS[subset], PERTURBED)
     pair = load_cell_pair(CellChoice(path, CellOptions(real=real)))
