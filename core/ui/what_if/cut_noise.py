@@ -9,14 +9,13 @@ import numpy as np
 import streamlit as st
 
 from core.methods.cut_scores import can_cut_again, percentiles_of_cut
-from core.scoring.compare_runs import add_cut_noise, scores_of_cuts
+from core.scoring.compare_runs import scores_of_cuts
 from core.stats.arrays import Codes, Floats
 from core.stats.official_score import point_values
 from core.stats.scores_and_labels import outcome_of
 from core.store.runs import Run
 from core.transfer.cut_priors import SEEDS
 from core.transfer.fusion import Percentiles, fuse
-from core.transfer.live_fusion import FusionComparison
 from core.transfer.run_cells import cells_under, with_seed
 from core.ui.shared import loaders
 from core.ui.shared.cached_components import CachedComponents
@@ -57,12 +56,10 @@ def make_cuts(choice: FusionChoice) -> Cuts:
     return cuts
 
 
-def add_noise(found: FusionComparison, choice: FusionChoice, baseline: Run, cuts: Cuts) -> FusionComparison:
-    """The comparison with the noise of the cuts in its intervals; as it is if that is not known."""
+def scores_under(choice: FusionChoice, baseline: Run, cuts: Cuts) -> tuple[Floats, Floats] | None:
+    """DE and DIR of the baseline and of the fusion under each cut, each of shape (n_cuts, 2); None if they are not known."""
     before = _scores_of_baseline(choice, baseline, len(cuts.cells))
-    if before is None or len(before) != len(cuts.cells):
-        return found
-    return add_cut_noise(found, before, _scores(choice, cuts))
+    return None if before is None or len(before) != len(cuts.cells) else (before, _scores(choice, cuts))
 
 
 def _scores_of_baseline(choice: FusionChoice, baseline: Run, n_cuts: int) -> Floats | None:
