@@ -24,9 +24,10 @@ def show_fusion() -> None:
         baseline = save_controls.show_baseline(context, choice, places.baseline)
         prepared = fusion_controls.prepare_fusion(choice, baseline)
         version = explorer.show_explorer(choice, baseline, prepared)
-        at_rest.say_all(choice, baseline, prepared, version)
     with places.saving:
         save_controls.show_save_controls(context, choice)
+    with places.explorer:
+        at_rest.say_all(choice, baseline, prepared, version)
     found = prepared.score_at(choice.settings().weights())
     with places.remarks:
         results.show_headline(choice, found)

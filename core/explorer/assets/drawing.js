@@ -22,15 +22,17 @@ function draw(parent, tag, attributes, text) {
 }
 
 class Plane {
-  // move: called with the weights in DE and DIR at each step, and whether the hand let go; look: with those under the pointer.
-  constructor(svg, move, look) {
+  // picture, svg: what stays while the hand moves, and above it the point, so that a step draws the point alone anew. move: called
+  // with the weights in DE and DIR at each step, and whether the hand let go; look: with those under the pointer.
+  constructor([picture, svg], move, look) {
+    this.picture = picture;
     this.svg = svg;
     this.move = move;
     this.look = look;
-    this.surface = draw(svg, "g", { class: "surface" });
+    this.surface = draw(picture, "g", { class: "surface" });
     this.frame();
-    this.ring = [draw(svg, "path", { class: "ring edge" }), draw(svg, "path", { class: "ring" })];
-    this.best = draw(svg, "g", { class: "best" });
+    this.ring = [draw(picture, "path", { class: "ring edge" }), draw(picture, "path", { class: "ring" })];
+    this.best = draw(picture, "g", { class: "best" });
     this.point = draw(svg, "g", { class: "point", tabindex: 0, role: "slider", "aria-valuemin": 0, "aria-valuemax": 1 });
     for (const kind of ["edge", ""]) draw(this.point, "path", { class: kind, d: "M-9 0H9M0 -9V9" });
     draw(this.point, "circle", { class: "grip", r: 16 });
@@ -44,15 +46,15 @@ class Plane {
 
   frame() {
     const { left, top, width, height } = BOX;
-    draw(this.svg, "rect", { class: "border", x: left, y: top, width, height });
+    draw(this.picture, "rect", { class: "border", x: left, y: top, width, height });
     for (const tick of TICKS) {
-      draw(this.svg, "text", { class: "tick", x: toX(tick), y: top + height + 15, "text-anchor": "middle" }, String(tick));
-      draw(this.svg, "text", { class: "tick", x: left - 7, y: toY(tick) + 4, "text-anchor": "end" }, String(tick));
+      draw(this.picture, "text", { class: "tick", x: toX(tick), y: top + height + 15, "text-anchor": "middle" }, String(tick));
+      draw(this.picture, "text", { class: "tick", x: left - 7, y: toY(tick) + 4, "text-anchor": "end" }, String(tick));
     }
     const middle = top + height / 2;
     this.titles = [
-      draw(this.svg, "text", { class: "axis", x: left + width / 2, y: top + height + 36, "text-anchor": "middle" }),
-      draw(this.svg, "text", { class: "axis", x: 14, y: middle, "text-anchor": "middle", transform: `rotate(-90 14 ${middle})` }),
+      draw(this.picture, "text", { class: "axis", x: left + width / 2, y: top + height + 36, "text-anchor": "middle" }),
+      draw(this.picture, "text", { class: "axis", x: 14, y: middle, "text-anchor": "middle", transform: `rotate(-90 14 ${middle})` }),
     ];
   }
 
@@ -79,7 +81,7 @@ class Plane {
     found.mean.forEach((line, i) =>
       line.forEach((mean, j) => {
         const share = found.most > least ? (mean - least) / (found.most - least) : 1;
-        const place = { x: BOX.left + i * width, y: BOX.top + (GRID.length - 1 - j) * height, width: width + 0.3, height: height + 0.3 };
+        const place = { x: BOX.left + i * width, y: BOX.top + (GRID.length - 1 - j) * height, width, height };
         draw(this.surface, "rect", { ...place, "fill-opacity": (0.04 + 0.96 * share).toFixed(3) });
       }),
     );

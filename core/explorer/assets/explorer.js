@@ -34,10 +34,11 @@ class Explorer {
     this.which = "de";
     this.planes = new Map(); // by what the plane depends on
     this.find = (name) => root.querySelector(`.${name}`);
-    this.plane = new Plane(this.find("plane svg"), (...weights) => this.moveTo(...weights), (at) => this.look(at));
+    this.plane = new Plane(root.querySelectorAll(".plane svg"), (...weights) => this.moveTo(...weights), (at) => this.look(at));
     this.fillHead();
     this.fillSliders();
     this.fillChoices();
+    this.fillMovers();
   }
 
   get others() {
@@ -49,12 +50,23 @@ class Explorer {
     if (content.outcome) {
       const titles = ["", "now", `change against ${content.baseline}`];
       this.find("scores thead").append(element("tr", "", ...titles.map((title) => element("th", "", title))));
+      this.find("scores tbody").append(...METRICS.map((metric) => this.scoreLine(metric)));
     }
     const effects = content.outcome ? decode(content.outcome, Uint8Array).filter((flags) => flags & EFFECT).length : 0;
     const rows = `${content.rows.toLocaleString("en")} rows`;
     this.find("counts").textContent = content.outcome
       ? `${rows}, ${effects.toLocaleString("en")} with an effect; chance 0.5; 95% intervals ${content.reach.mean.said}, and by rows alone`
       : `${rows}, no labels here: how far the ranks agree with ${content.baseline}, not a score`;
+  }
+
+  // A line of the table, whose texts change with the weights.
+  scoreLine(metric) {
+    const cells = ["after", "change"].map((name) => {
+      const texts = ["number", "range", "note"].map((kind) => element("span", kind));
+      (this.texts ??= {})[`${metric} ${name}`] = texts;
+      return element("td", "", ...texts);
+    });
+    return element("tr", metric, element("th", "", NAMES[metric]), ...cells);
   }
 
   fillSliders() {
@@ -231,21 +243,20 @@ class Explorer {
       return;
     }
     const found = this.fusion.score(this.state.noise);
-    const cell = (part, isSigned, ...more) =>
-      element(
-        "td",
-        "",
-        element("span", "number", numberText(part.value, isSigned)),
-        element("span", "range", rangeText(part.shown, isSigned)),
-        element("span", "note", `by rows ${rangeText(part.row, isSigned)}`, ...more),
-      );
-    const lines = METRICS.map((metric) => {
+    for (const metric of METRICS) {
       const { after, change } = found[metric];
       const better = Number.isNaN(change.better) ? "" : ` · P(better) ${change.better.toFixed(2)}`;
-      return element("tr", metric, element("th", "", NAMES[metric]), cell(after, false), cell(change, true, better));
-    });
-    this.find("scores tbody").replaceChildren(...lines);
+      this.writeScore(`${metric} after`, after, false, "");
+      this.writeScore(`${metric} change`, change, true, better);
+    }
     this.find("words").textContent = this.verdict(found.mean.change);
+  }
+
+  writeScore(place, part, isSigned, more) {
+    const [number, range, note] = this.texts[place];
+    number.textContent = numberText(part.value, isSigned);
+    range.textContent = rangeText(part.shown, isSigned);
+    note.textContent = `by rows ${rangeText(part.row, isSigned)}${more}`;
   }
 
   verdict(change) {
@@ -266,19 +277,39 @@ class Explorer {
   }
 
   drawMovers() {
-    const rows = this.fusion.movers(this.which, MOVERS).map(([row, places]) => this.mover(row, places));
-    this.find("moved ol").replaceChildren(...(rows.length ? rows : [element("li", "", "No row moves at these weights.")]));
+    const moved = this.fusion.movers(this.which, MOVERS);
+    this.find("moved .none").hidden = moved.length > 0;
+    this.movers.forEach((line, i) => {
+      line.item.hidden = !moved[i];
+      if (moved[i]) this.writeMover(line, ...moved[i]);
+    });
   }
 
-  mover(row, places) {
+  // The lines of the rows that move, whose texts change with the weights.
+  fillMovers() {
+    this.movers = Array.from({ length: MOVERS }, () => {
+      const [pert, gene] = [element("i"), element("i")];
+      const [label, places] = [element("span", "label"), element("span", "places")];
+      const pair = element("a", "pair", pert, " ⟶ ", gene);
+      const more = element("a", "more", "neighbours");
+      return { pert, gene, label, places, pair, more, item: element("li", "", pair, label, places, more) };
+    });
+    this.find("moved ol").append(...this.movers.map(({ item }) => item));
+  }
+
+  writeMover(line, row, places) {
     const { content, state } = this;
-    const name = (axis) => element("i", "", content[`${axis}s`][this.codes(axis)[row]]);
-    const pair = element(state.links ? "a" : "span", "pair", name("pert"), " ⟶ ", name("gene"));
-    if (state.links) pair.href = state.links.row + encodeURIComponent(content.ids[row]);
-    const moved = element("span", "places", `${places > 0 ? "▲" : "▼"} ${Math.abs(places).toLocaleString("en")}`);
-    moved.title = `${places > 0 ? "rises" : "falls"} by ${Math.abs(places).toLocaleString("en")} places`;
-    const more = state.links ? [Object.assign(element("a", "more", "neighbours"), { href: state.links.neighbours + encodeURIComponent(content.ids[row]) })] : [];
-    return element("li", "", pair, this.labelOf(row), moved, ...more);
+    const name = (axis) => content[`${axis}s`][this.codes(axis)[row]];
+    line.pert.textContent = name("pert");
+    line.gene.textContent = name("gene");
+    const far = Math.abs(places).toLocaleString("en");
+    line.places.textContent = `${places > 0 ? "▲" : "▼"} ${far}`;
+    line.places.title = `${places > 0 ? "rises" : "falls"} by ${far} places`;
+    this.writeLabel(line.label, row);
+    line.more.hidden = !state.links;
+    if (!state.links) return;
+    line.pair.href = state.links.row + encodeURIComponent(content.ids[row]);
+    line.more.href = state.links.neighbours + encodeURIComponent(content.ids[row]);
   }
 
   codes(axis) {
@@ -286,16 +317,16 @@ class Explorer {
     return (this.decoded[axis] ??= decode(this.content[axis], Uint32Array));
   }
 
-  labelOf(row) {
-    if (!this.content.outcome) return "";
+  writeLabel(place, row) {
+    place.hidden = !this.content.outcome;
+    if (place.hidden) return;
     this.outcome ??= decode(this.content.outcome, Uint8Array);
     const flags = this.outcome[row];
     const name = !(flags & LABELLED) ? "unknown" : !(flags & EFFECT) ? "none" : !(flags & DIRECTED) ? "de" : flags & UP ? "up" : "down";
     const { sign, colour, word } = this.content.kinds[name];
-    const found = element("span", "label", sign);
-    found.style.color = colour;
-    found.title = word;
-    return found;
+    place.textContent = sign;
+    place.style.color = colour;
+    place.title = word;
   }
 
   // The plane depends on the other components' weights, and is computed once they rest, a few columns in each frame.

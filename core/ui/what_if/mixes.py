@@ -28,7 +28,7 @@ def _as_mix(choice: FusionChoice, name: str, values: Mapping[str, Any]) -> dict[
     keys = [[f"{prefix}_{key}" for key in choice.others] for _, prefix in WEIGHTS]
     weights = {key for part in keys for key in part}
     settings = {key: value for key, value in values.items() if key not in weights}
-    if not weights <= values.keys() or any(st.session_state.get(key) != value for key, value in settings.items()):
+    if not weights <= values.keys() or any(st.session_state.get(key, value) != value for key, value in settings.items()):
         return None
     de, up = ([values[key] for key in part] for part in keys)
     return {"name": name, "de": de, "up": up}
