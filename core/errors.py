@@ -38,6 +38,10 @@ class UnsafeFile(InputError):
     """An archive with absolute or parent paths, or that unpacks to more than it may; a file that holds more than its size."""
 
 
+class NothingCovered(InputError):
+    """A run or kNN covers none of the rows that it is to be fused on."""
+
+
 class NotFound(InputError):
     """No dataset, run, row or import of that name or id."""
 

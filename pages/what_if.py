@@ -22,7 +22,9 @@ def show_fusion() -> None:
         return
     with places.explorer:
         baseline = save_controls.show_baseline(context, choice, places.baseline)
-        prepared = fusion_controls.prepare_fusion(choice, baseline)
+        prepared = results.prepare_or_say(choice, baseline)
+        if prepared is None:
+            return
         version = explorer.show_explorer(choice, baseline, prepared)
     with places.saving:
         save_controls.show_save_controls(context, choice)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.errors import InputError, StateError
+from core.errors import InputError, NothingCovered, StateError
 from core.methods.fusion_settings import FusionSettings, Part
 from core.stats.arrays import Codes, Floats
 from core.transfer.evaluation import Evaluation, evaluate
@@ -163,7 +163,7 @@ def _load_component(
             raise InputError(f"{run.name} and {base.name}: on different datasets; expected runs of one dataset")
         component = _align(loader, run, ids)
     if np.isnan(component.p_de).all() and np.isnan(component.p_up).all():
-        raise InputError(
+        raise NothingCovered(
             f"{component.name}: covers none of the {len(ids):,} rows of {base.name}; expected a run on the same rows"
         )
     return with_reference(loader, component, part, settings.references) if settings.reference == "train" else component

@@ -24,13 +24,12 @@ from core.transfer.knn_settings import KnnSettings
 from core.transfer.live_fusion import LiveFusion, live_fusion
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.run_cells import cells_under
-from core.ui.shared import loaders, neighbour_controls, space_numbers
+from core.ui.shared import loaders, neighbour_controls, space_builder, space_numbers
 from core.ui.shared.cached_components import CachedComponents
 from core.ui.shared.linked import bind, choose_one, choose_several, keep_one, keep_shares
 from core.ui.shared.shell import PageContext
 from core.ui.shared.space_numbers import SpaceTask
 from core.ui.shared.widgets import as_text
-from core.ui.what_if import no_space
 
 WEIGHTS = (("P(DE)", "w_de"), ("P(up | DE)", "w_dir"))
 PLANE = "id-plane"  # session key: the component that the plane moves
@@ -84,6 +83,7 @@ class Places:
     baseline: DeltaGenerator
     explorer: DeltaGenerator
     saving: DeltaGenerator
+    offers: DeltaGenerator
     settings: DeltaGenerator
     remarks: DeltaGenerator
 
@@ -91,18 +91,19 @@ class Places:
 def make_places() -> Places:
     """The empty places."""
     components, baseline = st.columns([0.68, 0.32], vertical_alignment="bottom")
-    explorer, saving = st.container(), st.container()
+    explorer, saving, offers = st.container(), st.container(), st.container()
     settings = st.expander("Ranks and neighbours: settings", icon=":material/tune:")
-    return Places(components, baseline, explorer, saving, settings, st.container())
+    return Places(components, baseline, explorer, saving, offers, settings, st.container())
 
 
 def show_fusion_controls(context: PageContext, dataset: Dataset, base: Run, places: Places) -> FusionChoice | None:
     """Show the controls and return the choice; None, with a sentence on the page, if there is nothing to fuse yet."""
     spaces = neighbour_controls.usable_spaces(dataset)
     titles = _components(base, context.runs, spaces)
+    if not spaces:
+        with places.offers:
+            space_builder.offer(context)
     if not titles:
-        with places.components:
-            no_space.show(context, dataset)
         return None
     with places.components:
         label = f"Fuse {as_text(base.name)} with"

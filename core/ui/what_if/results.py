@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import streamlit as st
 
+from core.errors import NothingCovered
 from core.scoring import terms
 from core.scoring.run_scores import score_run
 from core.scoring.sentences import UNSEEN, genes_text, interval_text
+from core.store.runs import Run
 from core.transfer.live_fusion import FusionComparison, LiveFusion
 from core.transfer.run_cells import describe_scoring
 from core.ui.shared import loaders, space_numbers
@@ -20,6 +22,20 @@ _SCORED = {
     "folds": UNSEEN,
     "loo": "biased if all genes are about equally similar: base claims on folds",
 }
+
+
+def prepare_or_say(choice: FusionChoice, baseline: Run) -> LiveFusion | None:
+    """The fusion, ready for its weights to be moved; None, with a sentence on the page, if a part covers none of its rows."""
+    try:
+        return fusion_controls.prepare_fusion(choice, baseline)
+    except NothingCovered:
+        n = f"{choice.base.total:,} rows of {as_text(choice.base.name)}"
+        spaces = f" ({as_text(', '.join(choice.knn.spaces))})" if choice.knn is not None else ""
+        st.markdown(
+            f"**Nothing to fuse yet.** What is chosen above{spaces} covers none of the {n}: no gene of theirs "
+            "is in the space, or no row in the run. Choose another space in the settings below, or another run above."
+        )
+        return None
 
 
 def show_caveats(choice: FusionChoice, prepared: LiveFusion) -> None:
