@@ -26,10 +26,9 @@ def show_fusion() -> None:
         if prepared is None:
             return
         version = explorer.show_explorer(choice, baseline, prepared)
-    with places.saving:
-        save_controls.show_save_controls(context, choice)
-    with places.explorer:
         at_rest.say_all(choice, baseline, prepared, version)
+    with places.saving:
+        save_controls.show_save_controls(context, choice, baseline, prepared)
     found = prepared.score_at(choice.settings().weights())
     with places.remarks:
         results.show_headline(choice, found)

@@ -24,6 +24,24 @@ def app_script() -> str:
 
 
 @cache
+def file_script() -> str:
+    """The script of a file from disk, which draws every explorer whose place is in the page."""
+    return f'"use strict";\n(() => {{\n{script()}\n{_read("file.js")}}})();'
+
+
+@cache
+def file_style() -> str:
+    """The style of a page that shows an explorer alone."""
+    return _read("file.css")
+
+
+@cache
+def file_page() -> str:
+    """The page that shows an explorer alone, with the names of what it holds in curly brackets."""
+    return _read("file.html")
+
+
+@cache
 def style() -> str:
     """The style sheet; its rules are about what is inside `.fusion` alone."""
     return _read("explorer.css")

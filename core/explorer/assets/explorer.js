@@ -133,6 +133,7 @@ class Explorer {
       this.sent = null;
     }
     this.find("caution").textContent = state.caution;
+    this.find("remark").textContent = state.note ?? "";
     this.fillMixes(state.mixes);
     this.schedule();
     this.announcing = true;
@@ -153,6 +154,7 @@ class Explorer {
       button.type = "button";
       button.addEventListener("click", () => {
         this.weights = { de: mix.de.slice(), up: mix.up.slice() };
+        if (mix.noise !== undefined) this.state = { ...this.state, noise: mix.noise }; // where no server answers
         this.schedule();
         this.settle();
       });

@@ -25,7 +25,7 @@ _IN_PLACE = ("text", "network", "response")  # the kinds that need no large pack
 
 
 def build(context: PageContext, kind: str, name: str, options: dict[str, Any], link: Callable[[SpaceRecord], object]) -> None:
-    """Build a space, say meanwhile what is being done, and run the page anew with a link to it; or show why it cannot be built."""
+    """Build a space, saying what is being done, and run the page anew with a link to it; or show why it cannot be built."""
     with explain_errors():
         with st.status("Building …") as status:
             space = spaces.embed(context.workspace, kind, name, options, say=lambda text: status.update(label=f"{text} …"))

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from core.explorer.content import noise_of_cuts
+import streamlit as st
+
+from core.explorer import state as states
+from core.explorer.prepare import CutNoise, prepare_noise
 from core.stats.selection_optimism import Optimism
 from core.store.runs import Run
-from core.texts import number_text
 from core.transfer import weight_grid
 from core.transfer.live_fusion import LiveFusion
 from core.transfer.run_cells import folds_among
 from core.ui.shared import shell
 from core.ui.shared.background import Progress, Result, background
+from core.ui.shared.cached_components import CachedComponents
 from core.ui.shared.widgets import flush
-from core.ui.what_if import cut_noise, explorer, fusion_controls, mixes
+from core.ui.what_if import explorer, fusion_controls, mixes
 from core.ui.what_if.fusion_controls import FusionChoice
 
+_NOISE = "_cut_noise"  # session key: the cuts of the fusion on screen, with its key
 _COMPUTING = "How much less weights score that were chosen on other perturbations and genes is being computed."
-_REST = {  # of what is left for the base, by `FusionChoice.by_support`
-    "no": "",
-    "more": "more in rows where neighbours have less support",
-    "less": "more in rows where neighbours have more support",
-}
 
 
 def say_all(choice: FusionChoice, baseline: Run, prepared: LiveFusion, version: str) -> None:
@@ -33,15 +31,27 @@ def say_all(choice: FusionChoice, baseline: Run, prepared: LiveFusion, version: 
     if not choice.labelled:
         explorer.say_state(version, state, "rest")
         return
-    cuts = cut_noise.kept_cuts(choice)
-    if cuts is None and folds_among(fusion_controls.protocols_of(choice)):
+    if _kept_noise(choice, baseline) is None and folds_among(fusion_controls.protocols_of(choice)):
         explorer.say_state(version, state | {"caution": _COMPUTING}, "first")
         flush()
-        cuts = cut_noise.make_cuts(choice)
-    scores = None if cuts is None else cut_noise.scores_under(choice, baseline, cuts)
-    state["noise"] = None if scores is None else noise_of_cuts(*scores)
+    state["noise"] = states.noise_at(find_noise(choice, baseline), choice.settings().weights())
     ask = _ask_optimism(choice, baseline, prepared, state["position"])
-    shell.draw_until_ready(lambda: explorer.say_state(version, state | {"caution": caution(ask())}, "rest"), lambda: ask().ready)
+    shell.draw_until_ready(lambda: explorer.say_state(version, state | {"caution": _caution(ask())}, "rest"), lambda: ask().ready)
+
+
+def find_noise(choice: FusionChoice, baseline: Run) -> CutNoise | None:
+    """The noise of the cuts of the fusion on screen, made once while only weights move; None where it is not known."""
+    kept = _kept_noise(choice, baseline)
+    if kept is None:
+        rows = fusion_controls.rows_of_baseline(choice, baseline)
+        found = prepare_noise(CachedComponents(choice.dataset), choice.settings(), rows)
+        kept = st.session_state[_NOISE] = fusion_controls.key_against(choice, baseline), found
+    return kept[1]
+
+
+def _kept_noise(choice: FusionChoice, baseline: Run) -> tuple[Any, CutNoise | None] | None:
+    kept: tuple[Any, CutNoise | None] | None = st.session_state.get(_NOISE)
+    return kept if kept is not None and kept[0] == fusion_controls.key_against(choice, baseline) else None
 
 
 def _state_at_once(choice: FusionChoice) -> dict[str, Any]:
@@ -50,27 +60,19 @@ def _state_at_once(choice: FusionChoice) -> dict[str, Any]:
         "position": fusion_controls.moved_component(choice),
         "noise": None,
         "caution": "",
-        "mixes": mixes.of_choice(choice),
+        "mixes": [mix.as_json() for mix in mixes.of_choice(choice)],
         "links": explorer.row_links(choice),
-        "rest": _REST[choice.by_support],
+        "rest": states.REST[choice.by_support],
     }
 
 
-def caution(asked: Result) -> str:
-    """How optimistic the best weights of the plane are, in a sentence; "" where nothing can be chosen."""
-    if not asked.ready:
-        return _COMPUTING
+def _caution(asked: Result) -> str:
     found: Optimism | None = asked.value
-    if found is None or math.isnan(found.optimism):
-        return ""
-    return (
-        f"Weights chosen on other perturbations and genes score {number_text(found.optimism)} less than the best of the plane: "
-        f"mean of {found.cuts} cuts, {number_text(found.low)} to {number_text(found.high)}."
-    )
+    return states.caution(found) if asked.ready else _COMPUTING
 
 
 def _ask_optimism(choice: FusionChoice, baseline: Run, prepared: LiveFusion, position: int) -> Callable[[], Result]:
-    """How to ask for the optimism of choosing a component's weights, which is there at once unless there are many rows."""
+    """How to ask for the optimism of choosing a component's weights."""
     weights = weight_grid.move_one(position, choice.w_de, choice.w_dir)
     held: Sequence[tuple[float, ...]] = [part[:position] + part[position + 1 :] for part in (choice.w_de, choice.w_dir)]
     key = ("optimism", fusion_controls.key_against(choice, baseline), position, *held)

@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from core.explorer.prepare import prepare_fusion as prepare
 from core.methods.cut_scores import fusion_protocols
-from core.methods.fusion_components import load_components
 from core.methods.fusion_settings import BySupport, FusionSettings
 from core.scoring import sentences
 from core.scoring.run_scores import RunRows
@@ -21,9 +21,8 @@ from core.store.spaces import SpaceRecord
 from core.transfer.fusion import Reference, shares_of
 from core.transfer.knn_numbers import KnnNumbers
 from core.transfer.knn_settings import KnnSettings
-from core.transfer.live_fusion import LiveFusion, live_fusion
+from core.transfer.live_fusion import LiveFusion
 from core.transfer.protocols import EvaluationProtocol
-from core.transfer.run_cells import cells_under
 from core.ui.shared import loaders, neighbour_controls, space_builder, space_numbers
 from core.ui.shared.cached_components import CachedComponents
 from core.ui.shared.linked import bind, choose_one, choose_several, keep_one, keep_shares
@@ -212,23 +211,9 @@ def prepare_fusion(choice: FusionChoice, baseline: Run) -> LiveFusion:
     key = key_against(choice, baseline)
     kept: tuple[Any, LiveFusion] | None = st.session_state.get(_PREPARED)
     if kept is None or kept[0] != key:
-        kept = st.session_state[_PREPARED] = key, _make_fusion(choice, baseline)
+        rows = rows_of_baseline(choice, baseline)
+        kept = st.session_state[_PREPARED] = key, prepare(CachedComponents(choice.dataset), choice.settings(), rows)
     return kept[1]
-
-
-def _make_fusion(choice: FusionChoice, baseline: Run) -> LiveFusion:
-    loader = CachedComponents(choice.dataset)
-    rows, components = load_components(loader, choice.settings())
-    index = loader.index()
-    at = index.positions_of(rows["pair_id"].tolist())
-    return live_fusion(
-        index.labels[at],
-        index.rows.take(at),
-        components,
-        choice.reference,
-        rows_of_baseline(choice, baseline).scores,
-        cells_under(protocols_of(choice), index, at) if choice.labelled else None,
-    )
 
 
 def protocols_of(choice: FusionChoice) -> tuple[EvaluationProtocol, ...]:

@@ -7,28 +7,24 @@ from typing import Any
 
 import streamlit as st
 
+from core.explorer.state import Mix, starters
 from core.ui.shared import loaders
 from core.ui.what_if.fusion_controls import WEIGHTS, FusionChoice
 
 PAGE = "what-if"  # whose presets the saved mixes are
-# Total weight of the other components for DE and for DIR, as in published entries; several components share it evenly.
-STARTERS = {"base run alone": (0.0, 0.0), "half and half": (0.5, 0.5), "more weight on direction": (0.5, 0.7)}
 
 
-def of_choice(choice: FusionChoice) -> list[dict[str, Any]]:
+def of_choice(choice: FusionChoice) -> list[Mix]:
     """The mixes of the components that are chosen: those that every fusion has, and saved ones with the settings on screen."""
-    n = len(choice.others)
-    starters = [{"name": name, "de": [w_de / n] * n, "up": [w_dir / n] * n} for name, (w_de, w_dir) in STARTERS.items()]
     saved = [_as_mix(choice, name, values) for name, values in loaders.all_presets(PAGE).items()]
-    return [*starters, *(mix for mix in saved if mix is not None)]
+    return [*starters(len(choice.others)), *(mix for mix in saved if mix is not None)]
 
 
-def _as_mix(choice: FusionChoice, name: str, values: Mapping[str, Any]) -> dict[str, Any] | None:
+def _as_mix(choice: FusionChoice, name: str, values: Mapping[str, Any]) -> Mix | None:
     """A saved preset as a mix; None if it is of other components or of other settings than those on screen."""
     keys = [[f"{prefix}_{key}" for key in choice.others] for _, prefix in WEIGHTS]
     weights = {key for part in keys for key in part}
     settings = {key: value for key, value in values.items() if key not in weights}
     if not weights <= values.keys() or any(st.session_state.get(key, value) != value for key, value in settings.items()):
         return None
-    de, up = ([values[key] for key in part] for part in keys)
-    return {"name": name, "de": de, "up": up}
+    return Mix(name, *(tuple(float(values[key]) for key in part) for part in keys))

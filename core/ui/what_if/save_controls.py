@@ -13,19 +13,23 @@ from core.actions.workspace import Workspace
 from core.errors import DeskError
 from core.store.runs import Run
 from core.transfer.knn_settings import read_knn_settings
+from core.transfer.live_fusion import LiveFusion
 from core.transfer.protocols import EvaluationProtocol
 from core.ui.shared import links, loaders, neighbour_controls
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
+from core.ui.what_if import take_along
 from core.ui.what_if.fusion_controls import KNN, FusionChoice
 from core.ui.what_if.mixes import PAGE
 
 
-def show_save_controls(context: PageContext, choice: FusionChoice) -> None:
-    """Show presets, saving and the test run in one row; a reader has the presets alone."""
-    one, two, three = st.columns([0.28, 0.32, 0.4], vertical_alignment="bottom")
+def show_save_controls(context: PageContext, choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> None:
+    """Show presets, taking along, saving and the test run in one row; a reader has the first two."""
+    one, four, two, three = st.columns([0.2, 0.24, 0.24, 0.32], vertical_alignment="bottom")
+    with four.popover("Take along", width="stretch", icon=":material/download:"):
+        take_along.show_take_along(context.workspace, choice, baseline, prepared)
     with one.popover("Presets", width="stretch", icon=":material/bookmark:"):
         _show_presets(context.workspace, choice)
     if context.workspace.settings.read_only:
