@@ -49,7 +49,7 @@ def noise_at(noise: CutNoise | None, weights: Weights) -> dict[str, dict[str, fl
     return None if noise is None else noise_of_cuts(noise.before, noise.scores_at(weights))
 
 
-def caution(found: Optimism | None) -> str:
+def describe_optimism(found: Optimism | None) -> str:
     """How optimistic the best weights of the plane are, in a sentence; "" where nothing can be chosen."""
     if found is None or math.isnan(found.optimism):
         return ""

@@ -9,7 +9,7 @@ from core.errors import InputError, NotFound, StateError
 from core.explorer.content import FusionRows, make_content
 from core.explorer.page import ExplorerData
 from core.explorer.prepare import CutNoise, prepare_fusion, prepare_noise
-from core.explorer.state import REST, Mix, caution, starters, state_of_file
+from core.explorer.state import REST, Mix, describe_optimism, starters, state_of_file
 from core.methods.cut_scores import fusion_protocols
 from core.methods.fusion_components import ComponentLoader
 from core.methods.fusion_settings import read_fusion_settings
@@ -73,33 +73,29 @@ def _known_noise(prepare: Callable[[], CutNoise | None]) -> CutNoise | None:
 def data_of_file(fusion: Fusion, mix: Mix, mixes: Sequence[Mix] = (), *, labels: bool) -> ExplorerData:
     """What a file shows of a fusion: it begins at `mix`; its buttons are this, `mixes` and those that every fusion has.
 
-    labels: whether each row's label travels. Without, the file moves ranks alone, and says what the mixes score.
+    labels: whether each row's label travels. Without, the file moves ranks alone, and says what `mix` scores.
     """
     live, n = fusion.live, len(mix.de)
     buttons = [mix, *mixes, *starters(n)]
     buttons = [each for i, each in enumerate(buttons) if each.name not in {other.name for other in buttons[:i]}]
     is_scored = bool(live.outcome.labelled.any())
-    optimism = None
-    if labels and is_scored:
-        optimism = weight_grid.weight_optimism(live, weights=weight_grid.move_one(0, mix.de, mix.up))
-    note = [f"{len(live.rows):,} rows"]
-    note += [scored_text(fusion.scored)] if is_scored else []
-    note += [_scores_in_words(fusion, buttons)] if is_scored and not labels else []
-    said = {"caution": caution(optimism), "rest": fusion.rest, "note": f"{' · '.join(note)} · PerturbDesk {describe()}"}
+    caution = "" if not is_scored else _caution(live, mix) if labels else _score_in_words(fusion, mix)
+    scored = [scored_text(fusion.scored)] if is_scored else []
+    note = " · ".join([f"{len(live.rows):,} rows", *scored, f"PerturbDesk {describe()}"])
+    said = {"caution": caution, "rest": fusion.rest, "note": note}
     content = make_content(live, fusion.rows, labels=labels)
     return ExplorerData(fusion.title, content, state_of_file(mix, buttons, fusion.noise if labels and is_scored else None, said))
 
 
-def _scores_in_words(fusion: Fusion, mixes: Sequence[Mix]) -> str:
-    """What each mix scores, for a file without labels."""
-    return "the labels stay with the author, on which the mean is " + "; ".join(
-        f"{mix.name}: {_mean_in_words(fusion, mix)}" for mix in mixes
-    )
+def _caution(live: LiveFusion, mix: Mix) -> str:
+    """How optimistic the best weights of the plane are that the file begins with."""
+    return describe_optimism(weight_grid.weight_optimism(live, weights=weight_grid.move_one(0, mix.de, mix.up)))
 
 
-def _mean_in_words(fusion: Fusion, mix: Mix) -> str:
+def _score_in_words(fusion: Fusion, mix: Mix) -> str:
+    """What a mix scores, for a file without labels."""
     found = fusion.live.score_at(mix.weights())
     if fusion.noise is not None:
         found = add_cut_noise(found, fusion.noise.before, fusion.noise.scores_at(mix.weights()))
-    after, change = found.mean.after.shown, found.mean.change.shown
-    return f"{interval_text(after)}, {interval_text(change, signed=True)} against {fusion.rows.baseline}"
+    after, change = interval_text(found.mean.after.shown), interval_text(found.mean.change.shown, signed=True)
+    return f"On labels that its author kept back, {mix.name}: mean {after}, {change} against {fusion.rows.baseline}."

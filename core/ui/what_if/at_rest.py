@@ -68,7 +68,7 @@ def _state_at_once(choice: FusionChoice) -> dict[str, Any]:
 
 def _caution(asked: Result) -> str:
     found: Optimism | None = asked.value
-    return states.caution(found) if asked.ready else _COMPUTING
+    return states.describe_optimism(found) if asked.ready else _COMPUTING
 
 
 def _ask_optimism(choice: FusionChoice, baseline: Run, prepared: LiveFusion, position: int) -> Callable[[], Result]:
