@@ -26,7 +26,8 @@ def show_fusion() -> None:
         if prepared is None:
             return
         version = explorer.show_explorer(choice, baseline, prepared)
-        at_rest.say_all(choice, baseline, prepared, version)
+        with st.container(key="fusion-state"):  # takes no room, whatever is in it
+            at_rest.say_all(choice, baseline, prepared, version)
     with places.saving:
         save_controls.show_save_controls(context, choice, baseline, prepared)
     found = prepared.score_at(choice.settings().weights())

@@ -71,13 +71,16 @@ class Explorer {
 
   fillSliders() {
     this.sliders = { de: [], up: [] };
+    this.find("sliders").classList.toggle("several", this.others.length > 1);
     this.left = {};
     for (const key of ["de", "up"]) {
       const column = element("div", "column");
       this.others.forEach((name, i) => {
         const slider = Object.assign(document.createElement("input"), { type: "range", min: 0, max: 1, step: STEP });
         const value = element("output", "");
-        const label = element("label", "", element("span", "", `${possessive(name)} share in ${QUESTIONS[key]}`), value, slider);
+        const title = `${possessive(name)} share in ${QUESTIONS[key]}`;
+        slider.setAttribute("aria-label", title); // without its value, which a screen reader says anyway
+        const label = element("label", "", element("span", "", title), value, slider);
         slider.addEventListener("input", () => this.set(key, i, Number(slider.value), i === this.position ? undefined : true));
         slider.addEventListener("change", () => this.settle());
         slider.dataset.key = `${key === "de" ? "w_de" : "w_dir"}_${this.content.keys[i]}`;
