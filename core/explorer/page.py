@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,8 +40,4 @@ def make_file(data: ExplorerData) -> bytes:
         "title": html.escape(data.title),
         "place": place("fusion", data),
     }
-    page = component.file_page()
-    for name in ("policy", "style", "script", "title"):  # the data come last, in whose names nothing is looked for
-        page = page.replace(f"{{{name}}}", parts[name])
-    before, after = page.split("{place}")
-    return f"{before}{parts['place']}{after}".encode()
+    return re.sub(r"\{(\w+)\}", lambda found: parts[found[1]], component.file_page()).encode()

@@ -37,10 +37,12 @@ def shown(app: AppTest) -> FusionComparison:
     """The numbers that the explorer shows; NaN without labels."""
     state, content = state_of(app), content_of(app)
     found = live_of(content).score_at(weights_of(shares_of(state["de"]), shares_of(state["up"])))
-    if state["noise"] is None:
-        return found
-    widened = {name: _widen(getattr(found, name), state["noise"][name]) for name in METRICS}
-    return replace(found, **widened)
+    return widened(found, state["noise"])
+
+
+def widened(found: FusionComparison, noise: dict[str, dict[str, float]] | None) -> FusionComparison:
+    """A comparison with the noise of cuts that the explorer was told."""
+    return found if noise is None else replace(found, **{name: _widen(getattr(found, name), noise[name]) for name in METRICS})
 
 
 def move(app: AppTest, **weights: float) -> AppTest:

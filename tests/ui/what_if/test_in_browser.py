@@ -53,7 +53,9 @@ def test_numbers_follow_the_hand_and_the_address_its_rest(open_tab: OpenTab, dem
     shown = [page.locator(".fusion output").nth(i).inner_text() for i in range(2)]
     assert [f"w_de_knn={float(shown[0]):g}" in page.url, f"w_dir_knn={float(shown[1]):g}" in page.url] == [True, True]
     assert len(set(page.evaluate("window.frames_seen"))) == 1  # nothing jumped
-    elsewhere = opened(open_tab, demo_server, **{f"w_{name}_knn": value for name, value in zip(("de", "dir"), shown, strict=True)})
+    elsewhere = opened(
+        open_tab, demo_server, **{f"w_{name}_knn": value for name, value in zip(("de", "dir"), shown, strict=True)}
+    )
     elsewhere.locator(".fusion .words").filter(has_text=words(page)).wait_for()
 
 
