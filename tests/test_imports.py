@@ -65,9 +65,9 @@ MAY_IMPORT = {
         "llm",
         "methods",
     }
-    | {"submission", "evidence", "report", "finetune", "target_ranking", "jobs"},
+    | {"submission", "evidence", "report", "finetune", "target_ranking", "jobs", "explorer"},
     "actions": {"cells", "datasets", "store", "audit", "embeddings", "transfer", "methods", "engine", "evidence", "llm", "stats"}
-    | {"submission", "site", "experiments", "finetune", "target_ranking", "jobs", "net"},
+    | {"submission", "site", "experiments", "explorer", "finetune", "target_ranking", "jobs", "net", "scoring"},
     "finetune": {"engine", "jobs", "methods", "llm", "evidence", "transfer"},
     "site": {"store", "scoring", "audit", "evidence", "plots"},
     "submission": {"datasets", "llm", "methods"},
@@ -75,8 +75,9 @@ MAY_IMPORT = {
     "engine": {"jobs", "methods", "llm", "evidence", "transfer", "stats", "store", "audit", "net"},
     "audit": {"stats"},
     "scoring": {"store", "stats", "transfer", "audit"},
+    "explorer": {"methods", "plots", "scoring", "stats", "store", "transfer"},
     "experiments": {"engine", "methods", "scoring", "store", "transfer", "embeddings", "evidence", "audit", "stats"},
-    "report": {"experiments", "audit", "evidence", "plots", "scoring", "stats", "store"},
+    "report": {"explorer", "experiments", "audit", "evidence", "plots", "scoring", "stats", "store"},
     "plots": {"stats"},
     "store": {"audit"},
     "datasets": {"net", "llm"},

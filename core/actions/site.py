@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
-from core.actions import machine_names
+from core.actions import fusion_files, machine_names
 from core.actions.bundles import settle_run
 from core.actions.workspace import Workspace
 from core.datasets.archives import pack_into
 from core.datasets.bundles import pairs_sha256
 from core.errors import StateError
+from core.explorer.page import make_file
 from core.file_io import replace_file
 from core.site.content import Sources, read_content
 from core.site.files import PAGE, SiteFiles
@@ -55,7 +56,8 @@ def build_site(workspace: Workspace, run: str) -> BuiltSite:
     with workspace.store.read() as db:
         sources = Sources(machine_names.remover(workspace.settings), _dataset_sha256(db, found.dataset))
         content = read_content(db, found, sources, files.add_texts)
-    files.finish(content)
+    explorer = fusion_files.find_explorer(workspace, found, labels=True)
+    files.finish(content, None if explorer is None else make_file(explorer))
     machine_names.refuse_secrets(workspace.settings, f"run {found.name}", files.values())
     name = re.sub(r"[^\w.-]+", "_", found.name).strip("._") or found.id
     return BuiltSite(files, len(content.rows["pair_id"]), f"{name[:80]}-site")

@@ -104,16 +104,24 @@ PACK_OF = {
 
 
 def embed(
-    workspace: Workspace, kind: str, name: str, options: Spec, *, pack: str | None = None, replace: bool = False
+    workspace: Workspace,
+    kind: str,
+    name: str,
+    options: Spec,
+    *,
+    pack: str | None = None,
+    replace: bool = False,
+    say: Callable[[str], object] = lambda _: None,
 ) -> SpaceRecord:
     """Builds a space of a kind of BUILDERS and records it; returns the existing one if its specification is the same.
 
     options: columns, seed, model, base_url, dataset (a name) or of, as the kind needs them. pack: the knowledge pack to
-    build from, None for the latest of its kind, about genes of the default dataset's organism if there is one. Raises StateError
-    if the name is another space's, unless `replace`.
+    build from, None for the latest of its kind, about genes of the default dataset's organism if there is one. say: is called
+    with what is done next. Raises StateError if the name is another space's, unless `replace`.
     """
     workspace.refuse_if_read_only("embed", name)
     spec = dict(options)
+    say(f"Reading what {name} is built from")
     if kind in PACK_OF and pack is None:
         with workspace.store.read() as db:
             default = datasets.default(db)
@@ -128,7 +136,10 @@ def embed(
         existing = find_same_or_refuse(db, name, identity(name, kind, spec), replace=replace)
     if existing is not None and (kind in REBUILT or _file(workspace, existing).exists()):
         return existing
+    columns = f"{spec['columns']:,} columns of " if "columns" in spec else ""
+    say(f"Computing {columns}{name}")
     space = BUILDERS[kind](workspace, spec, name)
+    say(f"Saving {len(space.symbols):,} genes")
     with workspace.change("embed", name) as (db, detail):
         record, replaced = record_space(db, workspace, space, kind, spec, replace=replace)
         detail |= {"space": record.id, "kind": kind, "genes": record.genes, "columns": record.columns, **spec}

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from core.actions import machine_names, readings, reports
+from core.actions import fusion_files, machine_names, readings, reports
 from core.actions.knn_numbers import kept_vectors
 from core.actions.reproduction import reproduce_numbers
 from core.cli.base import Json, say, show
@@ -18,11 +18,12 @@ from core.records import from_json, to_json
 from core.report.build import build_report
 from core.report.figures.registry import KINDS
 from core.report.printing import as_pdf
-from core.report.selection import ReportSelection, select
+from core.report.selection import Explorers, ReportSelection, select
 from core.submission.package import write
 
 app = typer.Typer()
 
+_EXPLORERS = "What of each fusion can be weighed anew in the file: scores by its rows' labels, ranks alone, or nothing."
 Name = Annotated[str, typer.Argument(help="The report's name.")]
 
 
@@ -36,13 +37,14 @@ def new(
     ] = None,
     rows: Annotated[str, typer.Option(metavar="PAIR,…", help="Ids of the rows to show in full.")] = "",
     figures: Annotated[str, typer.Option(metavar="NAME,…", help=f"Of {', '.join(KINDS)}; by default all but published.")] = "",
+    explorers: Annotated[Explorers, typer.Option(help=_EXPLORERS)] = "labels",
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing report of that name.")] = False,
     as_json: Json = False,
 ) -> None:
     """Save under a name what a report shows."""
     with context.obj.store.read() as db:
         pairs = [split_names(pair) for pair in compare or ()]
-        selection = select(db, split_names(run_names), pairs, split_names(rows), split_names(figures))
+        selection = select(db, split_names(run_names), pairs, split_names(rows), split_names(figures), explorers)
     is_new = reports.save_report(context.obj, name, to_json(selection), replace=replace)
     if not is_new and not replace:
         say(f"{name}: there already, with the same selection")
@@ -75,7 +77,14 @@ def build(
     find_vectors, reproduce = partial(kept_vectors, context.obj), partial(reproduce_numbers, context.obj)
     find_answers = partial(readings.find_answers, context.obj)
     built = build_report(
-        context.obj.store, name, selection, find_vectors, slides=slides, reproduce=reproduce, find_answers=find_answers
+        context.obj.store,
+        name,
+        selection,
+        find_vectors,
+        slides=slides,
+        reproduce=reproduce,
+        find_answers=find_answers,
+        find_explorer=partial(fusion_files.find_explorer, context.obj),
     )
     machine_names.refuse_secrets(context.obj.settings, f"report {name}", [built.content])
     content = as_pdf(built.content) if out.suffix.lower() == ".pdf" else built.content
@@ -83,6 +92,27 @@ def build(
     sha256 = hashlib.sha256(content).hexdigest()
     result = {"path": str(out), "sha256": sha256, "figures": built.figures, "rows": built.rows}
     show(result, as_json, f"{out}: {built.figures:,} figures, {built.rows:,} rows in full, {len(content):,} bytes, {sha256}")
+
+
+@app.command()
+def fusion(
+    context: typer.Context,
+    run: Annotated[str, typer.Argument(help="A saved fusion, by name or id.")],
+    out: Annotated[Path, typer.Option(help="The HTML file to write.")],
+    labels: Annotated[bool, typer.Option("--labels/--no-labels", help="Whether the labels of its rows are in the file.")] = True,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing file.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a fusion as one HTML file, in which its weights are moved by hand; it opens without a network.
+
+    Without labels it moves ranks alone, and says what the saved weights score.
+    """
+    content = fusion_files.fusion_file(context.obj, run, labels=labels)
+    write(content, out, replace=replace)
+    sha256 = hashlib.sha256(content).hexdigest()
+    result = {"path": str(out), "sha256": sha256, "bytes": len(content), "labels": labels}
+    said = "with labels" if labels else "without labels"
+    show(result, as_json, f"{out}: {run}, {said}, {len(content):,} bytes, {sha256}")
 
 
 @app.command()

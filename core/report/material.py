@@ -11,6 +11,7 @@ import pandas as pd
 from core.audit.debate_audit import DebateAudit
 from core.audit.rubric import Rubric
 from core.experiments.published.reproduce import Reproduced
+from core.explorer.page import ExplorerData
 from core.report.captioned import CaptionedFigure
 from core.scoring import run_scores
 from core.scoring.argument_kinds import RunTexts
@@ -31,6 +32,8 @@ from core.store.runs import Run
 FindVectors = Callable[[Run, Sequence[str]], Floats | None]
 # What answers a rubric about a run's texts, as of `core.store.rubrics.readings`, and its name; None if nothing does.
 FindAnswers = Callable[[Run, Rubric], tuple[pd.DataFrame, str] | None]
+# The explorer of a fusion; None for a run that is none, or whose parts are gone. labels: whether its rows' labels are in it.
+FindExplorer = Callable[[Run, bool], ExplorerData | None]
 Reproduce = Callable[[], tuple[Reproduced, ...]]
 R = TypeVar("R")
 
@@ -68,7 +71,7 @@ class Material:
     those that have any, if a figure shows their
     kinds. rubrics, outcomes: by run, if a figure shows rubrics; outcomes: `rubric_worth.load_outcomes`. find_vectors: what
     permuted vectors score, if that was computed before. find_answers: what a rule or a model answers to a rubric. reproduce:
-    computes the published numbers anew.
+    computes the published numbers anew. explorers: of the fusions among `runs`, by run, if they are shown.
     """
 
     dataset: Dataset
@@ -89,6 +92,7 @@ class Material:
     find_vectors: FindVectors
     find_answers: FindAnswers
     reproduce: Reproduce
+    explorers: Mapping[str, ExplorerData] = field(default_factory=dict)
     _known: dict[tuple[str, ...], Any] = field(default_factory=dict)
 
     def score(self, run: str) -> RunScore:

@@ -43,7 +43,10 @@ def load_material(
     reproduce: Reproduce = tuple,
     find_answers: FindAnswers = answers_nothing,
 ) -> Material:
-    """What a selection asks for. Raises NotFound for runs that were deleted since it was saved."""
+    """What a selection asks for, but for its explorers, which `build_report` adds.
+
+    Raises NotFound for runs that were deleted since it was saved.
+    """
     chosen = tuple(runs.find(db, key) for key in selection.runs)
     pairs_of_runs = tuple((runs.find(db, a), runs.find(db, b)) for a, b in selection.compare)
     shown = {run.id: run for run in (*chosen, *(run for pair in pairs_of_runs for run in pair))}

@@ -8,7 +8,7 @@ import pandas as pd
 
 from core.report.captioned import CaptionedFigure
 from core.report.debates import pair_name, show_row
-from core.report.document import Document, chart_place, theme_switch
+from core.report.document import Document, chart_place, explorer_place, theme_switch
 from core.report.figures.registry import KINDS
 from core.report.markup import Html, element, join
 from core.report.material import Material
@@ -28,6 +28,7 @@ def make_page(name: str, material: Material, selection: ReportSelection, section
     parts = [
         ("runs", "Runs", _runs(material)),
         *((f"part-{kind}", KINDS[kind].title, _figures(kind, figures)) for kind, figures in sections.items()),
+        *_explorers(material),
         *_comparisons(material),
         *_debates(material),
         ("methods", "Methods", show_methods(material)),
@@ -40,7 +41,8 @@ def make_page(name: str, material: Material, selection: ReportSelection, section
     )
     body = [element("section", element("h2", title), content, id=key) for key, title, content in parts]
     layout = element("div", _contents(parts, material), element("main", header, *body), class_="layout")
-    return Document("report", name, [layout], {key: one for figures in sections.values() for key, one in figures})
+    drawn = {key: one for figures in sections.values() for key, one in figures}
+    return Document("report", name, [layout], drawn, explores=bool(material.explorers))
 
 
 def subtitle(material: Material) -> str:
@@ -118,6 +120,15 @@ def _figure(key: str, found: CaptionedFigure) -> Html:
         element("figcaption", found.caption),
         element("details", element("summary", "Table"), table(found.table)),
     )
+
+
+def _explorers(material: Material) -> list[Part]:
+    """Each fusion among the runs, to weigh anew in the page."""
+    return [
+        (f"weigh-{i}", f"{names[run]}: weigh it", explorer_place(f"explorer-{i}", data))
+        for names in ({run.id: run.name for run in material.runs},)
+        for i, (run, data) in enumerate(material.explorers.items(), start=1)
+    ]
 
 
 def _comparisons(material: Material) -> list[Part]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from core.errors import InputError
 from core.report.figures.registry import DEFAULTS, KINDS, kind_named
 from core.store import Cursor, predictions, runs
 
+Explorers = Literal["labels", "ranks", "no"]
 PRESET = "report"  # the page whose presets the saved selections are
 
 
@@ -16,7 +18,8 @@ PRESET = "report"  # the page whose presets the saved selections are
 class ReportSelection:
     """The dataset and runs (ids), pairs of a baseline and a run to compare, ids of the rows to show in full, and figures (names).
 
-    The first run is the one that stands out. No figures: those of DEFAULTS.
+    The first run is the one that stands out. No figures: those of DEFAULTS. explorers: whether each fusion among the runs can be
+    weighed anew in the file, with the labels of its rows, by ranks alone, or not.
     """
 
     dataset: str
@@ -24,6 +27,7 @@ class ReportSelection:
     compare: tuple[tuple[str, str], ...] = ()
     rows: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
+    explorers: Explorers = "labels"
 
     @property
     def figure_names(self) -> tuple[str, ...]:
@@ -38,6 +42,7 @@ def select(
     compare: Sequence[Sequence[str]] = (),
     rows: Sequence[str] = (),
     figures: Sequence[str] = (),
+    explorers: Explorers = "labels",
 ) -> ReportSelection:
     """The selection of runs by name or id. Raises InputError or NotFound for what a report cannot show."""
     chosen = {run.id: run for run in (runs.find_predicting(db, name) for name in run_names)}
@@ -59,4 +64,4 @@ def select(
         raise InputError(f"report: {len(unknown):,} of {len(rows):,} rows are in none of the chosen runs, such as {unknown[0]!r}")
     names = tuple(kind_named(name).name for name in figures)
     ids = tuple((a.id, b.id) for a, b in pairs)
-    return ReportSelection(dataset, tuple(chosen), ids, tuple(dict.fromkeys(rows)), names)
+    return ReportSelection(dataset, tuple(chosen), ids, tuple(dict.fromkeys(rows)), names, explorers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.report.captioned import CaptionedFigure
-from core.report.document import Document, chart_place, theme_switch
+from core.report.document import Document, chart_place, explorer_place, theme_switch
 from core.report.markup import Html, element
 from core.report.material import Material
 from core.report.page import Sections, heading, subtitle
@@ -20,6 +20,7 @@ def make_slides(name: str, material: Material, sections: Sections) -> Document:
     slides = [
         _words("title", name, [element("p", subtitle(material)), element("p", _KEYS, class_="muted")]),
         *(_figure(key, found) for key, found in figures.items()),
+        *_explorers(material),
         _words("end", "Where these numbers come from", _sources(material)),
     ]
     bar = element(
@@ -30,7 +31,7 @@ def make_slides(name: str, material: Material, sections: Sections) -> Document:
         theme_switch(),
         class_="bar",
     )
-    return Document("slides", name, [element("main", *slides), bar], figures)
+    return Document("slides", name, [element("main", *slides), bar], figures, explores=bool(material.explorers))
 
 
 def _words(key: str, title: str, content: Sequence[Html]) -> Html:
@@ -46,6 +47,15 @@ def _figure(key: str, found: CaptionedFigure) -> Html:
         element("p", found.caption, class_="muted"),
         class_="slide",
     )
+
+
+def _explorers(material: Material) -> list[Html]:
+    """A slide for each fusion among the runs, in which it is weighed anew."""
+    names = {run.id: run.name for run in material.runs}
+    return [
+        element("section", element("h2", names[run]), explorer_place(f"explorer-{i}", data), class_="slide weigh")
+        for i, (run, data) in enumerate(material.explorers.items(), start=1)
+    ]
 
 
 def _sources(material: Material) -> list[Html]:

@@ -15,6 +15,8 @@ from core.site.content import Row, SiteContent
 
 CHUNK_ROWS = 100  # rows whose texts share a file, which is loaded when one of them is read
 PAGE = "index.html"
+FUSION = "fusion.html"
+_TO_FUSION = f'<a id="fusion" href="{FUSION}">Weigh it</a>'
 TEXTS = "data/texts-{:04d}.js"
 _STATIC = Path(__file__).parent / "static"
 _ROLES = {role.lower(): colour for role, colour in theme.ROLE_COLOURS.items()}
@@ -39,8 +41,8 @@ class SiteFiles(Mapping[str, bytes]):
         if len(self._waiting) == CHUNK_ROWS:
             self._write_texts()
 
-    def finish(self, content: SiteContent) -> None:
-        """Write all but the texts, once all of them were added."""
+    def finish(self, content: SiteContent, fusion: bytes | None = None) -> None:
+        """Write all but the texts, once all of them were added. fusion: a page on which the run is weighed anew, if it is one."""
         if self._waiting:
             self._write_texts()
         run = content.run | {"chunks": len(self._texts), "chunkRows": CHUNK_ROWS}
@@ -48,7 +50,9 @@ class SiteFiles(Mapping[str, bytes]):
         static = {path.name: path.read_bytes() for path in sorted(_STATIC.iterdir()) if path.name != PAGE}
         files = static | {"style.css": _palette().encode() + static["style.css"]}
         title = html.escape(f"{content.run['name']} · {content.run['dataset']}")
-        files |= {PAGE: (_STATIC / PAGE).read_text("utf-8").replace("{title}", title).encode()}
+        page = (_STATIC / PAGE).read_text("utf-8").replace("{fusion}", "" if fusion is None else _TO_FUSION)
+        files |= {} if fusion is None else {FUSION: fusion}
+        files |= {PAGE: page.replace("{title}", title).encode()}
         for path, script in (data | files).items():
             self._write(path, script)
         self._paths = [*data, *self._texts, *files]

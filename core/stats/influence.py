@@ -19,6 +19,8 @@ from core.stats.arrays import Bools, Codes, Floats, sum_by_group
 from core.stats.auroc import Placements, placements
 from core.stats.scores_and_labels import Task
 
+ROUNDING = 1e-12  # of the terms of a variance, below which nothing is left of it
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Influence:
@@ -136,8 +138,12 @@ def _per_stratum(columns: Floats, stratum: Codes, n_strata: int) -> Floats:
 
 
 def variance_of(weights: Floats, covariances: Floats) -> Floats:
-    """The variance of Σ weights · statistic, of shape (n_strata,), over the statistics whose weight is not 0."""
+    """The variance of Σ weights · statistic, of shape (n_strata,), over the statistics whose weight is not 0.
+
+    What statistics that vary together leave of each other is 0 if rounding alone can have left it; NaN stays NaN.
+    """
     used = np.flatnonzero(weights)
     block = covariances[:, used[:, None], used]
     variance: Floats = np.einsum("i,sij,j->s", weights[used], block, weights[used])
-    return np.maximum(variance, 0.0)  # rounding may leave -1e-20; NaN stays NaN
+    size = np.einsum("i,sij,j->s", np.abs(weights[used]), np.abs(block), np.abs(weights[used]))
+    return np.where(variance <= ROUNDING * size, 0.0, variance)

@@ -41,6 +41,11 @@ class Interval:
         """The degrees of freedom of Student's t behind the limits; infinite for the normal quantile."""
         return float("inf") if self.clusters is None else self.clusters - 1.0
 
+    @property
+    def quantile(self) -> float:
+        """How many standard errors Student's t puts between the estimate and each limit."""
+        return float(stdtrit(self.df, 0.975))
+
 
 @dataclass(frozen=True, slots=True)
 class Resampled(Interval):
@@ -91,7 +96,7 @@ def add_variance(interval: Interval, variance: float, limits: tuple[float, float
 
 def _with_error(interval: Interval, se: float, limits: tuple[float, float]) -> Interval:
     """The interval with another standard error, its limits by Student's t for its clusters."""
-    half = se * float(stdtrit(interval.df, 0.975))
+    half = se * interval.quantile
     low, high = np.clip((interval.estimate - half, interval.estimate + half), *limits)
     return replace(interval, low=float(low), high=float(high), se=se)
 

@@ -105,6 +105,13 @@ def weights_of(others_de: ArrayLike, others_up: ArrayLike) -> Weights:
     return Weights(_weights_with_base("w_de", others_de), _weights_with_base("w_dir", others_up))
 
 
+def shares_of(weights: ArrayLike) -> Floats:
+    """The weights of all but the base as they count, of shape (…, n_others): scaled to 1 where they sum to more."""
+    array = np.asarray(weights, dtype=np.float64)
+    shares: Floats = array / np.maximum(array.sum(axis=-1, keepdims=True), 1.0)
+    return shares
+
+
 def percentiles_of(components: Sequence[Component], reference: Reference = "population") -> Percentiles:
     """Each component's percentiles, over the rows themselves or against its reference run.
 

@@ -16,10 +16,11 @@ from core.stats.arrays import Bools, Codes, Floats
 from core.stats.cell_auroc import influence_within_cells
 from core.stats.delong import estimates
 from core.stats.official_score import MEAN
+from core.stats.ranks import round_for_ranks
 from core.stats.scored_rows import ScoredRows
 from core.stats.scores_and_labels import Outcome, Scores, tasks
 from core.stats.selection_optimism import DEFAULT_CUTS, CutPlan, Optimism, selection_optimism
-from core.transfer.fusion import fuse, weights_of
+from core.transfer.fusion import fuse, shares_of, weights_of
 from core.transfer.live_fusion import LiveFusion
 
 GRID = tuple(np.round(np.linspace(0, 1, 21), 2).tolist())  # steps of 0.05
@@ -61,8 +62,7 @@ def move_one(position: int, w_de: ArrayLike, w_dir: ArrayLike, grid: Sequence[fl
     def move_weight(weights: ArrayLike) -> Floats:
         found = np.tile(np.asarray(weights, dtype=np.float64), (len(grid), 1))
         found[:, position] = grid
-        scaled: Floats = found / np.maximum(found.sum(axis=1, keepdims=True), 1.0)
-        return scaled
+        return shares_of(found)
 
     return GridWeights(move_weight(w_de), move_weight(w_dir))
 
@@ -73,10 +73,11 @@ def weight_grid(live: LiveFusion, grid: Sequence[float] = GRID, weights: GridWei
     Raises InputError unless DE and DIR both have two classes.
     """
     scores = _scores(live, grid, weights)
-    de, direction = np.array([_values(live.outcome, some, live.cells) for some in scores]).T
+    # Rounded, so that of weights that score the same the first is the best, whatever the order of their sums.
+    de, direction = round_for_ranks([_values(live.outcome, some, live.cells) for some in scores]).T
     if np.isnan([de, direction]).any():
         raise InputError("labels: not both classes of DE and of DIR; expected labelled rows of each")
-    mean = (de[:, None] + direction) / 2
+    mean = round_for_ranks((de[:, None] + direction) / 2)
     i, j = int(de.argmax()), int(direction.argmax())
     best = influence_within_cells(tasks(live.outcome, Scores(scores[i].p_de, scores[j].p_up)), live.cells)
     se = estimates(best, live.rows.pert, live.rows.gene, [MEAN])[0][0].shown.se

@@ -29,6 +29,8 @@ from tests.bundled import everything, stored
 from tests.commands import core_json
 from tests.ui.conftest import Visit, visit
 from tests.ui.test_apptest import text_of
+from tests.ui.what_if import explorer_view
+from tests.ui.what_if.explorer_view import move
 
 __all__ = ["visit"]  # the fixture, which pytest finds by its name here
 
@@ -224,10 +226,9 @@ def test_a_link_to_a_debate_shows_its_row(visit: Visit, old: Workspace) -> None:
 def test_a_link_to_what_if_shows_the_same_fusion_and_its_preset(visit: Visit, old: Workspace) -> None:
     app = followed(visit, old, "what_if")
     knn = IDS["saved knn"]
-    assert [app.slider(key=f"{prefix}_{knn}").value for prefix in ("w_de", "w_dir")] == [0.5, 0.7]
-    app.slider(key=f"w_de_{knn}").set_value(0.1).run()
-    app.button(key="preset-mine").click().run()
-    assert [app.slider(key=f"{prefix}_{knn}").value for prefix in ("w_de", "w_dir")] == [0.5, 0.7]
+    assert [explorer_view.state_of(app)[name] for name in ("de", "up")] == [[0.5], [0.7]]
+    move(app, **{f"w_de_{knn}": 0.1}).button(key="preset-mine").click().run()
+    assert [explorer_view.state_of(app)[name] for name in ("de", "up")] == [[0.5], [0.7]]
     assert not app.exception
 
 

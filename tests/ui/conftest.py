@@ -24,7 +24,7 @@ from core.ui.read import kinds_tab
 from core.ui.shared import space_numbers, widgets
 from core.ui.shared.background import Background, Result
 from core.ui.shared.loaders import rows
-from core.ui.what_if import results
+from core.ui.what_if import at_rest
 from tests import worlds
 from tests.conftest import make_once
 from tests.derived import save_fusion, save_knn
@@ -125,7 +125,7 @@ class Idle(Background):
 
 def page_opener(monkeypatch: pytest.MonkeyPatch) -> Visit:
     """Return what opens a page with what the caches hold; nothing is computed in the background, and no browser is waited for."""
-    for module in (space_numbers, results, baselines_tab, kinds_tab):
+    for module in (space_numbers, at_rest, baselines_tab, kinds_tab):
         monkeypatch.setattr(module, "background", Idle)
     monkeypatch.setattr(widgets, "_HEAD_START_S", 0)
     monkeypatch.setattr(widgets, "_DRAWN_S", 0)

@@ -7,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 from core.actions.workspace import Workspace
 from tests.ui.conftest import FUSED, KNN, LABELLED, Visit
 from tests.ui.test_apptest import text_of, the_run
+from tests.ui.what_if import explorer_view
 
 
 def values_of(app: AppTest) -> dict[str, object]:
@@ -41,24 +42,24 @@ def assert_same_elsewhere(visit: Visit, workspace: Workspace, page: str, app: Ap
 
 def test_what_if_is_carried(visit: Visit, fused_demo: Workspace) -> None:
     base, knn, fused = (the_run(fused_demo, name).id for name in (LABELLED, KNN, FUSED))
-    app = visit(fused_demo, "what_if", run=base)
+    app = visit(fused_demo, "what_if", run=base, figures="true")
     app.multiselect(key="id-with").set_value(["knn", knn]).run()
     app.segmented_control(key="over").set_value("labelled rows").run()
     app.selectbox(key=f"id-reference_{base}").set_value(fused).run()
     for control, value in (
-        (app.slider(key="w_de_knn"), 0.2),
-        (app.slider(key=f"w_dir_{knn}"), 0.6),
         (app.selectbox(key="id-baseline"), fused),
-        (app.segmented_control(key="id-plane"), knn),
         (app.segmented_control(key="moved"), "P(up | DE)"),
         (app.slider(key="power"), 3.0),
         (app.selectbox(key="nearest"), 50),
         (app.toggle(key="centre"), True),
     ):
         control.set_value(value)
+    for name, value in {"w_de_knn": 0.2, f"w_dir_{knn}": 0.6, "id-plane": knn}.items():  # which the explorer sets
+        app.session_state[name] = value
     app.run()
     names = {
         "with",
+        "figures",
         "over",
         f"reference_{base}",
         "w_de_knn",
@@ -72,6 +73,8 @@ def test_what_if_is_carried(visit: Visit, fused_demo: Workspace) -> None:
     }
     assert {*app.query_params} == {"dataset", "run", *names}
     assert_same_elsewhere(visit, fused_demo, "what_if", app)
+    there = explorer_view.state_of(visit(fused_demo, "what_if", **address_of(app)))
+    assert (there["de"], there["up"], there["position"]) == ([0.2, 0.33], [0.33, 0.6], 1)
 
 
 def test_launch_is_carried(visit: Visit, little_demo: Workspace) -> None:

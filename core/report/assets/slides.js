@@ -29,7 +29,7 @@
     Home: () => 0, End: () => slides.length - 1,
   };
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, .point")) return;
     if (event.key === "t" || event.key === "T") return REPORT.change();
     if (event.key === " " && event.target.closest("button")) return;
     if (!(event.key in MOVES)) return;

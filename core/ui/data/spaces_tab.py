@@ -17,21 +17,13 @@ from core.transfer import cuts
 from core.transfer.knn_numbers import means_of
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
-from core.ui.shared import links, loaders, neighbour_controls, shell, space_numbers, tables
+from core.ui.shared import links, loaders, neighbour_controls, shell, space_builder, space_numbers, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.space_numbers import SpaceTask
 from core.ui.shared.widgets import as_text, show_empty
 
-# Title → kind of space, kind of knowledge pack that it needs, columns (0: as many as the source has).
-KINDS = {
-    "words of gene descriptions (TF-IDF)": ("text", "descriptions", 200),
-    "gene descriptions through MiniLM": ("sentences", "descriptions", 0),
-    "neighbourhoods in a network": ("network", "network", 128),
-    "a published LPS response": ("response", "lps_response", 0),
-    "genes with similar responses in this dataset": ("coresponse", "", 64),
-}
 _PERMUTED = "The same space with its vectors exchanged at random among the genes that it covers, 99 times: mean and SD."
 _P = "The share of these that score as high, the space itself counted among them."
 NUMBERS_HELP = {
@@ -158,8 +150,8 @@ def _show_build(context: PageContext) -> None:
     st.markdown("**Build a space**")
     packs = {pack.kind for pack in loaders.all_packs()}
     kind_side, name_side = st.columns(2)
-    title = kind_side.selectbox("From", list(KINDS), label_visibility="collapsed", **bind("build_kind"))
-    kind, needed, columns = KINDS[title]
+    title = kind_side.selectbox("From", list(space_builder.KINDS), label_visibility="collapsed", **bind("build_kind"))
+    kind, needed, columns = space_builder.KINDS[title]
     name = name_side.text_input("Name", placeholder="name of the space", label_visibility="collapsed", **bind("build_name"))
     seed = 0
     if columns:
@@ -175,16 +167,7 @@ def _show_build(context: PageContext) -> None:
         options: dict[str, Any] = {"columns": columns, "seed": seed} if columns else {}
         options |= {"model": actions.MINILM} if kind == "sentences" else {}
         options |= {"dataset": context.dataset.name, "of": "gene"} if kind == "coresponse" and context.dataset else {}
-        _build(context, kind, name.strip(), options)
-
-
-def _build(context: PageContext, kind: str, name: str, options: dict[str, Any]) -> None:
-    with explain_errors():
-        with st.spinner("Building …"):
-            space = actions.embed(context.workspace, kind, name, options)
-        text = f"Built {space.name}: {space.genes:,} genes, {space.columns:,} columns."
-        confirm(text, lambda: _link_to_neighbours(context.dataset, space))
-        st.rerun()
+        space_builder.build(context, kind, name.strip(), options, lambda space: _link_to_neighbours(context.dataset, space))
 
 
 def _link_to_neighbours(dataset: Dataset | None, space: SpaceRecord) -> None:

@@ -10,12 +10,14 @@ import streamlit as st
 
 from core.records import from_json
 from core.report.figures.registry import DEFAULTS, KINDS
-from core.report.selection import ReportSelection, select
+from core.report.selection import Explorers, ReportSelection, select
 from core.store.runs import Run
 from core.ui.shared import links, loaders
 from core.ui.shared.linked import bind, choose_several
 from core.ui.shared.shell import PageContext
 
+EXPLORERS: dict[str, Explorers] = {"with the labels of their rows": "labels", "by ranks alone": "ranks", "no": "no"}
+_EXPLORERS_HELP = "With labels, scores and intervals follow the hand. Without, labels stay here, and ranks follow alone."
 _ROWS_HELP = "Each with its dossier, what was said and the audit, in every chosen run that has it. Debates shows the ids."
 
 
@@ -32,11 +34,26 @@ def choose(context: PageContext, run: Run) -> ReportSelection | None:
     titles = {name: kind.title for name, kind in KINDS.items()}
     figures = choose_several(left.multiselect, "figures", "Figures", titles, list(DEFAULTS))
     rows = right.text_area("Rows in full, one id a line", height=140, help=_ROWS_HELP, **bind("rows"))
+    methods = {each.id: each.method for each in context.runs}
+    explorers = _choose_explorers() if any(methods[key] == "fusion" for key in chosen) else "labels"
     if not chosen:
         return None
     ids = [word for line in (rows or "").splitlines() for word in line.replace(",", " ").split()]
     with context.workspace.store.read() as db:
-        return select(db, chosen, [pair.split("|") for pair in compared], ids, figures)
+        return select(db, chosen, [pair.split("|") for pair in compared], ids, figures, explorers)
+
+
+def _choose_explorers() -> Explorers:
+    """Show what of a fusion can be weighed anew in the file."""
+    chosen = st.segmented_control(
+        "Fusions can be weighed anew in the file",
+        list(EXPLORERS),
+        default=next(iter(EXPLORERS)),
+        **bind("explorers"),
+        help=_EXPLORERS_HELP,
+        required=True,
+    )
+    return EXPLORERS[chosen]
 
 
 def _pairs_of(chosen: Sequence[str], names: Mapping[str, str]) -> dict[str, str]:
@@ -56,4 +73,5 @@ def apply_saved(saved: Mapping[str, Any], name: str) -> None:
     # In the address too: of another run, the page is a new view, whose choices come from there.
     links.set_parameters({"dataset": selection.dataset, "run": selection.runs[0], **chosen})
     st.session_state.update({f"id-{choice}": ids for choice, ids in chosen.items()})
-    st.session_state.update({"rows": "\n".join(selection.rows), "title": name})
+    explorers = next(title for title, value in EXPLORERS.items() if value == selection.explorers)
+    st.session_state.update({"rows": "\n".join(selection.rows), "title": name, "explorers": explorers})

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.actions import machine_names, readings, reports
+from core.actions import fusion_files, machine_names, readings, reports
 from core.actions.knn_numbers import kept_vectors
 from core.actions.reproduction import reproduce_numbers
 from core.actions.workspace import Workspace
@@ -112,7 +112,14 @@ def make_file(workspace: Workspace, name: str, selection: ReportSelection, form:
     find_vectors, reproduce = partial(kept_vectors, workspace), partial(reproduce_numbers, workspace)
     find_answers = partial(readings.find_answers, workspace)
     built = build_report(
-        workspace.store, name, selection, find_vectors, slides=form == "slides", reproduce=reproduce, find_answers=find_answers
+        workspace.store,
+        name,
+        selection,
+        find_vectors,
+        slides=form == "slides",
+        reproduce=reproduce,
+        find_answers=find_answers,
+        find_explorer=partial(fusion_files.find_explorer, workspace),
     )
     machine_names.refuse_secrets(workspace.settings, f"report {name}", [built.content])
     return as_pdf(built.content) if form == "pdf" else built.content

@@ -2,7 +2,8 @@
 
 Every control is made in one of four ways: with the arguments of `bind`; by `choose_one` or `choose_several`, if it chooses
 among things that have ids; as a table under the key that `select_rows` takes too; or under a key that begins as one of
-CARRIED_BY or NOT_CARRIED does. Defaults stay out of the address.
+CARRIED_BY or NOT_CARRIED does. What a component of our own sets is kept by `keep_shares` and `keep_one`. Defaults stay out of
+the address.
 """
 
 from __future__ import annotations
@@ -99,6 +100,33 @@ def choose_several(
     chosen = list(widget(label, list(titles), format_func=lambda option: titles[option], key=key, **options))
     links.set_parameter(name, None if chosen == list(default) else chosen or "")
     return chosen
+
+
+def keep_one(name: str, titles: Mapping[str, str], default: str) -> str:
+    """As `choose_one`, of what a component of our own chooses: it sets the session's `id-NAME`."""
+    return str(choose_one(lambda *_, key, **__: st.session_state[key], name, "", titles, default))
+
+
+def keep_shares(defaults: Mapping[str, float]) -> dict[str, float]:
+    """The numbers from 0 to 1 that the query parameters of these names carry, which a component of our own sets in the session
+    under the same names.
+    """
+    for name, default in defaults.items():
+        if _is_new(name, name):
+            st.session_state[name] = _read_share(name, default)
+        _follow_default(name, default)
+    found: dict[str, float] = {name: st.session_state[name] for name in defaults}
+    links.set_parameters({name: None if found[name] == default else f"{found[name]:g}" for name, default in defaults.items()})
+    return found
+
+
+def _read_share(name: str, default: float) -> float:
+    """The number from 0 to 1 that the query parameter `name` holds; others are left to `describe_unknown`."""
+    try:
+        value = float(st.query_params.get(name, default))
+    except ValueError:
+        return default
+    return value if 0 <= value <= 1 else default
 
 
 def read_ids(name: str, ids: Sequence[str]) -> list[str]:

@@ -10,29 +10,30 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from core.explorer.prepare import prepare_fusion as prepare
 from core.methods.cut_scores import fusion_protocols
-from core.methods.fusion_components import load_components
 from core.methods.fusion_settings import BySupport, FusionSettings
 from core.scoring import sentences
 from core.scoring.run_scores import RunRows
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.transfer.fusion import Reference
+from core.store.spaces import SpaceRecord
+from core.transfer.fusion import Reference, shares_of
 from core.transfer.knn_numbers import KnnNumbers
 from core.transfer.knn_settings import KnnSettings
-from core.transfer.live_fusion import LiveFusion, live_fusion
+from core.transfer.live_fusion import LiveFusion
 from core.transfer.protocols import EvaluationProtocol
-from core.transfer.run_cells import cells_under
-from core.ui.shared import loaders, neighbour_controls, space_numbers
+from core.ui.shared import loaders, neighbour_controls, space_builder, space_numbers
 from core.ui.shared.cached_components import CachedComponents
-from core.ui.shared.linked import bind, choose_one, choose_several
+from core.ui.shared.linked import bind, choose_one, choose_several, keep_one, keep_shares
+from core.ui.shared.shell import PageContext
 from core.ui.shared.space_numbers import SpaceTask
 from core.ui.shared.widgets import as_text
 
 WEIGHTS = (("P(DE)", "w_de"), ("P(up | DE)", "w_dir"))
+PLANE = "id-plane"  # session key: the component that the plane moves
 KNN, NEIGHBOURS = "knn", "Neighbours"  # the live kNN among the ids of runs, and what pages call it
 _PREPARED = "_prepared"  # session key: the fusion on screen, with its key
-_CHOSEN, _MOVED = "_chosen", "_moved"  # session keys: the choice on screen with its baseline; set once a weight has moved
 REFERENCES: dict[str, Reference] = {"these rows": "population", "labelled rows": "train"}
 BY_SUPPORT: dict[str, BySupport] = {"even": "no", "more with support": "more", "less with support": "less"}
 HELP = {
@@ -73,46 +74,76 @@ class FusionChoice:
         return FusionSettings(self.base.id, parts, self.w_de, self.w_dir, self.reference, dict(self.references), self.by_support)
 
 
-def show_fusion_controls(dataset: Dataset, base: Run, runs: Sequence[Run], labelled: bool) -> FusionChoice | None:
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The parts of the page in the order in which they are seen; settings, which come first in time, stand below the explorer."""
+
+    components: DeltaGenerator
+    baseline: DeltaGenerator
+    explorer: DeltaGenerator
+    saving: DeltaGenerator
+    offers: DeltaGenerator
+    settings: DeltaGenerator
+    remarks: DeltaGenerator
+
+
+def make_places() -> Places:
+    """The empty places."""
+    components, baseline = st.columns([0.68, 0.32], vertical_alignment="bottom")
+    explorer, saving, offers = st.container(), st.container(), st.container()
+    settings = st.expander("Ranks and neighbours: settings", icon=":material/tune:")
+    return Places(components, baseline, explorer, saving, offers, settings, st.container())
+
+
+def show_fusion_controls(context: PageContext, dataset: Dataset, base: Run, places: Places) -> FusionChoice | None:
     """Show the controls and return the choice; None, with a sentence on the page, if there is nothing to fuse yet."""
     spaces = neighbour_controls.usable_spaces(dataset)
+    titles = _components(base, context.runs, spaces)
+    if not spaces:
+        with places.offers:
+            space_builder.offer(context)
+    if not titles:
+        return None
+    with places.components:
+        label = f"Fuse {as_text(base.name)} with"
+        others = choose_several(st.multiselect, "with", label, titles, [*titles][:1], help=HELP["with"])
+        if not others:
+            st.markdown("Choose something to fuse it with.")
+            return None
+    with places.settings:
+        found = _show_settings(dataset, base, context.runs, others)
+    if KNN in others and found.knn is None:
+        places.components.markdown("Choose at least one gene space, in the settings below.")
+        return None
+    labelled = bool(loaders.run_rows(base.id)["label"].notna().any())
+    values = _keep_weights(others)
+    w_de, w_dir = (tuple(shares_of(part).tolist()) for part in values)
+    return replace(found, others=tuple(others), w_de=w_de, w_dir=w_dir, labelled=labelled)
+
+
+def _components(base: Run, runs: Sequence[Run], spaces: Sequence[SpaceRecord]) -> dict[str, str]:
+    """What can be fused with the base, by id: neighbours in gene spaces that cover some of its rows, and runs that have some."""
     names = {run.id: run.name for run in runs}
     same_rows = {key: names[key] for key in loaders.shared_row_counts(base.id) if key in names}
-    options = ([KNN] if spaces else []) + list(same_rows)
-    if not options:
-        neighbour_controls.show_no_space()
-        return None
-    titles = {KNN: NEIGHBOURS, **same_rows}
-    first, second, weighting = st.columns([0.4, 0.24, 0.36], vertical_alignment="bottom")
-    label = f"Fuse {as_text(base.name)} with"
-    others = choose_several(
-        first.multiselect, "with", label, {key: titles[key] for key in options}, options[:1], help=HELP["with"]
-    )
-    over = second.segmented_control(
-        "Rank among",
-        list(REFERENCES),
-        default="these rows",
-        **bind("over"),
-        help=HELP["over"],
-        required=True,
-    )
-    if not others:
-        st.markdown("Choose something to fuse it with.")
-        return None
-    of_knn, of_references = st.container(), st.container()  # what comes and goes leaves the weights in their place
-    with of_knn:
-        training = bool(loaders.labelled_counts().set_index("run")["training"].get(base.id, 0))
-        knn = neighbour_controls.choose_settings(dataset, spaces, training=training) if KNN in others else None
-    if KNN in others and knn is None:
-        return None
-    reference = REFERENCES[over]
+    return ({KNN: NEIGHBOURS} if spaces else {}) | same_rows
+
+
+def _show_settings(dataset: Dataset, base: Run, runs: Sequence[Run], others: Sequence[str]) -> FusionChoice:
+    """Show all settings but the weights; the choice without them."""
     methods = {run.id: run.method for run in runs}
+    first, second = st.columns(2, vertical_alignment="bottom")
+    over = first.segmented_control(
+        "Rank among", list(REFERENCES), default="these rows", **bind("over"), help=HELP["over"], required=True
+    )
     has_knn = any(key == KNN or methods[key] == "knn" for key in others)
-    by_support = _show_by_support(weighting) if has_knn else "no"
-    with of_references:
-        references = _show_references(base, others, runs, titles) if reference == "train" else ()
-    w_de, w_dir = _show_weights(base.name, others, titles, by_support)
-    return FusionChoice(dataset, base, tuple(others), knn, w_de, w_dir, reference, references, labelled, by_support)
+    by_support = _show_by_support(second) if has_knn else "no"
+    knn = None
+    if KNN in others:
+        training = bool(loaders.labelled_counts().set_index("run")["training"].get(base.id, 0))
+        knn = neighbour_controls.choose_settings(dataset, neighbour_controls.usable_spaces(dataset), training=training)
+    reference = REFERENCES[over]
+    references = _show_references(base, others, runs) if reference == "train" else ()
+    return FusionChoice(dataset, base, (), knn, (), (), reference, references, labelled=False, by_support=by_support)
 
 
 def _show_by_support(place: DeltaGenerator) -> BySupport:
@@ -123,69 +154,22 @@ def _show_by_support(place: DeltaGenerator) -> BySupport:
     return BY_SUPPORT[chosen]
 
 
-def keep_choice(choice: FusionChoice, baseline: Run) -> None:
-    """Keep what is on screen for `moved_choice`."""
-    st.session_state[_CHOSEN] = choice, baseline
-
-
-def moved_choice(base: Run) -> tuple[FusionChoice, Run] | None:
-    """The choice on screen and its baseline, with the weights as they are now, if only weights have moved; else None.
-
-    It is known before the controls are drawn, which takes as long as its numbers.
-    """
-    kept: tuple[FusionChoice, Run] | None = st.session_state.get(_CHOSEN)
-    if not st.session_state.pop(_MOVED, False) or kept is None or kept[0].base != base:
-        return None
-    choice, baseline = kept
-    keys = [[f"{prefix}_{other}" for other in choice.others] for _, prefix in WEIGHTS]
-    if not all(key in st.session_state for part in keys for key in part):
-        return None
-    w_de, w_dir = (_shared_out([st.session_state[key] for key in part]) for part in keys)
-    return replace(choice, w_de=w_de, w_dir=w_dir), baseline
-
-
-def _note_move() -> None:
-    st.session_state[_MOVED] = True
-
-
-def _shared_out(values: Sequence[float]) -> tuple[float, ...]:
-    """Weights that sum to more than 1 are scaled to 1."""
-    return tuple(value / max(sum(values), 1.0) for value in values)
-
-
-def _share_of(name: str, number: str) -> str:
-    """What a slider sets, "Neighbours' share in P(DE)"."""
-    return f"{as_text(name)}'{'' if name.endswith('s') else 's'} share in {number}"
-
-
-def _show_weights(
-    base: str, others: Sequence[str], titles: dict[str, str], by_support: BySupport
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Show two sliders for each other component, and what is left for the base: always one line, so that nothing jumps."""
+def _keep_weights(others: Sequence[str]) -> list[list[float]]:
+    """The weights of the others in DE and in DIR as the explorer's sliders stand, which may sum to more than 1."""
     even = round(1 / (len(others) + 1), 2)
-    found: list[tuple[float, ...]] = []
-    for column, (number, prefix) in zip(st.columns(2, gap="medium"), WEIGHTS, strict=True):
-        values = [
-            column.slider(
-                _share_of(titles[key], number), 0.0, 1.0, even, 0.05, on_change=_note_move, **bind(f"{prefix}_{key}", even)
-            )
-            for key in others
-        ]
-        total = sum(values)
-        left = f"sum to {total:.2f}: scaled to 1, so {base} has none" if total > 1 else f"{base} keeps {1 - total:.2f}"
-        left += (
-            ""
-            if by_support == "no"
-            else f", more in rows where neighbours have {'less' if by_support == 'more' else 'more'} support"
-        )
-        column.caption(as_text(left))
-        found.append(_shared_out(values))
-    return found[0], found[1]
+    kept = keep_shares({f"{prefix}_{key}": even for _, prefix in WEIGHTS for key in others})
+    return [[kept[f"{prefix}_{key}"] for key in others] for _, prefix in WEIGHTS]
 
 
-def _show_references(
-    base: Run, others: Sequence[str], runs: Sequence[Run], titles: dict[str, str]
-) -> tuple[tuple[str, str], ...]:
+def slider_weights(choice: FusionChoice) -> dict[str, list[float]]:
+    """The same of a choice, as the explorer's state has them."""
+    return {
+        name: [st.session_state[f"{prefix}_{key}"] for key in choice.others]
+        for name, (_, prefix) in zip(("de", "up"), WEIGHTS, strict=True)
+    }
+
+
+def _show_references(base: Run, others: Sequence[str], runs: Sequence[Run]) -> tuple[tuple[str, str], ...]:
     """Show the choice of a labelled run for every component but a kNN, which has its own priors under folds."""
     known = loaders.labelled_counts().set_index("run")["training"]
     labelled = {run.id: run.name for run in runs if known.get(run.id, 0) > 0}
@@ -196,7 +180,7 @@ def _show_references(
         found = choose_one(
             column.selectbox,
             f"reference_{key}",
-            f"{as_text(titles.get(key, base.name))}: percentiles against",
+            f"{as_text(title_of(key))}: percentiles against",
             labelled,
             key if key in labelled else None,
             index=0 if key in labelled else None,
@@ -227,23 +211,9 @@ def prepare_fusion(choice: FusionChoice, baseline: Run) -> LiveFusion:
     key = key_against(choice, baseline)
     kept: tuple[Any, LiveFusion] | None = st.session_state.get(_PREPARED)
     if kept is None or kept[0] != key:
-        kept = st.session_state[_PREPARED] = key, _make_fusion(choice, baseline)
+        rows = rows_of_baseline(choice, baseline)
+        kept = st.session_state[_PREPARED] = key, prepare(CachedComponents(choice.dataset), choice.settings(), rows)
     return kept[1]
-
-
-def _make_fusion(choice: FusionChoice, baseline: Run) -> LiveFusion:
-    loader = CachedComponents(choice.dataset)
-    rows, components = load_components(loader, choice.settings())
-    index = loader.index()
-    at = index.positions_of(rows["pair_id"].tolist())
-    return live_fusion(
-        index.labels[at],
-        index.rows.take(at),
-        components,
-        choice.reference,
-        rows_of_baseline(choice, baseline).scores,
-        cells_under(protocols_of(choice), index, at) if choice.labelled else None,
-    )
 
 
 def protocols_of(choice: FusionChoice) -> tuple[EvaluationProtocol, ...]:
@@ -279,10 +249,7 @@ def title_of(key: str) -> str:
     return next((run.name for run in loaders.all_runs() if run.id == key), NEIGHBOURS)
 
 
-def choose_component(choice: FusionChoice) -> int:
-    """Show the choice of the component whose weights the plane moves, if there are several; its place among the others."""
-    if len(choice.others) == 1:
-        return 0
+def moved_component(choice: FusionChoice) -> int:
+    """The component whose weights the plane moves: its place among the others."""
     titles = {key: title_of(key) for key in choice.others}
-    chosen = choose_one(st.segmented_control, "plane", "Move the weights of", titles, choice.others[0], required=True)
-    return choice.others.index(str(chosen))
+    return choice.others.index(keep_one("plane", titles, choice.others[0]))

@@ -1,54 +1,45 @@
-"""The rows that a fusion moves most, drawn once the hand rests: not at each step of a slider."""
+"""The rows that a fusion moves most, as a table and a figure."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
 from core.plots import rank_movers
 from core.stats.ranks import ranks_from_top
 from core.texts import number_text
 from core.transfer.live_fusion import FusionComparison
-from core.ui.shared import links, loaders, shell, tables
+from core.ui.shared import links, loaders, tables
 from core.ui.shared.linked import bind
 from core.ui.shared.widgets import label_text, show_figure
-from core.ui.what_if.at_rest import draw_at_rest
 from core.ui.what_if.fusion_controls import FusionChoice
 
 LISTED = 20  # rows that move most
 MOVED = {"P(DE)": "the DE score", "P(up | DE)": "the DIR score"}  # a fusion's numbers are rank scores
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Movers:
-    """The rows that move most at some weights; chart: None if no row moves."""
-
-    table: pd.DataFrame
-    chart: go.Figure | None
-
-
 def show_movers(choice: FusionChoice, found: FusionComparison) -> None:
-    """Show the rows that the fusion moves most against its base, with links to their debates; a fragment of its own."""
+    """Show the rows that the fusion moves most against its base, with links to their debates."""
+    which = st.segmented_control("Rows that move most in", list(MOVED), default=next(iter(MOVED)), **bind("moved"), required=True)
+    table = _find_movers(choice, found, which)
+    with st.container(key="movers"):
+        if table.empty:
+            st.markdown("No row moves at these weights.")
+            return
+        left, right = st.columns([0.48, 0.52], gap="medium")  # the table whole at 1280 px
+        with left:
+            _show_table(choice, table)
+        with right:
+            chart = rank_movers.figure(table, choice.base.name, "the fusion", MOVED[which])
+            caption = f"{choice.base.name} · the {len(table)} of {found.n:,} rows that move most · ranks, so no interval"
+            show_figure(chart, table, "movers", "Rows that move most", caption)
 
-    def draw() -> None:
-        which: str = st.segmented_control(
-            "Rows that move most in", list(MOVED), default=next(iter(MOVED)), **bind("moved"), required=True
-        )
-        of = (choice.base.id, choice.others, which)
-        draw_at_rest(
-            "movers", of, choice, lambda: _find_movers(choice, found, which), lambda movers: _show(choice, movers, found.n)
-        )
 
-    shell.fragment(draw)()
-
-
-def _find_movers(choice: FusionChoice, found: FusionComparison, which: str) -> Movers:
-    """The rows whose ranks move most, up or down, with their chart."""
+def _find_movers(choice: FusionChoice, found: FusionComparison, which: str) -> pd.DataFrame:
+    """The rows whose ranks move most, up or down."""
     rows = loaders.run_rows(choice.base.id)
     base, fused = (rows["p_de"], found.fused.p_de) if which == "P(DE)" else (rows["p_up_given_de"], found.fused.p_up)
     before = base.to_numpy(dtype=np.float64)
@@ -56,22 +47,7 @@ def _find_movers(choice: FusionChoice, found: FusionComparison, which: str) -> M
         rank_a=ranks_from_top(before), rank_b=ranks_from_top(np.where(np.isnan(before), np.nan, fused))
     )
     moved = (table["rank_b"] - table["rank_a"]).abs()
-    table = table.loc[moved[moved > 0].nlargest(LISTED).index]
-    chart = rank_movers.figure(table, choice.base.name, "the fusion", MOVED[which]) if len(table) else None
-    return Movers(table, chart)
-
-
-def _show(choice: FusionChoice, movers: Movers, n: int) -> None:
-    with st.container(key="movers"):
-        if movers.chart is None:
-            st.markdown("No row moves at these weights.")
-            return
-        left, right = st.columns([0.48, 0.52], gap="medium")  # the table whole at 1280 px
-        with left:
-            _show_table(choice, movers.table)
-        with right:
-            caption = f"{choice.base.name} · the {len(movers.table)} of {n:,} rows that move most · ranks, so no interval"
-            show_figure(movers.chart, movers.table, "movers", "Rows that move most", caption)
+    return table.loc[moved[moved > 0].nlargest(LISTED).index]
 
 
 def _show_table(choice: FusionChoice, table: pd.DataFrame) -> None:

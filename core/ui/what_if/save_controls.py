@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,27 +13,23 @@ from core.actions.workspace import Workspace
 from core.errors import DeskError
 from core.store.runs import Run
 from core.transfer.knn_settings import read_knn_settings
+from core.transfer.live_fusion import LiveFusion
 from core.transfer.protocols import EvaluationProtocol
 from core.ui.shared import links, loaders, neighbour_controls
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
+from core.ui.what_if import take_along
 from core.ui.what_if.fusion_controls import KNN, FusionChoice
-
-PAGE = "what-if"
-# Total weight of the other components for DE and for DIR, as in published entries; several components share it evenly.
-STARTERS = {"half and half": (0.5, 0.5), "more weight on direction": (0.5, 0.7), "base run only": (0.0, 0.0)}
+from core.ui.what_if.mixes import PAGE
 
 
-def make_places() -> list[DeltaGenerator]:
-    """The places in one row of the baseline, the presets, saving and the test run."""
-    return list(st.columns([0.28, 0.19, 0.23, 0.3], vertical_alignment="bottom"))
-
-
-def show_save_controls(context: PageContext, choice: FusionChoice, places: Sequence[DeltaGenerator]) -> None:
-    """Show presets, saving and the test run, each in its place; a reader has the presets alone."""
-    _, one, two, three = places
+def show_save_controls(context: PageContext, choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> None:
+    """Show presets, taking along, saving and the test run in one row; a reader has the first two."""
+    one, four, two, three = st.columns([0.2, 0.24, 0.24, 0.32], vertical_alignment="bottom")
+    with four.popover("Take along", width="stretch", icon=":material/download:"):
+        take_along.show_take_along(context.workspace, choice, baseline, prepared)
     with one.popover("Presets", width="stretch", icon=":material/bookmark:"):
         _show_presets(context.workspace, choice)
     if context.workspace.settings.read_only:
@@ -63,13 +58,6 @@ def show_baseline(context: PageContext, choice: FusionChoice, place: DeltaGenera
 
 
 def _show_presets(workspace: Workspace, choice: FusionChoice) -> None:
-    for name, (w_de, w_dir) in STARTERS.items():
-        settings = {
-            f"{prefix}_{key}": value / len(choice.others)
-            for key in choice.others
-            for prefix, value in (("w_de", w_de), ("w_dir", w_dir))
-        }
-        st.button(name, on_click=_apply_preset, args=(settings,), key=f"starter-{name}", width="stretch")
     named = loaders.all_presets(PAGE)
     for name, settings in named.items():
         st.button(as_text(name), on_click=_apply_preset, args=(settings,), key=f"preset-{name}", width="stretch")

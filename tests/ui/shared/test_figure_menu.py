@@ -26,6 +26,7 @@ WITH_FIGURES = [
     ("compare", ""),
     ("data", "Leakage"),
 ]
+FOLDED = {"what_if": {"figures": "true"}}  # what opens the figures of a page that are folded
 DATASET = "simulated"
 Built = dict[str, Callable[[], bytes]]
 
@@ -48,7 +49,7 @@ def test_every_table_of_a_figure_is_written_as_it_is(
     visit: Visit, little_demo: Workspace, built: Built, page: str, tab: str
 ) -> None:
     run = the_run(little_demo, "simulated debate")
-    app = visit(little_demo, page, run=run.id, **(tab_of(page, tab) if tab else {}))
+    app = visit(little_demo, page, run=run.id, **tab_of(page, tab), **FOLDED.get(page, {}))
     assert not app.exception
     tables = {file: build for file, build in built.items() if file.endswith((".csv", ".parquet"))}
     assert tables

@@ -20,6 +20,7 @@ from core.transfer.protocols import EvaluationProtocol
 from core.ui.shared import background, space_numbers
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of
+from tests.ui.what_if.explorer_view import move
 
 NULL = PermutationNull(np.column_stack((np.linspace(0.4, 0.6, 99), np.full(99, 0.25))), 0)
 LABELLED = "simulated debate"
@@ -93,7 +94,7 @@ def test_a_weight_asks_for_nothing_new(computing: Visit, little_copy: Workspace,
     app = computing(little_copy, "what_if", run=LABELLED)
     run_until(app, "permuted vectors 0.250")
     monkeypatch.setattr(space_numbers, "content_key", None)  # whoever makes a new task now fails
-    app.slider(key="w_de_knn").set_value(0.8).run()
+    move(app, w_de_knn=0.8)
     assert not app.exception
     assert "permuted vectors 0.250" in shown(app)
 

@@ -1,47 +1,75 @@
-"""What-if while a slider moves, in a browser: nothing jumps, and the rows that move most follow when the hand rests."""
+"""The explorer of What-if in a browser: numbers follow the hand without the server, which is told once it rests."""
 
 from __future__ import annotations
 
-import json
+from typing import TYPE_CHECKING
 
 import pytest
 
-from core.ui.what_if import at_rest
-from tests.ui.conftest import OpenTab, settle
+from tests.ui.conftest import OpenTab, settle, then
 from tests.ui.serving import Server
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 
 LABELLED = "simulated debate"
-# Notes at every frame the height of the page and where its figures that are drawn begin.
-FRAMES = """() => { window.frames_seen = new Set(); const look = () => {
-  const main = document.querySelector('[data-testid=stMain]');
-  const tops = [...document.querySelectorAll('.st-key-movers, [data-testid=stPlotlyChart]')]
-    .filter(each => each.offsetParent).map(each => Math.round(each.getBoundingClientRect().top + main.scrollTop));
-  window.frames_seen.add(JSON.stringify([main.scrollHeight, [...new Set(tops)]]));
+# Notes at every frame the height of the page.
+FRAMES = """() => { window.frames_seen = []; const main = document.querySelector('[data-testid=stMain]'); const look = () => {
+  window.frames_seen.push(main.scrollHeight);
   requestAnimationFrame(look); }; look(); }"""
-FIRST_ROWS = ".st-key-movers [data-testid=stPlotlyChart] .ytick"
-CHANGE = "[data-testid=stMain] [data-testid=stMarkdownContainer] p > strong:first-child"
 
 
-def test_nothing_jumps_while_a_slider_moves_and_rows_follow_when_the_hand_rests(open_tab: OpenTab, demo_server: Server) -> None:
-    page = open_tab(reduced_motion="no-preference")  # what fades may jump, too
-    page.goto(demo_server.url("what_if", run=LABELLED))
+def opened(open_tab: OpenTab, server: Server, **parameters: str) -> Page:
+    """What-if with its explorer drawn and what the server computes in it."""
+    page = open_tab()
+    page.goto(server.url("what_if", run=LABELLED, **parameters))
     settle(page)
-    page.locator(FIRST_ROWS).first.wait_for()
-    rows, change = page.locator(FIRST_ROWS).all_text_contents(), page.locator(CHANGE).first.inner_text()
+    page.locator(".fusion .best text").wait_for()
+    return page
+
+
+def words(page: Page) -> str:
+    return page.locator(".fusion .words").inner_text()
+
+
+def test_numbers_follow_the_hand_and_the_address_its_rest(open_tab: OpenTab, demo_server: Server) -> None:
+    page = opened(open_tab, demo_server)
     page.evaluate(FRAMES)
-    slider = page.locator(".st-key-w_de_knn input[type=range]")
-    for _ in range(3):
-        slider.press("ArrowRight")
-        page.wait_for_timeout(150)
-    page.wait_for_function("([words, before]) => document.querySelector(words).innerText !== before", arg=[CHANGE, change])
-    page.wait_for_function(
-        "([rows, before]) => [...document.querySelectorAll(rows)].map(each => each.textContent).join() !== before",
-        arg=[FIRST_ROWS, ",".join(rows)],
+    runs_before, before = page.evaluate("window.runs"), words(page)
+    first_row = page.locator(".fusion li .pair").first.inner_text()
+    box = page.locator(".fusion svg.hand").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.2, steps=8)
+    page.locator(".fusion output").first.filter(has_not_text="0.50").wait_for()
+    assert words(page) != before
+    assert page.locator(".fusion li .pair").first.inner_text() != first_row
+    assert page.evaluate("window.runs") == runs_before  # the server was not asked
+    assert "w_de_knn" not in page.url
+    then(page, page.mouse.up)
+    shown = [page.locator(".fusion output").nth(i).inner_text() for i in range(2)]
+    assert [f"w_de_knn={float(shown[0]):g}" in page.url, f"w_dir_knn={float(shown[1]):g}" in page.url] == [True, True]
+    assert len(set(page.evaluate("window.frames_seen"))) == 1  # nothing jumped
+    elsewhere = opened(
+        open_tab, demo_server, **{f"w_{name}_knn": value for name, value in zip(("de", "dir"), shown, strict=True)}
     )
-    page.wait_for_timeout(at_rest.REST_MS)
-    heights = {json.loads(frame)[0] for frame in page.evaluate("[...window.frames_seen]")}
-    tops = {tuple(json.loads(frame)[1]) for frame in page.evaluate("[...window.frames_seen]")}
-    assert len(heights) == 1
-    assert len({top for each in tops for top in each}) == len(max(tops, key=len))  # no figure was ever elsewhere
+    elsewhere.locator(".fusion .words").filter(has_text=words(page)).wait_for()
+
+
+def test_plane_sliders_and_mixes_by_the_keyboard(open_tab: OpenTab, demo_server: Server) -> None:
+    page = opened(open_tab, demo_server)
+    point = page.get_by_role("slider", name="Neighbours' share in P(DE) and P(up | DE)")
+    point.press("ArrowRight")
+    point.press("Shift+ArrowDown")
+    assert point.get_attribute("aria-valuetext") == "P(DE) 0.51, P(up | DE) 0.40"
+    page.wait_for_url("**w_de_knn=0.51*")
+    page.get_by_role("slider", name="Neighbours' share in P(up | DE)", exact=True).press("ArrowRight")
+    page.wait_for_url("**w_dir_knn=0.41*")
+    page.get_by_role("button", name="base run alone").press("Enter")
+    page.wait_for_url("**w_de_knn=0&*")
+    assert words(page) == f"This is {LABELLED} alone: nothing is fused with it."
+    page.go_back()
+    page.locator(".fusion output").first.filter(has_text="0.51").wait_for()

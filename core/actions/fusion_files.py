@@ -1,0 +1,47 @@
+"""A saved fusion as one HTML file, in which a colleague weighs it anew."""
+
+from __future__ import annotations
+
+from core.actions import machine_names
+from core.actions.component_loader import WorkspaceComponents
+from core.actions.workspace import Workspace
+from core.errors import NotFound, StateError
+from core.explorer.page import ExplorerData, make_file
+from core.explorer.travel import data_of_file, saved_fusion
+from core.scoring.run_scores import RunRows, load_scored_rows
+from core.store import datasets, runs
+from core.store.runs import Run
+
+
+def fusion_data(workspace: Workspace, run: str, *, labels: bool) -> ExplorerData:
+    """What the explorer shows of a saved fusion (its name or id); labels: whether the labels of its rows are in it.
+
+    Raises NotFound, InputError and StateError as `saved_fusion` does.
+    """
+
+    def load_rows(key: str) -> RunRows:
+        with workspace.store.read() as db:
+            return load_scored_rows(db, key)
+
+    with workspace.store.read() as db:
+        found = runs.find_predicting(db, run)
+        dataset = datasets.find(db, found.dataset)
+    fusion, mix = saved_fusion(found, WorkspaceComponents(workspace, dataset), load_rows, dataset.name)
+    return data_of_file(fusion, mix, labels=labels)
+
+
+def find_explorer(workspace: Workspace, run: Run, labels: bool) -> ExplorerData | None:
+    """The same of a run for a report; None for a run that is no fusion, or whose parts are gone or have changed."""
+    if run.method != "fusion":
+        return None
+    try:
+        return fusion_data(workspace, run.id, labels=labels)
+    except (NotFound, StateError):
+        return None
+
+
+def fusion_file(workspace: Workspace, run: str, *, labels: bool) -> bytes:
+    """The file. Raises StateError too if an API key stands in it."""
+    content = make_file(fusion_data(workspace, run, labels=labels))
+    machine_names.refuse_secrets(workspace.settings, f"fusion {run}", [content])
+    return content

@@ -1,0 +1,234 @@
+// The numbers of a fusion at any weights: what core/transfer/live_fusion.py and core/stats compute, to the last digits, but here
+// in the browser, so that they follow the hand. Knows no page.
+
+const SCALE = 1e14; // numbers are ranked by 14 decimals
+const INTEGERS = 2 ** 52; // what is added to this and taken from it again is rounded, halves to even, as NumPy rounds
+const ROUNDING = 1e-12; // of the terms of a variance, below which nothing is left of it
+const Z95 = 1.959963984540054;
+const METRICS = ["de", "dir", "mean"];
+const METRIC_WEIGHTS = { de: [1, 0], dir: [0, 1], mean: [0.5, 0.5] }; // of DE and of DIR
+const UNITS = ["row", "pert", "gene"];
+
+function decode(text, Kind) {
+  return new Kind(Uint8Array.from(atob(text), (each) => each.charCodeAt(0)).buffer);
+}
+
+function roundForRanks(value) {
+  return (value * SCALE + INTEGERS - INTEGERS) / SCALE;
+}
+
+function sumOf(values) {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+}
+
+// Weights that sum to more than 1 are scaled to 1.
+function toShares(weights) {
+  const whole = Math.max(sumOf(weights), 1);
+  return weights.map((weight) => weight / whole);
+}
+
+function inOrder(rows, values) {
+  return Uint32Array.from(rows).sort((a, b) => values[a] - values[b]);
+}
+
+// One question, DE or DIR: which rows count, which of them are positive, and in which cell each is. Weights change none of it.
+class Task {
+  constructor(counts, positive, cells, nCells) {
+    this.positive = positive;
+    this.cells = cells;
+    this.rows = Uint32Array.from(counts.keys()).filter((row) => counts[row]);
+    this.positives = new Float64Array(nCells);
+    this.negatives = new Float64Array(nCells);
+    for (const row of this.rows) (positive[row] ? this.positives : this.negatives)[cells[row]]++;
+    this.starts = new Uint32Array(nCells + 1); // of each cell among the rows once they are sorted by cell
+    for (let cell = 0; cell < nCells; cell++) {
+      this.starts[cell + 1] = this.starts[cell] + this.positives[cell] + this.negatives[cell];
+    }
+    this.pairs = sumOf(this.positives.map((n, cell) => n * this.negatives[cell]));
+    this.won = new Float64Array(counts.length); // by row: its pairs in the right order, ties counting half
+    this.wonIn = new Float64Array(nCells); // the same of the positives of a cell
+  }
+
+  sorted(values) {
+    const order = inOrder(this.rows, values);
+    if (this.wonIn.length === 1) return order;
+    const next = this.starts.slice();
+    const found = new Uint32Array(order.length);
+    for (const row of order) found[next[this.cells[row]]++] = row;
+    return found;
+  }
+
+  // The AUROC from pairs inside cells; NaN without a pair.
+  auroc(values) {
+    const order = this.sorted(values);
+    for (let cell = 0; cell < this.wonIn.length; cell++) this.wonIn[cell] = this.place(order, values, cell);
+    return this.pairs ? sumOf(this.wonIn) / this.pairs : NaN;
+  }
+
+  place(order, values, cell) {
+    const end = this.starts[cell + 1];
+    let below = 0; // negatives below the rows that are tied
+    let above = this.positives[cell];
+    let won = 0;
+    for (let first = this.starts[cell], last; first < end; first = last) {
+      const value = values[order[first]];
+      let positives = 0;
+      for (last = first; last < end && values[order[last]] === value; last++) positives += this.positive[order[last]];
+      const negatives = last - first - positives;
+      above -= positives;
+      for (let at = first; at < last; at++) {
+        this.won[order[at]] = this.positive[order[at]] ? below + negatives / 2 : above + positives / 2;
+      }
+      won += positives * (below + negatives / 2);
+      below += negatives;
+    }
+    return won;
+  }
+
+  // What each row adds to the AUROC that was computed last, positives and negatives apart.
+  influence(ofPositives, ofNegatives) {
+    for (const row of this.rows) {
+      const cell = this.cells[row];
+      const isPositive = this.positive[row];
+      const others = isPositive ? this.negatives[cell] : this.positives[cell];
+      const mean = this.wonIn[cell] / (isPositive ? this.positives[cell] : this.negatives[cell]);
+      (isPositive ? ofPositives : ofNegatives)[row] = others ? (this.won[row] - mean) / this.pairs : 0;
+    }
+  }
+}
+
+// Rows, perturbations or genes that count as independent: the covariances of AUROCs from the influence of rows.
+class Clusters {
+  constructor(codes, members) {
+    this.codes = codes;
+    this.n = codes.reduce((most, code) => Math.max(most, code), -1) + 1;
+    this.members = members;
+    const present = this.sums(members).map((sums) => sums.map((sum) => Number(sum > 0)));
+    const shared = products(present);
+    this.factor = shared.map((line, i) =>
+      line.map((both, j) => {
+        const units = shared[i][i] + shared[j][j] - both;
+        return units > 1 ? units / (units - 1) : NaN;
+      }),
+    );
+  }
+
+  sums(parts) {
+    return parts.map((part, i) => {
+      const found = new Float64Array(this.n);
+      const { codes } = this;
+      const member = this.members[i];
+      for (let row = 0; row < part.length; row++) if (member[row]) found[codes[row]] += part[row];
+      return found;
+    });
+  }
+
+  covariance(parts) {
+    const between = products(this.sums(parts)).map((line, i) => line.map((value, j) => value * this.factor[i][j]));
+    const half = parts.length / 2;
+    const at = (i, j) => between[2 * i][2 * j] + between[2 * i][2 * j + 1] + between[2 * i + 1][2 * j] + between[2 * i + 1][2 * j + 1];
+    return Array.from({ length: half }, (_, i) => Array.from({ length: half }, (__, j) => at(i, j)));
+  }
+}
+
+function products(columns) {
+  const found = columns.map(() => new Array(columns.length));
+  for (let i = 0; i < columns.length; i++) {
+    for (let j = 0; j <= i; j++) {
+      const [a, b] = [columns[i], columns[j]];
+      let total = 0;
+      for (let at = 0; at < a.length; at++) total += a[at] * b[at];
+      found[i][j] = found[j][i] = total;
+    }
+  }
+  return found;
+}
+
+function varianceOf(weights, covariance) {
+  let [total, size] = [0, 0];
+  weights.forEach((a, i) => {
+    weights.forEach((b, j) => {
+      if (!a || !b) return;
+      total += a * b * covariance[i][j];
+      size += Math.abs(a * b * covariance[i][j]);
+    });
+  });
+  return total <= ROUNDING * size ? 0 : total; // NaN stays NaN
+}
+
+function interval(value, se, quantile, [least, most]) {
+  const cut = (limit) => Math.min(Math.max(limit, least), most);
+  return { low: cut(value - quantile * se), high: cut(value + quantile * se), se };
+}
+
+// One number with its intervals. By rows, perturbations and genes; shown: the widest of these and of the two-way one.
+function estimate(value, variances, reach, limits) {
+  const { row, pert, gene } = variances;
+  const both = pert + gene - row;
+  const twoWay = both < 0 ? Math.max(row, pert, gene) : both;
+  const errors = [row, pert, gene, twoWay].map((each) => (Number.isFinite(value) ? Math.sqrt(each) : NaN));
+  const known = errors.filter((each) => !Number.isNaN(each));
+  let widest = known.length ? Math.max(...known) : NaN;
+  if (widest === 0 && limits.includes(value)) widest = NaN; // a perfect ranking says nothing of its error
+  return {
+    value,
+    ...Object.fromEntries([...UNITS, "twoWay"].map((unit, i) => [unit, interval(value, errors[i], Z95, limits)])),
+    shown: interval(value, widest, reach.quantile, limits),
+  };
+}
+
+// The estimate with the variance of an independent source of noise in each of its intervals.
+function widen(found, variance, reach, limits) {
+  if (!variance) return found;
+  const more = (unit) =>
+    interval(found.value, Math.sqrt(found[unit].se ** 2 + variance), unit === "shown" ? reach.quantile : Z95, limits);
+  return { value: found.value, ...Object.fromEntries([...UNITS, "twoWay", "shown"].map((unit) => [unit, more(unit)])) };
+}
+
+// The probability that a difference is above 0; df: whole degrees of freedom of Student's t, null for the normal distribution.
+function probabilityAbove0({ value, shown }, df) {
+  if (Number.isNaN(shown.se)) return NaN;
+  if (!shown.se) return (Math.sign(value) + 1) / 2;
+  const t = value / shown.se;
+  return df === null ? normalBelow(t) : studentBelow(t, df);
+}
+
+// Student's t, as finite sums (Abramowitz and Stegun 26.7.3 and 26.7.4).
+function studentBelow(t, df) {
+  const angle = Math.atan2(Math.abs(t), Math.sqrt(df));
+  const [sine, square] = [Math.sin(angle), Math.cos(angle) ** 2];
+  const isOdd = df % 2;
+  let term = isOdd ? sine * Math.cos(angle) : sine;
+  let total = isOdd && df === 1 ? 0 : term;
+  for (let k = isOdd ? 3 : 2; k < df - 1; k += 2) total += term *= ((k - 1) / k) * square;
+  const inside = isOdd ? ((angle + total) * 2) / Math.PI : total;
+  return (1 + Math.sign(t) * inside) / 2;
+}
+
+function normalBelow(z) {
+  if (Math.abs(z) > 9) return z > 0 ? 1 : 0;
+  let [term, total] = [z, z];
+  for (let k = 3; Math.abs(term) > 1e-17 * Math.abs(total); k += 2) total += term *= (z * z) / k;
+  return 0.5 + (total * Math.exp((-z * z) / 2)) / Math.sqrt(2 * Math.PI);
+}
+
+// The weighted mean of the components in each row, the weights of those that do not cover it shared out among the others.
+function weightedMean(columns, scales, others, into) {
+  const shares = [0, ...others];
+  for (let row = 0; row < into.length; row++) {
+    let rest = 0;
+    for (let i = 1; i < shares.length; i++) rest += shares[i] = scales ? scales[i][row] * others[i - 1] : others[i - 1];
+    shares[0] = Math.max(1 - rest, 0);
+    let [total, weight] = [0, 0];
+    for (let i = 0; i < columns.length; i++) {
+      const value = columns[i][row];
+      if (value !== value) continue;
+      total += shares[i] * value;
+      weight += shares[i];
+    }
+    const base = columns[0][row];
+    into[row] = weight > 0 ? total / weight : base === base ? base : 0.5;
+  }
+}

@@ -1,0 +1,125 @@
+"""What the explorer gets of a fusion: all that its numbers at any weights follow from."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from core.plots import theme
+from core.scoring.sentences import axes_text
+from core.stats import validate
+from core.stats.arrays import Codes, Floats
+from core.stats.scores_and_labels import Outcome
+from core.transfer.cuts import variances_between
+from core.transfer.fusion import weights_of
+from core.transfer.live_fusion import LiveFusion
+
+FORMAT = 1  # of what `make_content` returns
+LABELLED, EFFECT, UP, DIRECTED = 1, 2, 4, 8  # flags of a row's outcome; fusion.js reads them
+METRICS = ("de", "dir", "mean")
+
+
+@dataclass(frozen=True, slots=True)
+class FusionRows:
+    """What names the rows and components of a fusion on the screen.
+
+    pair_ids, perts, genes: of the rows, each of length n_rows. components: what each is called, the base first. keys: by
+    which each component but the base is known to whoever hands the content out. baseline: what changes are measured against.
+    """
+
+    pair_ids: Sequence[str]
+    perts: Sequence[str]
+    genes: Sequence[str]
+    components: Sequence[str]
+    keys: Sequence[str]
+    baseline: str
+
+
+def make_content(live: LiveFusion, rows: FusionRows, *, labels: bool = True) -> dict[str, Any]:
+    """The explorer's content as JSON; arrays are base64 of little-endian numbers.
+
+    labels: whether each row's label is part of it, without which nothing can be scored. Raises InputError if the names do not
+    fit the fusion.
+    """
+    validate.same_length(fusion=live.rows, pair_ids=rows.pair_ids, perts=rows.perts, genes=rows.genes)
+    validate.same_length(percentiles=live.percentiles.de, components=rows.components, keys=["", *rows.keys])
+    scale = live.percentiles.weight_scale
+    scored = labels and bool(live.outcome.labelled.any())
+    return {
+        "format": FORMAT,
+        "rows": len(live.rows),
+        "names": list(rows.components),
+        "keys": list(rows.keys),
+        "baseline": rows.baseline,
+        "components": [
+            {"de": _floats(de), "up": _floats(up), "scale": None if scale is None or i == 0 else _floats(scale[i])}
+            for i, (de, up) in enumerate(zip(live.percentiles.de, live.percentiles.up, strict=True))
+        ],
+        "before": {"de": _floats(live.baseline.p_de), "up": _floats(live.baseline.p_up)},
+        "ids": list(rows.pair_ids),
+        **_axis("pert", live.rows.pert, rows.perts),
+        **_axis("gene", live.rows.gene, rows.genes),
+        "outcome": _pack(_outcome_flags(live.outcome), np.uint8) if scored else None,
+        "cells": None if live.cells is None or not scored else _pack(live.cells, np.uint32),
+        "reach": _reach(live) if scored else None,
+        "kinds": {
+            name: {"sign": sign, "colour": theme.LABEL_COLOURS[name], "word": theme.LABEL_WORDS[name]}
+            for name, sign in theme.LABEL_SIGNS.items()
+        },
+    }
+
+
+def noise_of_cuts(before: Floats, after: Floats) -> dict[str, dict[str, float]]:
+    """The variances that cuts of the folds add to each metric's intervals (see `add_cut_noise`), as the script adds them.
+
+    before, after: DE and DIR of the baseline and of the fusion under each cut, of shape (n_cuts, 2).
+    """
+    names = ("before", "after", "change")
+    variances = zip(*(variances_between(each) for each in (before, after, after - before)), strict=True)
+    return {metric: dict(zip(names, map(float, each), strict=True)) for metric, each in zip(METRICS, variances, strict=True)}
+
+
+def _reach(live: LiveFusion) -> dict[str, dict[str, Any]]:
+    """What the intervals shown of DE, DIR and mean have at any weights, which change no row's class and no cluster.
+
+    quantile: of Student's t, at 95%. df: its degrees of freedom, None for the normal distribution. said: what is allowed for.
+    """
+    none = np.zeros(len(live.percentiles.de) - 1)
+    found = live.score_at(weights_of(none, none))
+    shown = zip(METRICS, (found.de.change.shown, found.dir.change.shown, found.mean.change.shown), strict=True)
+    return {
+        name: {
+            "quantile": each.quantile,
+            "df": None if each.clusters is None else each.clusters - 1,
+            "said": axes_text(each),
+        }
+        for name, each in shown
+    }
+
+
+def _axis(name: str, codes: Codes, symbols: Sequence[str]) -> dict[str, Any]:
+    """A column of symbols: each once, and the code of each row's, which the intervals take to be one cluster."""
+    _, first, dense = np.unique(codes, return_index=True, return_inverse=True)
+    return {f"{name}s": [symbols[row] for row in first], name: _pack(dense, np.uint32)}
+
+
+def _outcome_flags(outcome: Outcome) -> NDArray[np.uint8]:
+    """Each row's outcome as flags that are added up, of shape (n_rows,)."""
+    columns = ((LABELLED, outcome.labelled), (EFFECT, outcome.effect), (UP, outcome.up), (DIRECTED, outcome.directed))
+    flags: NDArray[np.uint8] = np.sum([flag * column.astype(np.uint8) for flag, column in columns], axis=0, dtype=np.uint8)
+    return flags
+
+
+def _floats(values: Floats) -> str:
+    return _pack(values, np.float64)
+
+
+def _pack(values: ArrayLike, kind: type[np.generic]) -> str:
+    """Base64 of numbers in little-endian order."""
+    array = np.ascontiguousarray(values, dtype=np.dtype(kind).newbyteorder("<"))
+    return base64.b64encode(array.tobytes()).decode("ascii")

@@ -1,0 +1,101 @@
+"""A fusion that travels: what an explorer shows in a file, with or without the labels of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from core.errors import InputError, NotFound, StateError
+from core.explorer.content import FusionRows, make_content
+from core.explorer.page import ExplorerData
+from core.explorer.prepare import CutNoise, prepare_fusion, prepare_noise
+from core.explorer.state import REST, Mix, describe_optimism, starters, state_of_file
+from core.methods.cut_scores import fusion_protocols
+from core.methods.fusion_components import ComponentLoader
+from core.methods.fusion_settings import read_fusion_settings
+from core.scoring.compare_runs import add_cut_noise
+from core.scoring.run_scores import RunRows
+from core.scoring.sentences import interval_text, scored_text
+from core.store.runs import Run
+from core.transfer import weight_grid
+from core.transfer.live_fusion import LiveFusion
+from core.transfer.run_cells import describe_scoring
+from core.version import describe
+
+SAVED = "as saved"  # the mix that a fusion was saved with
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fusion:
+    """A fusion that is to travel. scored: how, in words. rest: see `core.explorer.state.REST`."""
+
+    title: str
+    live: LiveFusion
+    rows: FusionRows
+    noise: CutNoise | None
+    scored: str
+    rest: str
+
+
+def saved_fusion(run: Run, loader: ComponentLoader, load_rows: Callable[[str], RunRows], dataset: str) -> tuple[Fusion, Mix]:
+    """A saved fusion with its weights, against its base; load_rows: a run as it is scored, by its id; dataset: its name.
+
+    Raises InputError for a run that is no fusion, NotFound or StateError if what it was made from is gone or has changed.
+    """
+    if run.method != "fusion":
+        raise InputError(f"{run.name}: made by {run.method}; expected a fusion")
+    settings = read_fusion_settings(run.spec["options"])
+    source = loader.run(settings.base)
+    base, frame = load_rows(source.id), loader.predictions(source.id)
+    live = prepare_fusion(loader, settings, base)
+    parts = [part for part in settings.others if isinstance(part, str)]
+    names = [source.name, *(loader.run(part).name for part in parts)]
+    ids, perts, genes = (frame[name].tolist() for name in ("pair_id", "pert", "gene"))
+    fusion = Fusion(
+        f"{dataset} · {run.name}",
+        live,
+        FusionRows(ids, perts, genes, names, parts, names[0]),
+        _known_noise(lambda: prepare_noise(loader, settings, base)),
+        describe_scoring(fusion_protocols(settings, loader)),
+        REST[settings.by_support],
+    )
+    return fusion, Mix(SAVED, settings.w_de, settings.w_dir)
+
+
+def _known_noise(prepare: Callable[[], CutNoise | None]) -> CutNoise | None:
+    """The noise of cuts; None too if a space that they need is gone or has changed."""
+    try:
+        return prepare()
+    except (NotFound, StateError):
+        return None
+
+
+def data_of_file(fusion: Fusion, mix: Mix, mixes: Sequence[Mix] = (), *, labels: bool) -> ExplorerData:
+    """What a file shows of a fusion: it begins at `mix`; its buttons are this, `mixes` and those that every fusion has.
+
+    labels: whether each row's label travels. Without, the file moves ranks alone, and says what `mix` scores.
+    """
+    live, n = fusion.live, len(mix.de)
+    buttons = [mix, *mixes, *starters(n)]
+    buttons = [each for i, each in enumerate(buttons) if each.name not in {other.name for other in buttons[:i]}]
+    is_scored = bool(live.outcome.labelled.any())
+    caution = "" if not is_scored else _caution(live, mix) if labels else _score_in_words(fusion, mix)
+    scored = [scored_text(fusion.scored)] if is_scored else []
+    note = " · ".join([f"{len(live.rows):,} rows", *scored, f"PerturbDesk {describe()}"])
+    said = {"caution": caution, "rest": fusion.rest, "note": note}
+    content = make_content(live, fusion.rows, labels=labels)
+    return ExplorerData(fusion.title, content, state_of_file(mix, buttons, fusion.noise if labels and is_scored else None, said))
+
+
+def _caution(live: LiveFusion, mix: Mix) -> str:
+    """How optimistic the best weights of the plane are that the file begins with."""
+    return describe_optimism(weight_grid.weight_optimism(live, weights=weight_grid.move_one(0, mix.de, mix.up)))
+
+
+def _score_in_words(fusion: Fusion, mix: Mix) -> str:
+    """What a mix scores, for a file without labels."""
+    found = fusion.live.score_at(mix.weights())
+    if fusion.noise is not None:
+        found = add_cut_noise(found, fusion.noise.before, fusion.noise.scores_at(mix.weights()))
+    after, change = interval_text(found.mean.after.shown), interval_text(found.mean.change.shown, signed=True)
+    return f"On labels that its author kept back, {mix.name}: mean {after}, {change} against {fusion.rows.baseline}."
