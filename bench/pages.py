@@ -26,11 +26,11 @@ from tests.ui.serving import CHROMIUM_FLAGS, Server, chromium, serving
 
 REAL_DATA = REPOSITORY.parent / "shared" / "data"
 LOADS, MOVES = 7, 30
-SETTLED_MS = 2000  # after a move of a slider: what What-if draws once the hand rests has been drawn (REST_MS, and as much)
+SETTLED_MS = 2000  # after a move of a slider: what comes from the server once the hand rests has been drawn
 RUNS = {"real": "track_b_sharp", "demo": "simulated debate"}
 LABELLED = {"real": "track_a_logprobs_train2499", "demo": "simulated debate"}
 MOVED = ("next_row", "weight_slider", "power_slider")
-SLIDERS = {"weight": "w_de_knn", "power": "power"}  # of What-if: the key of its widget
+SLIDERS = {"weight": "input[data-key=w_de_knn]", "power": ".st-key-power input[type=range]"}  # of What-if
 # What is there to read first on each page: its sentence, its row, its numbers, its controls. In braces a column of the first row.
 CONTENT = {
     "overview": ("", {}, "[data-testid=stMain] [data-testid=stMarkdown] p"),
@@ -41,7 +41,7 @@ CONTENT = {
     "compare": ("compare", {}, "[data-testid=stMain] strong"),
     "experiments": ("experiments", {}, "[data-testid=stMain] [role=tabpanel] [data-testid=stMarkdown] p"),
     "neighbours": ("neighbours", {}, "[data-testid=stMain] [class*=st-key-numbers-] strong"),
-    "what-if": ("what_if", {}, "[data-testid=stMain] [class*=st-key-numbers-] strong"),
+    "what-if": ("what_if", {}, ".fusion .scores .number:not(:empty)"),
     "submit": ("submit", {}, "[data-testid=stMain] [data-testid=stDownloadButton], [data-testid=stMain] [data-testid=stAlert]"),
     "launch": ("launch", {}, "[data-testid=stMain] .st-key-id-method"),
     "search": ("search", {"phrase": "cell cycle"}, "[data-testid=stMain] .st-key-hits"),
@@ -50,18 +50,29 @@ CONTENT = {
     "perturbation": ("perturbation", {"name": "{pert}"}, "[data-testid=stMain] [data-testid=stText]"),
     "data": ("data", {}, "[data-testid=stMain] [data-testid=stFileUploader]"),
 }
+# Finds an element in the page, or in the explorer of a fusion, which stands apart from it.
+FIND = """const parts = () => [...document.querySelectorAll('.st-key-fusion-explorer *')];
+  const inside = () => parts().find(each => each.shadowRoot)?.shadowRoot;
+  const find = selector => document.querySelector(selector) ?? inside()?.querySelector(selector);"""
 # Resolves with the time of the first frame after `content` is there, since the navigation began.
-SHOWN = """selector => new Promise((resolve, reject) => {
+SHOWN = (
+    f"""selector => new Promise((resolve, reject) => {{
+  {FIND}"""
+    """
   const look = () => {
-    if (document.querySelector(selector)) resolve(performance.now());
+    if (find(selector)) resolve(performance.now());
     else if (performance.now() > 60_000) reject(new Error(`${selector}: not there after a minute`));
     else requestAnimationFrame(look);
   };
   look();
 })"""
+)
 # Notes when a key goes down and, in `moved`, the time from then to the first frame after the text is another.
-WATCHED = """selector => {
-  const text = () => document.querySelector(selector)?.innerText;
+WATCHED = (
+    f"""selector => {{
+  {FIND}"""
+    """
+  const text = () => find(selector)?.innerText;
   const before = text();
   window.moved = null;
   document.addEventListener("keydown", () => { window.pressed = performance.now(); }, {once: true, capture: true});
@@ -71,9 +82,11 @@ WATCHED = """selector => {
     observer.disconnect();
     requestAnimationFrame(() => { window.moved = performance.now() - window.pressed; });
   });
-  observer.observe(document.body, {subtree: true, childList: true, characterData: true});
+  const watched = {subtree: true, childList: true, characterData: true};
+  for (const root of [document.body, inside()]) if (root) observer.observe(root, watched);
 }"""
-CHANGE = "[data-testid=stMain] [data-testid=stMarkdownContainer] p > strong:first-child"  # the change of the mean, in What-if
+)
+CHANGE = ".fusion .scores .mean .number"  # the mean, in What-if
 # Clicks, and resolves with the time until the first frame after the heading's text is another, and with that text.
 CLICKED = """([button, heading]) => new Promise(resolve => {
   const text = () => document.querySelector(heading)?.innerText;
@@ -159,7 +172,7 @@ def _measure_desk(browser: Browser, workspace: Workspace, data: str) -> dict[str
     with serving(workspace.settings.workspace) as server:
         first = first_contents(browser, server, (run, labelled), first_row)
         steps = _clicks(browser, server.url("debates", run=run), ".st-key-go-right button", CONTENT["debates"][2])
-        moves = {f"{what}_slider": _slide(browser, server.url("what_if", run=labelled), key) for what, key in SLIDERS.items()}
+        moves = {f"{what}_slider": _slide(browser, server.url("what_if", run=labelled), at) for what, at in SLIDERS.items()}
         peak_mb = memory_mb(server)
     moves["next_row"] = [ms for ms, _ in steps]
     expected = [key.replace("_", " ⟶ ") for key in ids[1 : MOVES + 1]]
@@ -231,13 +244,14 @@ def _clicks(browser: Browser, address: str, button: str, heading: str) -> list[t
     return found
 
 
-def _slide(browser: Browser, address: str, key: str) -> list[float]:
+def _slide(browser: Browser, address: str, selector: str) -> list[float]:
     """The ms from each key press on a slider to new numbers; a press that changes none counts for nothing."""
     times = []
     with _tab(browser) as page:
         page.goto(address)
         page.wait_for_function(IDLE)
-        slider = page.locator(f".st-key-{key} input[type=range]")
+        page.get_by_text("Ranks and neighbours: settings").click()  # where the power is
+        slider = page.locator(selector)
         for move in range(MOVES):
             slider.focus()
             page.evaluate(WATCHED, CHANGE)

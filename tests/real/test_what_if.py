@@ -12,11 +12,12 @@ from core.actions.component_loader import default_dataset
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.methods.fusion_settings import FusionSettings
+from core.scoring.compare_runs import add_cut_noise
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.live_fusion import LiveFusion
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
 from core.ui.shared import loaders
-from core.ui.what_if import cut_noise, fusion_controls
+from core.ui.what_if import at_rest, fusion_controls
 from core.ui.what_if.fusion_controls import KNN, FusionChoice
 from tests.commands import core_json
 from tests.ui.conftest import forget
@@ -58,8 +59,10 @@ def test_the_page_shows_the_score_of_the_run_that_it_saves(workspace: Workspace,
     settings = KnnSettings(("text",), protocol, SimilaritySettings(centre=True))
     choice, live = prepare(workspace, settings)
     shown = live.score_at(choice.settings().weights())
-    if protocol.kind == "folds":
-        shown = cut_noise.add_noise(shown, choice, choice.base, cut_noise.make_cuts(choice))
+    noise = at_rest.find_noise(choice, choice.base)
+    assert (noise is not None) == (protocol.kind == "folds")
+    if noise is not None:
+        shown = add_cut_noise(shown, noise.before, noise.scores_at(choice.settings().weights()))
     knn = launch.start(workspace, derived_runs.knn_request(choice.dataset, settings, f"knn {protocol.kind}"))
     saved = FusionSettings(choice.base.id, (knn.id,), choice.w_de, choice.w_dir)
     run = launch.start(workspace, derived_runs.fusion_request(choice.dataset.id, saved, f"fused {protocol.kind}"))

@@ -221,11 +221,11 @@ def test_a_link_opened_elsewhere(person: Person, open_tab: OpenTab, demo_workspa
 def test_a_weight_moved(person: Person, demo_workspace: Workspace) -> None:
     person.begin_at("what_if", run=the_run(demo_workspace).id)
     settle(person.page)
-    main, mean = person.page.get_by_test_id("stMain"), person.page.locator("[class*=st-key-numbers-] strong").last
+    main, mean = person.page.get_by_test_id("stMain"), person.page.locator(".fusion .scores .mean .number").first
     before, height = mean.inner_text(), main.evaluate("page => page.scrollHeight")
-    person.page.locator(".st-key-w_de_knn input[type=range]").focus()
+    person.page.locator(".fusion input[data-key=w_de_knn]").focus()
     for _ in range(4):
-        then(person.page, lambda: person.press("ArrowLeft"))
+        then(person.page, lambda: person.press("PageDown"))
         assert main.evaluate("page => page.scrollHeight") == height
     assert mean.inner_text() != before
 

@@ -64,6 +64,12 @@ def flat(found: Estimate) -> list[float]:
     return [found.value, *(value for one in each for value in (one.low, one.high, one.se))]
 
 
+def case_of(content: dict[str, Any], weights: tuple[Any, Any], noise: dict[str, dict[str, float]] | None) -> dict[str, Any]:
+    """What the browser is asked about one fusion; weights: of its other components in DE and in DIR, a number if one."""
+    de, up = ([each] if isinstance(each, float) else list(each) for each in weights)
+    return {"content": content, "de": de, "up": up, "noise": noise, "position": 0, "plane": False}
+
+
 def noise_of(rng: np.random.Generator) -> Floats:
     """DE and DIR of a run under ten cuts."""
     return rng.random((10, 2)) / 50
@@ -124,14 +130,8 @@ def test_every_number_is_that_of_the_server(page: Page) -> None:
     all_cases = list(cases(N, seed=1))
     noises = [(noise_of(rng), noise_of(rng)) if i % 3 == 0 else None for i in range(N)]
     sent = [
-        {
-            "content": case.content(),
-            "de": case.w_de,
-            "up": case.w_dir,
-            "position": case.position,
-            "noise": None if noise is None else noise_of_cuts(*noise),
-            "plane": i % EVERY == 0,
-        }
+        case_of(case.content(), (case.w_de, case.w_dir), None if noise is None else noise_of_cuts(*noise))
+        | {"position": case.position, "plane": i % EVERY == 0}
         for i, (case, noise) in enumerate(zip(all_cases, noises, strict=True))
     ]
     answers = page.evaluate(ASK, [MOVERS, sent])
