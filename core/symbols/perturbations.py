@@ -25,6 +25,7 @@ _MAY_JOIN: Final = ("_", "-", ":", "/", " ", ".")
 # Horlbeck's guides: gene, strand, position, transcript. Of Norman and others, "__" is between the guides of both positions.
 _STRANDED = re.compile(r"(?P<gene>[^+;|&]+?)_[+-]_\d+(?:\.\d+)?-[A-Za-z0-9.,]+(?:_\w+)?")
 _ALWAYS_JOIN = re.compile(r"\s*(?:[;,|&]|__|(?<!_)\+|\+(?!_))\s*")
+_PART = re.compile(r"[\w.\-()\[\]/:*'° +]+")  # what may be a symbol, a guide or a control; else nothing was joined
 _GUIDE_WORD = re.compile(r"(?:sg|g|(?i:sgrna|grna|guide|crrna))?[_\-. ]?\d{1,5}|[ACGT]{15,25}|P1P2|P1|P2|\+")
 _GLUED = re.compile(r"(?P<gene>.+?)(?:sg|g|(?i:sgrna|grna|guide))\d{1,3}")
 _PREFIX = re.compile(r"(?:p_)?(?:sg|(?i:sgrna|grna|guide))[_\- ]?(?=[A-Za-z0-9])")
@@ -147,7 +148,7 @@ def gene_of_condition(value: str) -> str:
     text = clean(value)
     if looks_like_control(text) and text not in _CONTROL_GENES:
         return ""
-    if not _ALWAYS_JOIN.search(text) and not _STRANDED.fullmatch(text):
+    if len(_joined(text)) == 1 and not _STRANDED.fullmatch(text):
         return text
     genes = read_perturbations([text], ()).of_value[text].genes
     return genes[0] if len(genes) == 1 else ""
@@ -189,9 +190,8 @@ class _Reader:
         return [p for p in parts if p and not self._is_control_like(p) and not any(matches_control(p, c) for c in self._controls)]
 
     def _take_apart(self, value: str) -> Perturbation:
-        parts = [value] if _STRANDED.fullmatch(value) else _ALWAYS_JOIN.split(value)
         found, ways = list[str](), list[How]()
-        for part in self._perturbing(parts):
+        for part in self._perturbing(_joined(value)):
             genes, how = self._several(part)
             found += genes
             ways.append(how)
@@ -243,6 +243,12 @@ class _Reader:
         if not named:
             return _SET_ASIDE if self._controls else _CONTROL
         return Perturbation("genes", named, how)
+
+
+def _joined(text: str) -> list[str]:
+    """Return what a text joins by +, ; and their like; the text alone if one of these could be no symbol."""
+    parts = [text] if _STRANDED.fullmatch(text) else _ALWAYS_JOIN.split(text)
+    return parts if all(_PART.fullmatch(part) for part in parts if part) else [text]
 
 
 def _pieces_of(text: str) -> Iterator[list[str]]:

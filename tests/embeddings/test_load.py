@@ -188,7 +188,7 @@ MALFORMED = {
     "CSV with a short row": (b"symbol,x,y\nA,1,2\nB,1\n", "Expected 3 columns, got 2"),
     "CSV with a long row": (b"symbol,x\nA,1,2\n", "Expected 2 columns, got 3"),
     "CSV with NaN": (b"symbol,x\nA,1\nB,nan\n", "'B' .row 2. is not finite"),
-    "CSV with a column twice": (b"symbol,x,x\nA,1,2\n", "named twice: x"),
+    "CSV with a column twice": (b"symbol,x,x\nA,1,2\n", "column x more than once"),
     "CSV with two symbols": (b"x,gene,symbol\n1,A,B\n", "symbols and numbers"),
     "CSV of a header": (b"symbol,x\n", "expected at least one"),
     "CSV with a name over two lines": (b'symbol,"x\ny"\nA,1\n', "line 1: "),

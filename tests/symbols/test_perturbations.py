@@ -111,3 +111,9 @@ def test_perturbations_of_their_own_are_known_too() -> None:
 )
 def test_a_condition_alone(value: str, gene: str) -> None:
     assert gene_of_condition(value) == gene
+
+
+@pytest.mark.parametrize("text", ['<script>a=1;fetch("b")</script>', "a<b;c>d", "https://example.com/?a=1&b=2", "{A,B}"])
+def test_a_text_that_holds_no_symbols_joins_none(text: str) -> None:
+    assert gene_of_condition(text) == text
+    assert read_perturbations([text], ()).of_value[text].genes == (text,)
