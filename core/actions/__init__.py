@@ -53,6 +53,7 @@ lineage        a run, the runs that it was made from, and what they used
 bundles        writes a run with all that is known of it to one file, and imports it
 machine_names  what leaves with nothing that is sent to others: folders, addresses, keys
 site           a run as a folder of plain files that a browser shows
+fusion_files   a saved fusion as one file, in which it is weighed anew
 submissions    checks and packages submissions
 spaces         gene spaces: build, load, delete
 text_vectors   encoders of texts, by name

@@ -14,7 +14,7 @@ from core.actions.knn_numbers import kept_vectors
 from core.actions.reproduction import reproduce_numbers
 from core.cli.base import Json, say, show
 from core.fields.option import split_names
-from core.records import from_json, to_json
+from core.records import from_json
 from core.report.build import build_report
 from core.report.figures.registry import KINDS
 from core.report.printing import as_pdf
@@ -45,7 +45,7 @@ def new(
     with context.obj.store.read() as db:
         pairs = [split_names(pair) for pair in compare or ()]
         selection = select(db, split_names(run_names), pairs, split_names(rows), split_names(figures), explorers)
-    is_new = reports.save_report(context.obj, name, to_json(selection), replace=replace)
+    is_new = reports.save_report(context.obj, name, selection.as_json(), replace=replace)
     if not is_new and not replace:
         say(f"{name}: there already, with the same selection")
     show(_record(name, selection), as_json, _line(name, selection))
@@ -123,7 +123,7 @@ def delete(context: typer.Context, name: Name, as_json: Json = False) -> None:
 
 
 def _record(name: str, selection: ReportSelection) -> dict[str, Any]:
-    return {"name": name, **to_json(selection), "figures": list(selection.figure_names)}
+    return {"name": name, **selection.as_json(), "figures": list(selection.figure_names)}
 
 
 def _line(name: str, selection: ReportSelection) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from core.errors import InputError
+from core.records import to_json
 from core.report.figures.registry import DEFAULTS, KINDS, kind_named
 from core.store import Cursor, predictions, runs
 
@@ -34,6 +35,13 @@ class ReportSelection:
         """The figures in the order of a report's sections."""
         wanted = set(self.figures or DEFAULTS)
         return tuple(name for name in KINDS if name in wanted)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data from which `records.from_json` makes an equal record; what is by default is left out, as before it was."""
+        values = to_json(self)
+        if self.explorers == "labels":
+            del values["explorers"]
+        return values
 
 
 def select(

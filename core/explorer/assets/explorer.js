@@ -339,7 +339,10 @@ class Explorer {
     const held = JSON.stringify([this.position, ...["de", "up"].map((key) => this.weights[key].with(this.position, 0))]);
     if (held === this.shownPlane) return;
     this.shownPlane = held;
-    if (!this.content.outcome) return;
+    if (!this.content.outcome) {
+      this.look(null);
+      return;
+    }
     if (this.planes.has(held)) {
       this.showFound(this.planes.get(held));
       return;

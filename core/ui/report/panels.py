@@ -14,7 +14,6 @@ from core.actions.knn_numbers import kept_vectors
 from core.actions.reproduction import reproduce_numbers
 from core.actions.workspace import Workspace
 from core.plots import printed
-from core.records import to_json
 from core.report.build import build_report
 from core.report.figures.registry import KINDS
 from core.report.printing import as_pdf
@@ -70,10 +69,10 @@ def show_save(workspace: Workspace, name: str, selection: ReportSelection) -> No
     if workspace.settings.read_only:
         return
     known = loaders.all_presets(reports.PAGE).get(name)
-    is_saved = known == to_json(selection)
+    is_saved = known == selection.as_json()
     label = "Saved" if is_saved else "Replace the saved report" if known else "Save report"
     if st.button(label, key="save-report", disabled=is_saved, icon=":material/save:"):
-        reports.save_report(workspace, name, to_json(selection), replace=True)
+        reports.save_report(workspace, name, selection.as_json(), replace=True)
         confirm(f"Saved the report {name}.", _link_to_changes)
         st.rerun()
     if is_saved:

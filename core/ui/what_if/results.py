@@ -69,6 +69,7 @@ def show_remarks(choice: FusionChoice, found: FusionComparison) -> None:
         if choice.reference == "population"
         else "Ranked against labelled rows: a row's number does not depend on the other rows"
     )
+    parts.append("A fusion's numbers are rank scores, no probabilities")
     st.caption(as_text(". ".join(parts) + "."))
 
 
