@@ -91,7 +91,7 @@ def make_places() -> Places:
     """The empty places."""
     components, baseline = st.columns([0.68, 0.32], vertical_alignment="bottom")
     explorer, saving, offers = st.container(), st.container(), st.container()
-    settings = st.expander("Ranks and neighbours: settings", icon=":material/tune:")
+    settings = st.container()
     return Places(components, baseline, explorer, saving, offers, settings, st.container())
 
 
@@ -110,7 +110,7 @@ def show_fusion_controls(context: PageContext, dataset: Dataset, base: Run, plac
         if not others:
             st.markdown("Choose something to fuse it with.")
             return None
-    with places.settings:
+    with places.settings.expander("Ranks and neighbours: settings", icon=":material/tune:"):
         found = _show_settings(dataset, base, context.runs, others)
     if KNN in others and found.knn is None:
         places.components.markdown("Choose at least one gene space, in the settings below.")
