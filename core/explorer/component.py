@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 _ASSETS = Path(__file__).with_name("assets")
-_PARTS = ("numbers.js", "fusion.js", "drawing.js", "explorer.js")
+_PARTS = ("numbers.js", "fusion.js", "texts.js", "drawing.js", "rows.js", "explorer.js")
 
 
 @cache

@@ -1,27 +1,9 @@
 // The explorer: verdict, scores, sliders, plane and the rows that move, all of them at every move of the hand.
 
-const MOVERS = 12;
 const SETTLE_MS = 300; // after the last key, before what the browser cannot compute is asked for
 const LOST_MS = 5000; // after which weights that were sent and not answered count as lost
 const QUESTIONS = { de: "P(DE)", up: "P(up | DE)" };
 const NAMES = { de: "DE", dir: "DIR", mean: "mean" };
-
-function element(tag, name, ...content) {
-  const found = document.createElement(tag);
-  if (name) found.className = name;
-  found.append(...content);
-  return found;
-}
-
-function numberText(value, isSigned = false) {
-  if (Number.isNaN(value)) return "–";
-  const text = Math.abs(value).toFixed(3);
-  return `${value < 0 && Number(text) ? "−" : isSigned ? "+" : ""}${text}`;
-}
-
-function rangeText({ low, high }, isSigned = false) {
-  return Number.isNaN(low) ? "[no interval]" : `[${numberText(low, isSigned)}, ${numberText(high, isSigned)}]`;
-}
 
 class Explorer {
   // root: the section of explorer.html. send: gets the weights once the hand rests, null where nobody listens.
@@ -38,7 +20,7 @@ class Explorer {
     this.fillHead();
     this.fillSliders();
     this.fillChoices();
-    this.fillMovers();
+    this.movers = new Movers(root.querySelector(".moved"), this.fusion);
   }
 
   get others() {
@@ -215,7 +197,7 @@ class Explorer {
     fusion.fuse(toShares(weights.de), toShares(weights.up));
     this.drawHands();
     this.drawScores();
-    this.drawMovers();
+    this.movers.draw(this.which, this.state.links);
     this.root.dataset.frames = Number(this.root.dataset.frames ?? 0) + 1;
     this.showPlane();
     if (this.announcing) {
@@ -281,59 +263,6 @@ class Explorer {
     this.find("words").textContent = `No labels here. Rank correlation with ${this.content.baseline}: DE ${numberText(de)}, DIR ${numberText(dir)}.`;
   }
 
-  drawMovers() {
-    const moved = this.fusion.movers(this.which, MOVERS);
-    this.find("moved .none").hidden = moved.length > 0;
-    this.movers.forEach((line, i) => {
-      line.item.hidden = !moved[i];
-      if (moved[i]) this.writeMover(line, ...moved[i]);
-    });
-  }
-
-  // The lines of the rows that move, whose texts change with the weights.
-  fillMovers() {
-    this.movers = Array.from({ length: MOVERS }, () => {
-      const [pert, gene] = [element("i"), element("i")];
-      const [label, places] = [element("span", "label"), element("span", "places")];
-      const pair = element("a", "pair", pert, " ⟶ ", gene);
-      const more = element("a", "more", "neighbours");
-      return { pert, gene, label, places, pair, more, item: element("li", "", pair, label, places, more) };
-    });
-    this.find("moved ol").append(...this.movers.map(({ item }) => item));
-  }
-
-  writeMover(line, row, places) {
-    const { content, state } = this;
-    const name = (axis) => content[`${axis}s`][this.codes(axis)[row]];
-    line.pert.textContent = name("pert");
-    line.gene.textContent = name("gene");
-    const far = Math.abs(places).toLocaleString("en");
-    line.places.textContent = `${places > 0 ? "▲" : "▼"} ${far}`;
-    line.places.title = `${places > 0 ? "rises" : "falls"} by ${far} places`;
-    this.writeLabel(line.label, row);
-    line.more.hidden = !state.links;
-    if (!state.links) return;
-    line.pair.href = state.links.row + encodeURIComponent(content.ids[row]);
-    line.more.href = state.links.neighbours + encodeURIComponent(content.ids[row]);
-  }
-
-  codes(axis) {
-    this.decoded ??= {};
-    return (this.decoded[axis] ??= decode(this.content[axis], Uint32Array));
-  }
-
-  writeLabel(place, row) {
-    place.hidden = !this.content.outcome;
-    if (place.hidden) return;
-    this.outcome ??= decode(this.content.outcome, Uint8Array);
-    const flags = this.outcome[row];
-    const name = !(flags & LABELLED) ? "unknown" : !(flags & EFFECT) ? "none" : !(flags & DIRECTED) ? "de" : flags & UP ? "up" : "down";
-    const { sign, colour, word } = this.content.kinds[name];
-    place.textContent = sign;
-    place.style.color = colour;
-    place.title = word;
-  }
-
   // The plane depends on the other components' weights, and is computed once they rest, a few columns in each frame.
   showPlane() {
     const held = JSON.stringify([this.position, ...["de", "up"].map((key) => this.weights[key].with(this.position, 0))]);
@@ -389,14 +318,6 @@ class Explorer {
       caption.textContent = `Mean of DE and DIR, ${numberText(least)} (pale) to ${numberText(found.most)} (full). ✚ now: drag, click, or arrow keys. Outline: within one standard error of the best (${numberText(found.se)}).`;
     }
   }
-}
-
-function possessive(name) {
-  return `${name}'${name.endsWith("s") ? "" : "s"}`;
-}
-
-function shorten(text, length) {
-  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }
 
 // Puts an explorer into a place; content and state as core/explorer/content.py and whoever shows them make them.
