@@ -92,6 +92,12 @@ class Plane {
     draw(this.best, "text", text, `best ${found.most.toFixed(3)}`);
   }
 
+  // The point is there at once, for the next key, though it is drawn with the next frame.
+  go(weights, isReleased) {
+    this.at = weights;
+    this.move(...weights, isReleased);
+  }
+
   weightsAt(event) {
     const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(this.svg.getScreenCTM().inverse());
     const [across, up] = [(place.x - BOX.left) / BOX.width, 1 - (place.y - BOX.top) / BOX.height];
@@ -104,18 +110,18 @@ class Plane {
     this.svg.setPointerCapture(event.pointerId);
     this.point.focus({ preventScroll: true });
     this.held = event.pointerId;
-    this.move(...this.weightsAt(event), false);
+    this.go(this.weightsAt(event), false);
   }
 
   follow(event) {
-    if (this.held === event.pointerId) this.move(...this.weightsAt(event), false);
+    if (this.held === event.pointerId) this.go(this.weightsAt(event), false);
     else if (this.held === undefined) this.look(this.weightsAt(event));
   }
 
   release(event) {
     if (this.held !== event.pointerId) return;
     this.held = undefined;
-    this.move(...this.at, true);
+    this.go(this.at, true);
   }
 
   press(event) {
@@ -123,7 +129,7 @@ class Plane {
     const way = KEYS[event.key];
     if (!way || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    this.move(...this.at.map((weight, i) => toStep(weight + way[i] * step)), true);
+    this.go(this.at.map((weight, i) => toStep(weight + way[i] * step)), true);
   }
 }
 

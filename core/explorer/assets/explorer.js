@@ -2,14 +2,13 @@
 
 const SETTLE_MS = 300; // after the last key, before what the browser cannot compute is asked for
 const LOST_MS = 5000; // after which weights that were sent and not answered count as lost
-const QUESTIONS = { de: "P(DE)", up: "P(up | DE)" };
-const NAMES = { de: "DE", dir: "DIR", mean: "mean" };
 
 class Explorer {
   // root: the section of explorer.html. send: gets the weights once the hand rests, null where nobody listens.
   constructor(root, content, send) {
     this.root = root;
     this.content = content;
+    this.others = content.names.slice(1);
     this.send = send;
     this.fusion = new Fusion(content);
     this.position = 0;
@@ -21,10 +20,6 @@ class Explorer {
     this.fillSliders();
     this.fillChoices();
     this.movers = new Movers(root.querySelector(".moved"), this.fusion);
-  }
-
-  get others() {
-    return this.content.names.slice(1);
   }
 
   fillHead() {
@@ -77,25 +72,12 @@ class Explorer {
 
   // What the plane moves, where there are several components, and the question whose ranks are listed.
   fillChoices() {
-    const choose = (place, titles, at, act) =>
-      place.append(
-        ...titles.map((title, i) => {
-          const button = element("button", "", title);
-          button.type = "button";
-          button.setAttribute("aria-pressed", String(i === at));
-          button.addEventListener("click", () => {
-            for (const each of place.children) each.setAttribute("aria-pressed", String(each === button));
-            act(i);
-          });
-          return button;
-        }),
-      );
     if (this.others.length > 1) {
       this.find("moves").append(element("span", "", "Move the weights of"));
       const place = this.find("moves").appendChild(element("span", "which"));
-      choose(place, this.others, this.position, (i) => this.choose(i));
+      addChoice(place, this.others, this.position, (i) => this.choose(i));
     }
-    choose(this.find("moved .which"), Object.values(QUESTIONS), 0, (i) => {
+    addChoice(this.find("moved .which"), Object.values(QUESTIONS), 0, (i) => {
       this.which = Object.keys(QUESTIONS)[i];
       this.schedule();
     });
@@ -236,7 +218,9 @@ class Explorer {
       this.writeScore(`${metric} after`, after, false, "");
       this.writeScore(`${metric} change`, change, true, better);
     }
-    this.find("words").textContent = this.verdict(found.mean.change);
+    const { baseline, names } = this.content;
+    const isNothing = !sumOf(this.weights.de) && !sumOf(this.weights.up);
+    this.find("words").textContent = verdictText(found.mean.change, baseline, baseline === names[0], isNothing);
   }
 
   writeScore(place, part, isSigned, more) {
@@ -244,18 +228,6 @@ class Explorer {
     number.textContent = numberText(part.value, isSigned);
     range.textContent = rangeText(part.shown, isSigned);
     note.textContent = `by rows ${rangeText(part.row, isSigned)}${more}`;
-  }
-
-  verdict(change) {
-    const { baseline, names } = this.content;
-    const isAlone = baseline === names[0];
-    const name = isAlone ? `${baseline} alone` : baseline;
-    if (isAlone && !sumOf(this.weights.de) && !sumOf(this.weights.up)) return `This is ${name}: nothing is fused with it.`;
-    if (Number.isNaN(change.value)) return "No score: the labels here have one class, or a run does not rank these rows.";
-    const numbers = `mean ${numberText(change.value, true)} ${rangeText(change.shown, true)}`;
-    if (Number.isNaN(change.shown.low)) return `Nothing can be said against ${name}: ${numbers}.`;
-    if (change.shown.low > 0) return `Better than ${name}: ${numbers}.`;
-    return change.shown.high < 0 ? `Worse than ${name}: ${numbers}.` : `Cannot be told apart from ${name}: ${numbers}.`;
   }
 
   drawAgreement() {

@@ -64,7 +64,7 @@ def test_plane_sliders_and_mixes_by_the_keyboard(open_tab: OpenTab, demo_server:
     point = page.get_by_role("slider", name="Neighbours' share in P(DE) and P(up | DE)")
     point.press("ArrowRight")
     point.press("Shift+ArrowDown")
-    assert point.get_attribute("aria-valuetext") == "P(DE) 0.51, P(up | DE) 0.40"
+    page.locator('.point[aria-valuetext="P(DE) 0.51, P(up | DE) 0.40"]').wait_for()
     page.wait_for_url("**w_de_knn=0.51*")
     page.get_by_role("slider", name="Neighbours' share in P(up | DE)", exact=True).press("ArrowRight")
     page.wait_for_url("**w_dir_knn=0.41*")
