@@ -45,7 +45,7 @@ from core.audit.rubric import Rubric
 from core.cells.screen import LabelSettings
 from core.config import Settings
 from core.engine.request import RunRequest
-from core.errors import DeskError
+from core.errors import DeskError, StoreBusy
 from core.experiments.attribution import report_attribution
 from core.experiments.attribution_words import attribution_json
 from core.experiments.benchmark_report import report_benchmark
@@ -57,6 +57,7 @@ from core.jobs.folder import JobFolder
 from core.jobs.state import STALE_AFTER_S, last_heartbeat
 from core.llm.scripted_server import Script, serving
 from core.store import datasets, pairs, rubrics, runs
+from core.store.connection import Store
 from core.target_ranking.reading import CellSource
 from core.target_ranking.request import SplitChoice, TrainingRequest
 from soak.conftest import Record
@@ -364,13 +365,26 @@ def assert_told(kind: Kind, workspace: Workspace) -> None:
     assert (log["state"], bool(log["cause"])) == ("crashed", True)
 
 
+def stop_outside_the_store(pid: int, workspace: Workspace) -> None:
+    """Stop a process at a moment at which it holds nothing of the store: who needs the store would wait until it goes on."""
+    at_once = Store(workspace.settings.store_file, workspace.settings.cache / "scratch", timeout_s=1.0)
+    while True:
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            with at_once.write():
+                return
+        except StoreBusy:
+            os.kill(pid, signal.SIGCONT)
+        time.sleep(DELAY_S)
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_stopped_for_longer_than_a_heartbeat_it_goes_on(kind: Kind, tmp_path: Path, made: Path, url: str, record: Record) -> None:
     workspace = world_in(tmp_path / "stopped", made)
     kind.start(workspace, url)
     folder = kind.folder(workspace)
     pid = int((last_heartbeat(folder) or {})["pid"])
-    os.kill(pid, signal.SIGSTOP)
+    stop_outside_the_store(pid, workspace)
     try:
         past = time.time() - 3600  # what a laptop finds after its sleep
         os.utime(folder.heartbeat, (past, past))
