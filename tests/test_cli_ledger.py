@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import duckdb
 import pytest
 from typer.main import get_command
 
 from core.actions.workspace import Workspace
 from core.cli.ledger import app
+from tests import worlds
 from tests.commands import core, core_json
 
 A, B = "simulated collapsed debate", "simulated debate"
@@ -79,7 +79,7 @@ def test_a_ledger_that_somebody_rewrote_is_found(place: Path) -> None:
     assert noted == {"hash": head, "chain": "ledger", "entry": 9}
     assert core_json(place, "doctor")["chains"] == [intact["ledger"], intact["audit_log"]]
 
-    with duckdb.connect(str(place / "data" / "desk.duckdb")) as db:
+    with worlds.opened_directly(place / "data" / "desk.duckdb") as db:
         db.execute(
             "UPDATE hypothesis SET smallest_effect = 0.5, hypothesis = 'rewritten', seen_before = false WHERE position > 3"
         )
@@ -92,7 +92,7 @@ def test_a_ledger_that_somebody_rewrote_is_found(place: Path) -> None:
 def test_a_noted_head_finds_what_the_chains_cannot(place: Path) -> None:
     core_json(place, "ledger", "import", "--published")
     head = core_json(place, "ledger", "verify")["ledger"]["head"]
-    with duckdb.connect(str(place / "data" / "desk.duckdb")) as db:
+    with worlds.opened_directly(place / "data" / "desk.duckdb") as db:
         db.execute("DELETE FROM hypothesis")
         db.execute("DELETE FROM trail WHERE other_entries > 0")
     assert core(place, "ledger", "verify").status == 0

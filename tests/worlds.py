@@ -6,18 +6,21 @@ import atexit
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 
 from core.actions.imports import ImportOptions, import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.store import datasets
+from core.store.attachment import let_go
 from tests import cases
 
 # One file of each kind of knowledge pack, about the symbols of `cases`.
@@ -154,3 +157,11 @@ def kept_files(workspace: Workspace) -> dict[str, int]:
     """Every file below data/ but the store's own, with its size (safetensors writes its header in no fixed order)."""
     files = [path for path in sorted(workspace.settings.data.rglob("*")) if path.is_file() and "duckdb" not in path.name]
     return {str(path.relative_to(workspace.settings.data)): path.stat().st_size for path in files}
+
+
+@contextmanager
+def opened_directly(file: Path, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A store's file as another program opens it, past the store."""
+    let_go(file)
+    with duckdb.connect(str(file), read_only=read_only) as db:
+        yield db

@@ -1,14 +1,13 @@
 """The gate to the store's file: many readers or one writer, over all threads and processes.
 
-DuckDB lets one process write a file and no other even read it meanwhile, so nobody keeps the file open. A read-write
+DuckDB lets one process write a file and no other even read it meanwhile, so nobody keeps it locked. A read-write
 lock beside it (SQLite's, where a waiting writer stops new readers, so that it is not starved) decides who may attach
-it to a held in-memory connection, which costs about a millisecond.
+it to a held in-memory connection, which costs some milliseconds.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 import sys
 import threading
@@ -18,27 +17,24 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
 
 import duckdb
 from filelock import ReadWriteLock, Timeout
 
 from core.config import Settings
-from core.errors import StoreBusy, StoreDamaged, StoreError, SystemFailure
+from core.errors import StoreBusy, StoreError, SystemFailure
 from core.file_io import part_of
 from core.log import LOGGER
 from core.store import migrations
-from core.store.duckdb_file import closed_connection, damage_error, first_line, log_of, quote_path, refuse_foreign
+from core.store.attachment import HEADERS_BYTES, Attachment, Mode
+from core.store.duckdb_file import closed_connection, damage_error, first_line, log_of
 from core.system_errors import explain, explain_text
 
 Cursor = duckdb.DuckDBPyConnection
-Mode = Literal["READ_ONLY", "READ_WRITE"]
 
 OPEN_STORES = 8  # of as many workspaces; each has a DuckDB of its own, which is 5 MB and nine threads or more
-_HEADERS_BYTES = 3 * 4096  # the file's headers, before its first block
 _MAX_PAUSE_S = 0.03  # after a write
 _SETTLES_NS = 100_000_000  # after a write
-_HELD_BY = re.compile(r"lock is held in (.+?) \(PID (\d+)\)")
 
 
 class Store:
@@ -54,9 +50,7 @@ class Store:
             with suppress(OSError):  # readers need neither; a writer says what is wrong when it writes
                 folder.mkdir(parents=True, exist_ok=True)
         self._holder = file.with_name(file.name + ".holder")
-        self._connection = closed_connection(file.parent, scratch, memory_mb)
-        self._mutex = threading.Lock()
-        self._readers = 0
+        self._attachment = Attachment(closed_connection(file.parent, scratch, memory_mb), file, timeout_s)
         self._of_thread = threading.local()
         self._prepared: tuple[int, int] | None = None
         self._rests_until = 0.0  # for writers of this process, in monotonic seconds
@@ -69,7 +63,7 @@ class Store:
             yield outer
             return
         self._prepare()
-        with self._hold_lock("READ_ONLY"), self._shared_attachment(), self._cursor() as cursor:
+        with self._hold_lock("READ_ONLY"), self._attachment.shared(), self._cursor() as cursor:
             yield cursor
 
     @contextmanager
@@ -81,7 +75,7 @@ class Store:
         # Readers poll for the lock: whoever writes again and again must leave gaps in which a poll can succeed.
         time.sleep(max(0.0, self._rests_until - time.monotonic()))
         start = time.monotonic()
-        with self._hold_lock("READ_WRITE"), self._attach_alone("READ_WRITE"), self._cursor() as cursor:
+        with self._hold_lock("READ_WRITE"), self._attachment.alone("READ_WRITE"), self._cursor() as cursor:
             cursor.begin()
             try:
                 yield cursor
@@ -99,11 +93,11 @@ class Store:
             return
         if self._identity() is None:
             self._create()
-        with self._hold_lock("READ_ONLY"), self._shared_attachment(), self._cursor() as cursor:
+        with self._hold_lock("READ_ONLY"), self._attachment.shared(), self._cursor() as cursor:
             self._refuse_truncated(cursor)
             behind = migrations.is_behind(cursor, self.file)
         if behind:
-            with self._hold_lock("READ_WRITE"), self._attach_alone("READ_WRITE"), self._cursor() as cursor:
+            with self._hold_lock("READ_WRITE"), self._attachment.alone("READ_WRITE"), self._cursor() as cursor:
                 migrations.upgrade(cursor, self.file)
         self._prepared = self._identity()
 
@@ -115,7 +109,7 @@ class Store:
             try:
                 with part_of(self.file, is_folder=True) as folder:
                     made = folder / self.file.name
-                    with self._attach_alone("READ_WRITE", made), self._cursor() as cursor:
+                    with self._attachment.alone("READ_WRITE", made), self._cursor() as cursor:
                         migrations.upgrade(cursor, self.file)
                         cursor.execute("CHECKPOINT desk")
                     self._set_log_aside()
@@ -184,56 +178,6 @@ class Store:
             holder = "another process that is reading"
         return f"{self.file}: held for more than {self.timeout_s:g} s by {holder}; try again when it is done"
 
-    @contextmanager
-    def _shared_attachment(self) -> Iterator[None]:
-        """The attachment that all readers of this process share: the first reader attaches the file, the last detaches it."""
-        with self._mutex:
-            if self._readers == 0:
-                self._attach("READ_ONLY")
-            self._readers += 1
-        try:
-            yield
-        finally:
-            with self._mutex:
-                self._readers -= 1
-                if self._readers == 0:
-                    self._connection.execute("DETACH desk")
-
-    @contextmanager
-    def _attach_alone(self, mode: Mode, file: Path | None = None) -> Iterator[None]:
-        self._attach(mode, file)
-        try:
-            yield
-        finally:
-            try:
-                self._connection.execute("DETACH desk")
-            except duckdb.Error as error:
-                # What was committed stays in the log beside the file, which is whole: no reason to call the change a failure.
-                LOGGER.warning("%s: closed, but not tidied up: %s", self.file, first_line(error))
-
-    def _attach(self, mode: Mode, file: Path | None = None) -> None:
-        """Attach the store, or another file; wait for a program that opened it past the lock, as a notebook would."""
-        refuse_foreign(self.file)
-        deadline = time.monotonic() + self.timeout_s
-        while True:
-            try:
-                self._connection.execute(f"ATTACH {quote_path(file or self.file)} AS desk (TYPE duckdb, {mode})")
-                return
-            except duckdb.Error as error:
-                held = _HELD_BY.search(str(error))
-                if not held:
-                    raise self._error_of(error) from error
-                if time.monotonic() > deadline:
-                    raise StoreBusy(
-                        f"{self.file}: held for more than {self.timeout_s:g} s by process {held[2]} ({held[1]}), "
-                        "which opened it directly; close it there and try again"
-                    ) from error
-                time.sleep(0.05)
-
-    def _error_of(self, error: duckdb.Error) -> SystemFailure | StoreDamaged:
-        """What is wrong with the file or the disk below it, as DuckDB says it."""
-        return explain_text(error, self.file) or damage_error(self.file, error)
-
     def _refuse_truncated(self, cursor: Cursor) -> None:
         """Raise StoreDamaged if the file is shorter than its blocks.
 
@@ -242,20 +186,20 @@ class Store:
         [(blocks, block_bytes)] = cursor.execute(
             "SELECT used_blocks, block_size FROM pragma_database_size() WHERE database_name = 'desk'"
         ).fetchall()
-        least = _HEADERS_BYTES + blocks * block_bytes
+        least = HEADERS_BYTES + blocks * block_bytes
         size = self.file.stat().st_size
         if size < least:
             raise damage_error(self.file, f"it has {size:,} bytes, its own count of blocks says at least {least:,}.")
 
     @contextmanager
     def _cursor(self) -> Iterator[Cursor]:
-        cursor = self._connection.cursor()
+        cursor = self._attachment.connection.cursor()
         self._of_thread.cursor = cursor
         try:
             cursor.execute("USE desk")
             yield cursor
         except (duckdb.IOException, duckdb.FatalException, duckdb.SerializationException) as error:
-            raise self._error_of(error) from error
+            raise self._attachment.error_of(error) from error
         except duckdb.OutOfMemoryException as error:
             raise explain_text(error, self.file) or SystemFailure(
                 f"{self.file}: the store needs more memory than it may have; raise PERTURBDESK_STORE_MEMORY_MB"

@@ -17,6 +17,7 @@ import duckdb
 
 from core.errors import StoreDamaged, StoreTooNew, UnsafeFile
 from core.store import migrations
+from core.store.attachment import let_go
 from core.store.connection import Cursor
 from core.store.duckdb_file import closed_connection, first_line, quote_path
 from core.system_errors import explain_text
@@ -57,6 +58,7 @@ def rebuild(source: Path, target: Path, said: str, packed_bytes: int, memory_mb:
     StoreTooNew, UnsafeFile for tables that are not those of a store or unpack to too much, StoreDamaged for what cannot be
     read, and SystemFailure.
     """
+    let_go(source)
     with closing(closed_connection(source.parent, source.parent / "scratch", memory_mb, target.parent)) as connection:
         try:
             connection.execute(f"ATTACH {quote_path(source)} AS source (TYPE duckdb, READ_ONLY)")

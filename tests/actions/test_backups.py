@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pandas as pd
 import pytest
 
@@ -24,7 +23,7 @@ from core.file_io import sha256_of_file
 from core.llm.scripted_server import Script, serving
 from core.store import chain_check, changes, notes, runs
 from core.store.runs import Run
-from tests import commands
+from tests import commands, worlds
 from tests.engine.cases import end_worker, fast, recorded, stored_rows, until, until_state, wish, workspace_with
 from tests.engine.methods import Asking, apart, here
 from tests.engine.test_killed import has_rows
@@ -267,7 +266,7 @@ def store_of(archive: Path, folder: Path, *statements: str) -> Path:
     """The store of a backup, changed by somebody."""
     file = folder / "changed.duckdb"
     file.write_bytes(members_of(archive)["data/desk.duckdb"])
-    with duckdb.connect(str(file)) as db:
+    with worlds.opened_directly(file) as db:
         for statement in statements:
             db.execute(statement)
     return file

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from core.errors import InputError, StoreDamaged
@@ -16,6 +15,7 @@ from core.store.chain_check import Finding
 from core.store.connection import Cursor
 from core.store.frozen.hash_chain_1 import chain_hash
 from core.store.hypotheses import HERE, Entry
+from tests import worlds
 
 LINES, ENTRIES = 12, 4  # an entry of the ledger is counted by the audit log's lines 3, 6, 9 and 12
 Attack = Callable[[Cursor], object]
@@ -46,7 +46,7 @@ def store(written: Path, tmp_path: Path) -> Store:
 
 
 def attacked(store: Store, attack: Attack) -> tuple[Finding, Finding]:
-    with duckdb.connect(str(store.file)) as db:
+    with worlds.opened_directly(store.file) as db:
         attack(db)
     with store.read() as cursor:
         return chain_check.verify(cursor)

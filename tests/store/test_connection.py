@@ -22,6 +22,7 @@ from core.config import Settings
 from core.errors import StoreBusy, StoreDamaged, StoreTooNew
 from core.store import Cursor, Store, changes, open_store
 from core.store.connection import OPEN_STORES
+from tests import worlds
 
 WRITES = 10  # of each writer, beside readers; soak/test_store.py has many more
 
@@ -284,7 +285,7 @@ def test_a_truncated_store_is_refused_and_left_alone(tmp_path: Path, share: floa
 
 def test_somebody_elses_database_is_refused(tmp_path: Path) -> None:
     store = store_at(tmp_path)
-    with duckdb.connect(str(store.file)) as other:
+    with worlds.opened_directly(store.file) as other:
         other.execute("CREATE TABLE mine (a INTEGER)")
     before = store.file.read_bytes()
     with pytest.raises(StoreDamaged, match="not a PerturbDesk store"), store.read():

@@ -9,13 +9,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from core.errors import DiskFull, StoreBusy, StoreDamaged
 from core.store import Store, changes
 from core.store.duckdb_file import log_of
-from tests import mounts
+from tests import mounts, worlds
 
 ROOT = Path(__file__).resolve().parents[2]
 ADD = """execute("INSERT INTO gene VALUES ('added', 'named', NULL)")"""
@@ -192,5 +191,5 @@ def test_a_store_is_made_by_one_of_those_that_want_it(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(late, "_hold_lock", hold_after_the_other)
     assert genes(late) == ["first"]
-    with duckdb.connect(str(late.file), read_only=True) as notebook:
+    with worlds.opened_directly(late.file, read_only=True) as notebook:
         assert len(notebook.execute("FROM gene").fetchall()) == 1

@@ -10,6 +10,7 @@ import pytest
 
 from core.errors import DeskError, StoreDamaged, StoreTooNew, UnsafeFile
 from core.store import Store, changes, migrations, rebuild
+from tests import worlds
 from tests.store.test_frozen import old_store
 
 PACKED, MEMORY_MB = 50_000, 200
@@ -37,7 +38,7 @@ def source(sound: Path, tmp_path: Path) -> Path:
 
 
 def changed(source: Path, *statements: str, checkpoint: bool = True) -> Path:
-    with duckdb.connect(str(source)) as db:
+    with worlds.opened_directly(source) as db:
         if not checkpoint:
             db.execute("PRAGMA disable_checkpoint_on_shutdown")
             db.execute("SET checkpoint_threshold = '1GB'")
@@ -218,7 +219,7 @@ def test_an_old_store_is_copied_and_then_upgraded(tmp_path: Path) -> None:
     old = old_store(tmp_path / "from" / "there").file
     _, store = rebuilt(Path(shutil.move(old, tmp_path / "from" / "desk.duckdb")))
     found = contents(store)
-    with duckdb.connect(str(tmp_path / "from" / "desk.duckdb"), read_only=True) as db:
+    with worlds.opened_directly(tmp_path / "from" / "desk.duckdb", read_only=True) as db:
         assert db.execute("SELECT max(version) FROM schema_version").fetchall() == [(4,)]
         for table in ("pair", "prediction", "trace_event", "run"):
             assert db.execute(f"SELECT count(*) FROM {table}").fetchall() == [(len(found[table]),)]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 
-import duckdb
-
 from core.actions import runs as actions
 from core.actions.workspace import Workspace
 from core.ui.data.changes_tab import detail_text
+from tests import worlds
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import the_run
 
@@ -51,7 +50,7 @@ def test_changes_say_in_one_line_whether_they_are_as_they_were_written(visit: Vi
 
 def test_changes_that_somebody_altered_are_shown_with_the_entry(visit: Visit, small_workspace: Workspace) -> None:
     """Also a detail that is no JSON any more, which is shown as it is."""
-    with duckdb.connect(str(small_workspace.settings.store_file)) as db:
+    with worlds.opened_directly(small_workspace.settings.store_file) as db:
         db.execute("UPDATE trail SET detail = 'gone' WHERE position = 2")
     app = visit(small_workspace, "data", tab="Changes")
     assert not app.exception

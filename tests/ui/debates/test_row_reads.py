@@ -20,16 +20,16 @@ from tests.ui.conftest import Visit
 
 @pytest.fixture
 def attachments(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The mode of every attachment of the store that a page made since the test began: rows that are read ahead do not count."""
+    """The mode of every opening of the store by a page since the test began: rows that are read ahead do not count."""
     modes: list[str] = []
-    attach = Store._attach
+    hold = Store._hold_lock
 
-    def counted(self: Store, mode: Any) -> None:
+    def counted(self: Store, mode: Any) -> Any:
         if not threading.current_thread().name.startswith("read-ahead"):
             modes.append(mode)
-        attach(self, mode)
+        return hold(self, mode)
 
-    monkeypatch.setattr(Store, "_attach", counted)
+    monkeypatch.setattr(Store, "_hold_lock", counted)
     return modes
 
 
@@ -78,7 +78,7 @@ def test_nothing_is_drawn_while_the_store_is_held(
     show: Callable[..., None] = row.show
 
     def watched(*arguments: Any) -> None:
-        readers.append(small_workspace.store._readers)
+        readers.append(small_workspace.store._attachment._readers)
         show(*arguments)
 
     monkeypatch.setattr(row, "show", watched)

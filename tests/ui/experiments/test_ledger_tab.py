@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import duckdb
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -12,6 +11,7 @@ from core.actions import ledger
 from core.actions.workspace import Workspace
 from core.experiments.ledger import ledger_lines
 from core.ui.experiments.ledger_tab import build_table
+from tests import worlds
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import press, text_of, the_run
 
@@ -58,7 +58,7 @@ def test_the_ledger_says_whether_it_is_as_it_was_written(visit: Visit, demo_copy
     app = visit(demo_copy, "experiments")
     assert not app.error
     assert any("Ledger: intact, 9 entries, head" in caption.value.replace("\\", "") for caption in app.caption)
-    with duckdb.connect(str(demo_copy.settings.store_file)) as db:
+    with worlds.opened_directly(demo_copy.settings.store_file) as db:
         db.execute("DELETE FROM hypothesis WHERE position > 7")
     assert "Ledger: broken from entry 8" in visit(demo_copy, "experiments").error[0].value.replace("\\", "")
 

@@ -1,0 +1,207 @@
+"""The store's file attached to a held connection: by one writer alone, or by all readers of this process together.
+
+What readers attached stays attached when the last of them has gone, without DuckDB's lock on the file, so that the next reader
+need not read the catalogue again: it takes that lock and looks whether the file is still as it was. Any writer may have the file
+meanwhile; who opens it in this process, past us, may as soon as it is let go.
+"""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import os
+import re
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Literal
+
+import duckdb
+
+from core.errors import StoreBusy, StoreDamaged, SystemFailure
+from core.log import LOGGER
+from core.store.duckdb_file import damage_error, first_line, log_of, quote_path, refuse_foreign
+from core.system_errors import explain_text
+
+Mode = Literal["READ_ONLY", "READ_WRITE"]
+FileStat = tuple[int, int, int, int] | None
+FileState = tuple[FileStat, FileStat, bytes] | None
+
+HEADERS_BYTES = 3 * 4096  # the file's headers, before its first block; DuckDB counts its checkpoints in them
+_KEPT_S = 0.3  # how long an attachment is used again: what it has read is memory of the process
+_ATTACHED_HERE = "Unique file handle conflict"  # what DuckDB says of a file that this process has attached already
+_ALL: weakref.WeakSet[Attachment] = weakref.WeakSet()  # of this process
+_HELD_BY = re.compile(r"lock is held in (.+?) \(PID (\d+)\)")
+
+
+class Attachment:
+    """One database file as `desk` on a connection; see the module. `timeout_s`: how long it waits for a program that opened the
+    file past our lock, as a notebook would; then StoreBusy.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, file: Path, timeout_s: float) -> None:
+        self.connection = connection
+        self.file = file
+        self.timeout_s = timeout_s
+        self._mutex = threading.RLock()
+        self._readers = 0
+        self._kept: _KeptFile | None = None
+        _ALL.add(self)
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """The attachment that all readers of this process share."""
+        with self._mutex:
+            if self._readers == 0:
+                self._begin_reading()
+            self._readers += 1
+        try:
+            yield
+        finally:
+            with self._mutex:
+                self._readers -= 1
+                if self._readers == 0:
+                    self._end_reading()
+
+    @contextmanager
+    def alone(self, mode: Mode, file: Path | None = None) -> Iterator[None]:
+        """The file, or another, attached by who holds the write lock."""
+        self.let_go()
+        self._attach(mode, file)
+        try:
+            yield
+        finally:
+            try:
+                self.connection.execute("DETACH desk")
+            except duckdb.Error as error:
+                # What was committed stays in the log beside the file, which is whole: no reason to call the change a failure.
+                LOGGER.warning("%s: closed, but not tidied up: %s", self.file, first_line(error))
+
+    def error_of(self, error: duckdb.Error) -> SystemFailure | StoreDamaged:
+        """What is wrong with the file or the disk below it, as DuckDB says it."""
+        return explain_text(error, self.file) or damage_error(self.file, error)
+
+    def _begin_reading(self) -> None:
+        if self._kept is not None and self._kept.take_lock() and self._kept.is_unchanged():
+            return
+        self.let_go()
+        self._attach("READ_ONLY")
+        self._kept = _KeptFile(self.file)
+        timer = threading.Timer(_KEPT_S, self.let_go)
+        timer.daemon = True
+        timer.start()
+
+    def _end_reading(self) -> None:
+        if self._kept is not None and not self._kept.release_lock():
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Detach what readers left attached, if anything; while some read, the last of them does."""
+        with self._mutex:
+            if self._readers == 0 and self._kept is not None:
+                self._kept.close()
+                self._kept = None
+                self.connection.execute("DETACH desk")
+
+    def _attach(self, mode: Mode, file: Path | None = None) -> None:
+        refuse_foreign(self.file)
+        deadline = time.monotonic() + self.timeout_s
+        while True:
+            try:
+                self.connection.execute(f"ATTACH {quote_path(file or self.file)} AS desk (TYPE duckdb, {mode})")
+                return
+            except duckdb.Error as error:
+                held = _HELD_BY.search(str(error))
+                if _ATTACHED_HERE in str(error) and let_go(self.file):
+                    continue
+                if not held:
+                    raise self.error_of(error) from error
+                if time.monotonic() > deadline:
+                    raise StoreBusy(
+                        f"{self.file}: held for more than {self.timeout_s:g} s by process {held[2]} ({held[1]}), "
+                        "which opened it directly; close it there and try again"
+                    ) from error
+                time.sleep(0.05)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the file is attached though nobody reads."""
+        return self._kept is not None and self._readers == 0
+
+
+class _KeptFile:
+    """A file that DuckDB has attached for reading, and the state in which it did; one that cannot be opened is never kept.
+
+    The lock is of this process, as DuckDB takes it (`fcntl`): whichever of the two opened the file, it is taken once.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._until = time.monotonic() + _KEPT_S
+        self._descriptor: int | None = None
+        self._state: FileState = None
+        with suppress(OSError):
+            self._descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+            self._close = weakref.finalize(self, os.close, self._descriptor)
+            self._state = self._read_state()
+
+    def take_lock(self) -> bool:
+        """Lock the file against writers; whether that was possible at once."""
+        if self._descriptor is None:
+            return False
+        try:
+            fcntl.lockf(self._descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+    def release_lock(self) -> bool:
+        """Let writers have the file; whether it can be used again."""
+        if self._state is None or self._descriptor is None or time.monotonic() > self._until:
+            return False
+        try:
+            fcntl.lockf(self._descriptor, fcntl.LOCK_UN)
+        except OSError:
+            return False
+        return True
+
+    def is_unchanged(self) -> bool:
+        """Whether nothing was committed to the file since, and it stands in its place. Only under the lock."""
+        try:
+            return self._state == self._read_state()
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            self._close()
+
+    def _read_state(self) -> FileState:
+        assert self._descriptor is not None
+        return _stat(self.file), _stat(log_of(self.file)), os.pread(self._descriptor, HEADERS_BYTES, 0)
+
+
+def _stat(file: Path) -> FileStat:
+    try:
+        stat = file.stat()
+    except FileNotFoundError:
+        return None
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
+
+
+def let_go(file: Path) -> bool:
+    """Detach a file where stores of this process have kept it, for who opens it past them; whether one had."""
+    kept = [each for each in list(_ALL) if each.file == file and each.is_kept]
+    for each in kept:
+        each.let_go()
+    return bool(kept)
+
+
+@atexit.register
+def _let_all_go() -> None:
+    """Leave no timer at work in DuckDB when the process ends."""
+    for each in list(_ALL):
+        each.let_go()
