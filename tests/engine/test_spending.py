@@ -72,7 +72,7 @@ def halted_run(folder: Path, url: str, **settings: object) -> tuple[Workspace, R
     return workspace, run, begin, halt
 
 
-@pytest.mark.parametrize("cached", [True, False])
+@pytest.mark.parametrize("cached", [True, pytest.param(False, marks=pytest.mark.soak)])
 def test_answers_that_died_with_their_worker_are_paid_for_once(tmp_path: Path, cached: bool) -> None:
     with serving() as url:
         workspace, run, begin, halt = halted_run(tmp_path, url, cached=cached)

@@ -338,9 +338,9 @@ def test_time_grows_no_faster_than_the_text(piece: str) -> None:
         text = piece * (n // len(piece))
         best = float("inf")
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.thread_time()  # of this process: the machine may do something else meanwhile
             probability(text), label(text)
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.thread_time() - start)
         return best
 
     assert seconds(160_000) < 64 * seconds(10_000) + 0.05

@@ -73,7 +73,7 @@ def rows_of(workspace: Workspace, run: str) -> pd.DataFrame:
 @pytest.mark.parametrize("space", SPACES)
 def test_leave_one_out(place: Path, space: str) -> None:
     _, coverage, de, direction, _, _ = TABLE[space]
-    found = knn(place, "--space", space, "--protocol", "loo")
+    found = knn(place, "--space", space, "--protocol", "loo", "--permutations", "2")
     assert found["coverage"] == pytest.approx(coverage, abs=0.005)
     assert (found["de_covered"], found["dir_covered"]) == pytest.approx((de, direction), abs=0.003)
     assert (found["null_de"], found["null_dir"]) == pytest.approx((0.558, 0.061), abs=5e-4)

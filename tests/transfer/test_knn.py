@@ -42,8 +42,9 @@ def test_equal_whatever_the_chunks_and_the_blocks(world: World) -> None:
 
 
 @pytest.mark.parametrize("axis", ["gene", "pert", "both"])
-@pytest.mark.parametrize("k", [None, 7])
-@pytest.mark.parametrize("n_parts", [5, 80])
+@pytest.mark.parametrize(
+    ("k", "n_parts"), [(None, 5), (7, 80), *(pytest.param(*each, marks=pytest.mark.soak) for each in [(None, 80), (7, 5)])]
+)
 def test_equal_on_a_larger_table(axis: str, k: int | None, n_parts: int) -> None:
     rng = np.random.default_rng(3)
     rows = rows_of(rng.integers(0, 80, 900), rng.integers(0, 80, 900))

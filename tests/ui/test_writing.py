@@ -7,7 +7,7 @@ from core.log import last_problems
 from core.store import notes, runs
 from tests.ui.writing import ROW, RUN, Written, write_at_once
 
-SECONDS = 4.0  # soak/test_writers.py takes 60
+SECONDS = 2.0  # soak/test_writers.py takes 60
 
 
 def test_nothing_is_lost_that_two_apps_and_a_command_write_at_once(small_workspace: Workspace) -> None:

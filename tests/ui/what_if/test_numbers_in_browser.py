@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
-N, EVERY = 1000, 20  # cases; of which one in so many has its plane computed, too
+EVERY = 20  # of so many cases one has its plane computed, too
 MOVERS, ATOL = 7, 1e-12
 # What the script of the explorer says of each case; `score` as flat lists in the order of `expected`.
 ASK = """([movers, cases]) => cases.map(({ content, de, up, noise, position, plane }) => {
@@ -125,10 +125,11 @@ def compare_planes(case: Case, answer: dict[str, Any]) -> bool:
     return True
 
 
-def test_every_number_is_that_of_the_server(page: Page) -> None:
+@pytest.mark.parametrize("n", [200, pytest.param(1000, marks=pytest.mark.soak)])
+def test_every_number_is_that_of_the_server(page: Page, n: int) -> None:
     rng = np.random.default_rng(5)
-    all_cases = list(cases(N, seed=1))
-    noises = [(noise_of(rng), noise_of(rng)) if i % 3 == 0 else None for i in range(N)]
+    all_cases = list(cases(n, seed=1))
+    noises = [(noise_of(rng), noise_of(rng)) if i % 3 == 0 else None for i in range(n)]
     sent = [
         case_of(case.content(), (case.w_de, case.w_dir), None if noise is None else noise_of_cuts(*noise))
         | {"position": case.position, "plane": i % EVERY == 0}
@@ -139,5 +140,5 @@ def test_every_number_is_that_of_the_server(page: Page) -> None:
     for case, noise, answer in zip(all_cases, noises, answers, strict=True):
         scored += compare_scores(case, noise, answer)
         planes += compare_planes(case, answer)
-    assert scored > N / 2
-    assert planes > N / EVERY / 2
+    assert scored > n / 2
+    assert planes > n / EVERY / 2
