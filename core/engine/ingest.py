@@ -22,7 +22,7 @@ from core.engine.journal import Progress, read_spending
 from core.engine.row_batches import Piece, RowBatch, pieces, read_batches
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import LIVE_STATES, Counts, Ending, Heartbeat, State, write_heartbeat
-from core.errors import DiskFull, NotFound, StoreBusy
+from core.errors import NotFound, StoreBusy, SystemFailure
 from core.llm.server_pool import ServerPool
 from core.log import record_error
 from core.store import Cursor, Store, changes, predictions, runs
@@ -34,7 +34,7 @@ from core.store.queries import insert_all
 BATCH_ROWS = 5_000
 LONG_BYTES = 1 << 26
 PIECE_BYTES = 1 << 24
-TRANSACTION_BYTES = 1 << 27
+TRANSACTION_BYTES = 1 << 25  # a commit needs three times as much of what a worker's store may hold (`WORKER_STORE_MB`)
 TRANSACTION_ROWS = 2 * 122_880  # of any table
 _LONGEST_LINE = 500  # characters of an error in the run's log
 _REST = 10  # the store is left alone for at least so many times as long as an ingest took
@@ -224,7 +224,7 @@ class RunReporter:
             try:
                 await asyncio.to_thread(ingest_journal, self._store, self._folder, self.state, until=present[0])
                 ingested = present
-            except (StoreBusy, DiskFull) as error:
+            except (StoreBusy, SystemFailure) as error:
                 self.log(str(error))
             took_s = time.monotonic() - start
 
@@ -232,5 +232,5 @@ class RunReporter:
         """Brings the store up to date with how the work ended; logs it if that fails, and leaves it to the next ingest."""
         try:
             await asyncio.to_thread(ingest_journal, self._store, self._folder, ending, cause, until=self._progress.bytes)
-        except (StoreBusy, DiskFull, NotFound) as error:
+        except (StoreBusy, SystemFailure, NotFound) as error:
             self.log(f"not in the store yet: {error}")

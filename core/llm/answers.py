@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from core.llm.final_text import ending_of, final_text
@@ -23,7 +20,6 @@ from core.texts import parse_json, replace_surrogates
 MAX_CHARACTERS = 1_000_000
 _MOST_TOKENS = 10**9
 _LONGEST_NAME = 200
-_SHORT = 1 << 16  # characters that are parsed in no time
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +67,11 @@ def cost_of(outcome: Answer | Fault) -> Outcome:
     if isinstance(outcome, Answer):
         return outcome.usage
     return outcome.usage if isinstance(outcome, AnswerFault) and outcome.usage != Usage() else "failed"
+
+
+def too_long(usage: Usage) -> AnswerFault:
+    """Return the fault of an answer that is longer than any model's."""
+    return AnswerFault("malformed", f"an answer of more than {MAX_CHARACTERS:,} characters", usage=usage)
 
 
 def fault_of_ending(answer: Answer) -> AnswerFault | None:
@@ -130,6 +131,8 @@ def _answer_in(body: Any) -> Answer | AnswerFault:
     parts = read_parts(message.get("content"))
     if parts is None:
         return AnswerFault("malformed", f"content {_kind_of(message['content'])}, expected text", usage=usage)
+    if len(parts.text or "") > MAX_CHARACTERS:
+        return too_long(usage)
     final = final_text(replace_surrogates(parts.text or ""))
     thinking = next(
         (part for name in ("reasoning", "reasoning_content") if isinstance(part := message.get(name), str) and part), ""
@@ -190,19 +193,6 @@ def _kind_of(content: Any) -> str:
 def _in_short(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_NAME else f"{line[:_LONGEST_NAME]}…"
-
-
-async def read_scrubbed_aside(text: str, scrub: Scrubber) -> tuple[str, Answer | AnswerFault]:
-    """As `read_scrubbed`; a long text is read in a thread, one at a time, so that what else goes on has its turn."""
-    if len(text) <= _SHORT:
-        return read_scrubbed(text, scrub)
-    return await asyncio.get_running_loop().run_in_executor(_reader(), read_scrubbed, text, scrub)
-
-
-@lru_cache(maxsize=1)
-def _reader() -> ThreadPoolExecutor:
-    """One thread: several that parse at a time would keep Python to themselves for as long as all of them take."""
-    return ThreadPoolExecutor(1, "answers")
 
 
 def _name(value: Any) -> str:

@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
 from core.errors import InputError
-from core.llm.answers import MAX_CHARACTERS, Answer, AnswerFault, cost_of, fault_of_ending, read_scrubbed_aside
+from core.llm.answers import Answer, AnswerFault, cost_of, fault_of_ending, read_scrubbed, too_long
 from core.llm.endpoint import Endpoint, Method, ModelTransport
 from core.llm.errors import ERROR_OF_FAULT, ModelError, NoLogprobs, Refused, Truncated
 from core.llm.logprobs import is_missing
@@ -22,6 +23,7 @@ from core.llm.refused_parameters import describe_remedy, fewer_logprobs, refuses
 from core.llm.reply_cache import ReplyCache
 from core.llm.streaming import CHAT, OnWords, Sends, Words, refuses_streams, send_streamed, whole_answer
 from core.log import LOGGER
+from core.net.long_texts import read_aside
 from core.net.retry import Fault, GiveUp, Sleep
 
 T = TypeVar("T")
@@ -214,7 +216,7 @@ class Client:
     async def _read(self, call: _Call, text: str) -> Answer | AnswerFault:
         """The answer in the body of a response, with an estimate of its tokens if the server counts none."""
         try:
-            call.raw, answer = await read_scrubbed_aside(whole_answer(text), self.endpoint.access.scrub)
+            call.raw, answer = await read_aside(partial(read_scrubbed, scrub=self.endpoint.access.scrub), whole_answer(text))
         except ValueError as error:
             call.raw, answer = text, AnswerFault("malformed", str(error), retryable=True)
         if answer.usage.uncounted:
@@ -223,7 +225,7 @@ class Client:
         if isinstance(answer, AnswerFault):
             return answer
         if answer.is_too_long:
-            return AnswerFault("malformed", f"an answer of more than {MAX_CHARACTERS:,} characters", usage=answer.usage)
+            return too_long(answer.usage)
         return fault_of_ending(answer) or answer
 
     async def _send(self, server: Server, call: _Call, most: int) -> str | Fault:

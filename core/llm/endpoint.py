@@ -18,6 +18,7 @@ from core.llm.messages import Request
 from core.llm.server_errors import error_message_of, judge_fault
 from core.net.addresses import check_address
 from core.net.interim_answers import limit_interim_answers
+from core.net.long_texts import read_aside
 from core.net.retry import Fault, RetryPolicy
 from core.net.server_access import ServerAccess
 from core.net.transport import (
@@ -35,7 +36,7 @@ from core.net.transport import (
 T = TypeVar("T")
 Method = Literal["GET", "POST"]
 EXAMPLE = "http://127.0.0.1:8000/v1"
-MAX_ANSWER_MB = 8.0
+MAX_ANSWER_MB = 4.0  # a million characters of four bytes
 # An entry of log-probabilities in JSON, as vLLM writes it: a token of 5 characters, a number of 20 digits, and the token's
 # bytes as a list take 80 bytes. With 20 alternatives to each token, 8 MB would hold 4,700 tokens.
 _BYTES_PER_LOGPROB = 100
@@ -178,7 +179,7 @@ class ModelTransport:
         response = await exchange(lambda _: self._send(method, url, body, most, on_part), self.endpoint.timeout_s)
         if isinstance(response, Fault):
             return response
-        text = self.endpoint.scrub(response.content.decode("utf-8", "replace"))
+        text = await read_aside(self.endpoint.scrub, response.content.decode("utf-8", "replace"))
         if 300 <= response.status < 400:
             return fault_of_status(response, self._describe_target(response.headers.get("location", "")), text)
         if not 200 <= response.status < 300:

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+import duckdb
 
 from core.errors import NotFound
 from core.row_schema import ARROW_TYPES, Column
@@ -170,4 +173,5 @@ def insert_all(cursor: Cursor, insertions: Iterable[Insertion]) -> None:
             conflict = " ON CONFLICT DO NOTHING" if ignore_existing else ""
             cursor.execute(f"INSERT INTO {table} BY NAME SELECT * FROM incoming{conflict}").fetchall()
         finally:
-            cursor.unregister("incoming")
+            with suppress(duckdb.Error):  # in a transaction that failed; the cause is what is raised
+                cursor.unregister("incoming")
