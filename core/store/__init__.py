@@ -1,5 +1,6 @@
 """The only room that imports duckdb: the gate to the file, its schema, and one query module per table.
 
+attachment      the file as one writer has it, or all readers of this process
 connection      who may use the file when: many readers or one writer, across threads and processes
 duckdb_file     a DuckDB that reaches a few folders and nothing else; what is wrong with the file or the log beside it
 file_copy       the files, held still while they are copied
