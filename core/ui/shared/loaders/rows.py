@@ -70,10 +70,10 @@ def matching_ids(run: str, wanted: RowFilter, order: Order) -> list[str]:
 
 
 @cache_by("run:{0}", "datasets", "notes", entries=20)
-def list_rows(run: str, pair_ids: tuple[str, ...]) -> pd.DataFrame:
-    """The named rows as a list shows them."""
+def list_rows(run: str, pair_ids: tuple[str, ...], order: Order) -> pd.DataFrame:
+    """The named rows as a list shows them, with what their order counts."""
     with reading() as db:
-        return predictions.list_rows(db, run, pair_ids)
+        return predictions.list_rows(db, run, pair_ids, order)
 
 
 @cache_by("run:{0}", "datasets")
@@ -88,6 +88,12 @@ def p_de_values(run: str) -> NDArray[np.float64]:
     """P(DE) of every row of a run, of shape (n_rows,)."""
     with reading() as db:
         return predictions.p_de_of(db, run)
+
+
+@cache_by("run:{0}", entries=50)
+def says_all_or_nothing(run: str) -> bool:
+    """Whether P(DE) is 0 or 1 in every row of a run."""
+    return bool(np.isin(p_de_values(run), (0, 1)).all())
 
 
 @cache_by("run:{0}", entries=50)
