@@ -15,7 +15,8 @@ from core.types import ASKED, FLAG_NAMES, MADE_ELSEWHERE
 from core.ui.ask import further
 from core.ui.debates import calls, dossier, made_from, row_header, trace
 from core.ui.debates.marked_text import Marks
-from core.ui.shared import links, loaders, tables
+from core.ui.debates.trace import Event
+from core.ui.shared import gene_cards, links, loaders, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.loaders import RowDetails
 from core.ui.shared.shell import PageContext
@@ -29,7 +30,7 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
     row = details.numbers
     compare = row_header.show(context, run, details, ids)
     flush()
-    marks = marks_of(context, row)
+    marks = marks_of(context, row, details.events)
     if compare:
         _show_runs(context, [run.id, *compare], row["pair_id"], marks)
     else:
@@ -44,14 +45,17 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
             further.show_again(run, row["pair_id"], workspace=context.workspace)
         _show_genes(context, run, row)
         _show_notes(context, run, row["pair_id"], details.notes)
+    if context.dataset is not None:
+        gene_cards.show(context.dataset, marks.pages)
 
 
-def marks_of(context: PageContext, row: dict[str, Any]) -> Marks:
-    """What to mark in the texts of a row: the words of the search, and its symbols if NCBI knows the organism's genes."""
+def marks_of(context: PageContext, row: dict[str, Any], events: Sequence[Event]) -> Marks:
+    """What to mark in the texts of a row: the words of the search, and the dataset's genes."""
     dataset = context.dataset
     assert dataset is not None  # of the run that is on screen
-    symbols = (row["pert"], row["gene"]) if links.is_at_ncbi(dataset) else ()
-    return Marks(str(st.session_state.get("q") or ""), symbols, dataset.organism)
+    run = context.run.id if context.run else None
+    texts = (event["content"] for event in events)
+    return Marks(str(st.session_state.get("q") or ""), gene_cards.pages_of(dataset, run, (row["pert"], row["gene"]), texts))
 
 
 def _show_story(context: PageContext, run: Run, details: RowDetails, marks: Marks, *, narrow: bool = False) -> None:
@@ -61,9 +65,9 @@ def _show_story(context: PageContext, run: Run, details: RowDetails, marks: Mark
         if run.method not in MADE_ELSEWHERE:  # their files' numbers are all that is known of these
             is_shown = details.numbers["error"] or made_from.show(context.dataset, run, details)
         with st.expander("As the run recorded it", expanded=not is_shown):
-            trace.show(details.events, marks, narrow=narrow)
+            trace.show(run, details, marks, narrow=narrow)
         return
-    trace.show(details.events, marks, narrow=narrow)
+    trace.show(run, details, marks, narrow=narrow)
 
 
 def _show_sources(context: PageContext, run: Run, details: RowDetails, marks: Marks) -> None:

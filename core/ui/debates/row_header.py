@@ -96,11 +96,9 @@ def describe_label(row: dict[str, Any]) -> str:
 def describe_reason(row: dict[str, Any], events: Sequence[dict[str, Any]]) -> str:
     """Why the row was predicted so, as Markdown: the sentence with whose it is, who argued, and the row's flags by name."""
     reason = find_reason(row, events)
-    said = (
-        []
-        if reason is None
-        else [f"“{as_text(reason.quote)}” — {as_text(reason.source)}" if reason.quote else as_text(reason.source)]
-    )
+    said = []
+    if reason is not None:
+        said = [f"“{as_text(reason.quote)}” — {as_text(reason.source)}" if reason.quote else as_text(reason.source)]
     if reason is not None and reason.sides:
         said.append(as_text(reason.sides))
     shown = [flag for flag in row["flags"] if not (len(said) > 1 and flag == Flag.ROLE_COLLAPSE)]  # as the sides say

@@ -10,25 +10,29 @@ import streamlit as st
 from core.audit.brief_checks import SHORT
 from core.plots import theme
 from core.scoring import row_words
+from core.store.runs import Run
 from core.ui.debates import trace_tree
 from core.ui.debates.marked_text import Marks, to_markdown
+from core.ui.shared.loaders import RowDetails
 from core.ui.shared.widgets import as_text, heading_text, percent_text
 
 Event = dict[str, Any]
 NARROW = 0.26  # of the width, for a side that only answers
 
 
-def show(events: Sequence[Event], marks: Marks, *, narrow: bool = False) -> None:
-    """Show a trace stage by stage: a debate side by side, an agent's steps as a tree, anything else in order."""
+def show(run: Run, details: RowDetails, marks: Marks, *, narrow: bool = False) -> None:
+    """Show a row's trace stage by stage: a debate side by side, an agent's steps as a tree, anything else in order."""
+    events = details.events
     if not events:
         st.caption("This file kept no trace of this row.")
     for stage in dict.fromkeys(e["stage"] for e in events):
         of_stage = [e for e in events if e["stage"] == stage]
+        if trace_tree.has_steps(of_stage):
+            trace_tree.show(of_stage, marks, f"{run.id}-{stage}", details.numbers["tokens"])
+            continue
         st.markdown(f"**{as_text(row_words.stage_title(stage))}**")
         if stage in row_words.SIDES and any(e["kind"] == "brief" for e in of_stage):
             _show_debate(of_stage, row_words.SIDES[stage], marks, narrow)
-        elif trace_tree.has_steps(of_stage):
-            trace_tree.show(of_stage, marks)
         else:
             for event in of_stage:
                 _show_event(event, marks)

@@ -8,12 +8,13 @@ import streamlit as st
 
 from core.ui.shared import links
 
-_ICON = """<svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" fill="none" stroke="currentColor" stroke-width="1.5">
+_ICON = """<svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" fill="none" stroke="currentColor">
 <path d="M6.5 9.5l3-3M7.5 4.5l1.2-1.2a2.8 2.8 0 014 4L11.5 8.5M8.5 11.5l-1.2 1.2a2.8 2.8 0 01-4-4L4.5 7.5"/></svg>"""
-_HTML = f"""<span class="copy"><button type="button" title="Copy the link to this view (c)" aria-label="Copy link">{_ICON}</button>
+_HTML = f"""<span class="copy"><button type="button" title="Copy the link (c)" aria-label="Copy link">{_ICON}</button>
 <input hidden readonly aria-label="Link to this view"><span class="said" role="status"></span></span>"""
 _CSS = """.copy { position: relative; display: inline-block; color: var(--st-text-color); }
-button { display: flex; align-items: center; border: 1px solid var(--st-border-color); border-radius: 4px; background: none; color: inherit; cursor: pointer; font: inherit;
+button { display: flex; align-items: center; border: 1px solid var(--st-border-color); border-radius: 4px; background: none;
+  color: inherit; cursor: pointer; font: inherit;
   height: 2rem; padding: 0 0.5rem; }
 button:hover { border-color: var(--st-primary-color); }
 button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 1px; }

@@ -18,8 +18,10 @@ from core.ui.shared.loaders.cache import cache_by
 
 _HERE = Path(__file__)
 _HTML = """<div class="row-list"><div class="head"><span class="count"></span>
-<button class="help" type="button" aria-label="Keys" aria-expanded="false" title="Keys (?)">?</button><div class="keys" hidden></div></div>
-<div class="titles" aria-hidden="true"><span class="pair">pair</span><span class="value"></span><span class="sign" title="label">○</span>
+<button class="help" type="button" aria-label="Keys" aria-expanded="false" title="Keys (?)">?</button>
+<div class="keys" hidden></div></div>
+<div class="titles" aria-hidden="true"><span class="pair">pair</span><span class="value"></span>
+<span class="sign" title="label">○</span>
 <span class="marks" title="✓ right, ✗ wrong, ⚠ flags, ✎ notes">✓✗</span></div>
 <div class="rows" role="listbox" tabindex="0" aria-label="Rows"><div class="space"></div></div></div>"""
 # The page's other part, which says which row is open: a few bytes for each step, where the list may be a megabyte.

@@ -55,6 +55,7 @@ from core.ui.shared.loaders.rows import (
     runs_with_row,
     says_all_or_nothing,
     shared_row_counts,
+    symbol_facts,
     symbol_rows,
     text_counts,
 )
@@ -159,6 +160,7 @@ __all__ = [
     "space_matches",
     "space_vectors",
     "standing",
+    "symbol_facts",
     "symbol_rows",
     "text_counts",
     "texts_by_place",

@@ -137,6 +137,15 @@ def gene_description(symbol: str) -> tuple[str, str | None]:
         return pairs.symbol(db, symbol)
 
 
+@cache_by("datasets", entries=4, shared=True)
+def symbol_facts(dataset: str) -> dict[str, dict[str, Any]]:
+    """What a dataset (id) has of each of its symbols: symbol → the columns of `pairs.symbol_facts`, absent where unknown."""
+    with reading() as db:
+        frame = pairs.symbol_facts(db, dataset)
+    records: list[dict[str, Any]] = frame.astype(object).to_dict("records")
+    return {str(each["symbol"]): each for each in records}
+
+
 def symbol_rows(dataset: str, role: str, symbol: str) -> pd.DataFrame:
     """Every row of a perturbation (role "pert") or target gene ("gene"), with the prediction of each run."""
     with reading() as db:
