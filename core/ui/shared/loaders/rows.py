@@ -142,8 +142,7 @@ def symbol_facts(dataset: str) -> dict[str, dict[str, Any]]:
     """What a dataset (id) has of each of its symbols: symbol → the columns of `pairs.symbol_facts`, absent where unknown."""
     with reading() as db:
         frame = pairs.symbol_facts(db, dataset)
-    records: list[dict[str, Any]] = frame.astype(object).to_dict("records")
-    return {str(each["symbol"]): each for each in records}
+    return {str(each["symbol"]): {str(key): value for key, value in each.items()} for each in frame.to_dict("records")}
 
 
 def symbol_rows(dataset: str, role: str, symbol: str) -> pd.DataFrame:
