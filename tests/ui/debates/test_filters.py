@@ -10,7 +10,7 @@ from core.store import predictions, runs
 from core.store.predictions import ADVOCATES_DISAGREE, CONFIDENTLY_WRONG, MOST_ARGUED, RowFilter
 from core.ui.debates.filters import COUNTED, UNLIKE
 from tests.ui.conftest import Visit
-from tests.ui.test_apptest import listed, text_of
+from tests.ui.test_apptest import drawn, listed, text_of
 
 RUN, OTHER = "simulated debate", "simulated collapsed debate"
 
@@ -34,7 +34,8 @@ def test_an_order_is_offered_where_it_means_something(
     assert UNLIKE not in orders  # no other run is chosen
     app = visit(small_workspace, "debates", run="debate", order=CONFIDENTLY_WRONG)
     assert listed(app) == ["Pb_Ga", "Pa_Ga", "Pa_Gb", "Pc_Gc"]
-    assert COUNTED[CONFIDENTLY_WRONG] in text_of(app)
+    assert (drawn(app)["name"], drawn(app)["meaning"]) == ("wrong by", COUNTED[CONFIDENTLY_WRONG].meaning)
+    assert drawn(app)["values"][:3] == [0.8, 0.7, 0.4]  # of the label it says .2, .3 and .6
     app.button(key="go-right").click().run()
     assert app.query_params["row"] == "Pa_Ga"  # next and previous follow the order
 
