@@ -26,7 +26,7 @@ function stepOf(step, number, data, steps) {
   steps.push({ step, details, number });
   const call = step.tool ? `${step.tool}(${step.arguments})` : step.says || step.kind;
   const name = make("span", { class: step.tool ? "call" : "says" }, call);
-  const remarks = [step.turn ? `the answer turns ${step.turn}` : "", step.error].filter(Boolean);
+  const remarks = [step.turn ? `the answer turns: ${step.turn}` : "", step.error].filter(Boolean);
   details.append(
     make(
       "summary",

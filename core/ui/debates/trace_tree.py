@@ -59,7 +59,13 @@ def content(events: Sequence[Event], tokens: int | None = None) -> dict[str, Any
     known = {name: [step[name] for step in every if step[name] is not None] for name in ("tokens", "ms")}
     return {
         "answer": _answer(events),
-        "sums": _sums(len(steps), calls, sum(step["error"] != "" for step in every), tokens or sum(known["tokens"]), known["ms"]),
+        "sums": _sums(
+            sum(step["tool"] != "" for step in steps),
+            calls,
+            sum(step["error"] != "" for step in every),
+            tokens or sum(known["tokens"]),
+            known["ms"],
+        ),
         "unit": "tokens" if known["tokens"] else "characters",
         "tools": sorted(calls.items()),
         "steps": steps,
@@ -225,7 +231,7 @@ def _open_turn(steps: Sequence[dict[str, Any]]) -> None:
     leaning = [(step, step["leaning"]) for step in steps if step["leaning"]]
     for (_, before), (step, now) in reversed([*pairwise(leaning)]):
         if before != now:
-            step["turn"], step["open"] = f"from {before} to {now}", True
+            step["turn"], step["open"] = f"{now} named, before it {before}", True
             return
 
 

@@ -53,7 +53,7 @@ def test_the_header_stays_in_sight(open_tab: OpenTab, demo_server: Server, schem
     page.goto(demo_server.url("debates", run="simulated debate"))
     settle(page)
     pane, header = page.locator(".st-key-row-pane"), page.locator(".st-key-row-header")
-    brief = page.get_by_test_id("stMarkdown").filter(has_text="EFFECT").last.bounding_box()
+    brief = pane.get_by_test_id("stColumn").first.bounding_box()
     assert brief is not None
     assert brief["y"] < 330
     pane.evaluate("pane => pane.scrollTo(0, 500)")

@@ -105,7 +105,10 @@ def test_the_answer_is_on_top_and_steps_are_folded_but_for_what_failed_and_where
         "protein_interactions(Stat1, 10)",
     ]
     assert [step["open"] for step in drawn["steps"]] == [False, True, True, False]
-    assert (drawn["steps"][1]["error"], drawn["steps"][2]["turn"]) == ("Error querying STRING DB: HTTP Error 504", "from C to A")
+    assert (drawn["steps"][1]["error"], drawn["steps"][2]["turn"]) == (
+        "Error querying STRING DB: HTTP Error 504",
+        "A named, before it C",
+    )
     thought, call, answered = drawn["steps"][2]["parts"]
     assert (thought["kind"], call["format"], answered["format"]) == ("reasoning", "code", "code")
     assert answered["text"] == '{\n  "name": "Gbp2"\n}'
