@@ -17,7 +17,7 @@ from core.scoring.row_words import SIDES
 from core.texts import parse_json
 
 Event = Mapping[str, Any]
-LONGEST = 130  # characters of a quotation
+LONGEST = 110  # characters of a quotation
 REASON_KEYS = ("reasoning", "reason", "rationale", "explanation", "justification")  # of what an agent hands in
 _TAGS = re.compile(r"<(prob|answer)>[^<>]*</\1>|</?think(?:ing)?>", re.IGNORECASE)
 _OPENING = re.compile(r"\W*(?:answer\W+)?[ABC][).:]\s*", re.IGNORECASE)
