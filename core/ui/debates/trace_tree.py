@@ -72,8 +72,8 @@ def content(events: Sequence[Event], tokens: int | None = None) -> dict[str, Any
     }
 
 
-def _sums(steps: Sequence[Any], calls: Mapping[str, int], errors: int, tokens: int, times_ms: Sequence[float]) -> str:
-    n = sum(step["tool"] != "" for step in steps)
+def _sums(n: int, calls: Mapping[str, int], errors: int, tokens: int, times_ms: Sequence[float]) -> str:
+    """An agent's n calls of a tool, its tools, and what it took, in words."""
     parts = [f"{n} step{'s' * (n != 1)}", f"{len(calls)} tool{'s' * (len(calls) != 1)}"]
     parts += [f"{errors} failed"] if errors else []
     parts += [f"{tokens:,} tokens" if tokens else "tokens not known"]
