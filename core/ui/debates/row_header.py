@@ -35,7 +35,6 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
             if not row["error"]:
                 st.markdown(describe_answer(run, row), width="content", help=explain_numbers(run, row))
             st.markdown(describe_label(row), width="content")
-            st.space("stretch")
             compare = run_browser.show_toolbar(context, run, ids, row["pair_id"], details.runs)
         if not row["error"] and (why := describe_reason(row, details.events)):
             with st.container(key="row-why"):
