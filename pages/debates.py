@@ -6,7 +6,8 @@ from core.ui.debates import audit_tab, filters, row
 from core.ui.shared import loaders, run_browser, shell, widgets
 
 context = shell.open_page(__file__)
-st.markdown("## Debates")
+with st.container(key="title-line"):
+    st.markdown("## Debates")
 run = context.run
 if run is None:
     run_browser.show_no_run(context)
@@ -18,19 +19,19 @@ def rows() -> None:
 
     @shell.fragment  # a step to another row draws neither the sidebar nor the filters again
     def browse() -> None:
-        list_side, row_side = st.columns([0.34, 0.66], gap="medium")
+        list_side, row_side = st.columns([0.27, 0.73], gap="small")
         with list_side:
-            ids = filters.choose_rows(context, run, wanted)
-            if not ids:
+            found = filters.choose_rows(context, run, wanted)
+            if not found.ids:
                 filters.show_no_match(run)
                 return
-            pair_id = run_browser.choose_row(ids)
-        with row_side:
+            pair_id = run_browser.choose_row(found.ids)
+        with row_side, run_browser.row_pane():
             shell.set_title(pair_id.replace("_", " → "), "Debates")
-            row.show(context, run, loaders.row_details(run.id, pair_id), ids)
+            row.show(context, run, loaders.row_details(run.id, pair_id), found.ids)
         with list_side:
-            run_browser.show_list(run, ids, pair_id)
-        loaders.read_ahead([run.id, *st.query_params.get_all("with")], run_browser.beside(ids, pair_id))
+            run_browser.show_list(run, found, pair_id)
+        loaders.read_ahead([run.id, *st.query_params.get_all("with")], run_browser.beside(found.ids, pair_id))
 
     browse()
 

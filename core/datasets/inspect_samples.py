@@ -162,10 +162,12 @@ class Sample:
         messages = self.value.get("messages")
         for message in map(as_object, messages if isinstance(messages, list) else []):
             role = str(message.get("role", ""))
-            text = self._text(message.get("content"))
+            thought, text = self._split_reasoning(message.get("content"))
             calls = message.get("tool_calls")
             asked = [as_object(call) for call in calls] if isinstance(calls, list) else []
-            if text or not asked:
+            if thought:
+                events.append(TraceEvent("inspect", role.upper(), "thought", thought))
+            if text or not (asked or thought):
                 speaker = str(message.get("function") or role) if role == "tool" else role
                 events.append(TraceEvent("inspect", speaker.upper(), _ROLES.get(role, "text"), text))
             for call in asked:
@@ -174,6 +176,14 @@ class Sample:
                     TraceEvent("inspect", str(call.get("function", "tool")), "tool_call", replace_surrogates(arguments))
                 )
         return [event._replace(role=replace_surrogates(event.role)) for event in events[:MOST_EVENTS]]
+
+    def _split_reasoning(self, content: Any) -> tuple[str, str]:
+        """What a model thought before it spoke, "" where the log has none apart, and what it said."""
+        parts = content if isinstance(content, list) else []
+        reasoning = [part for part in parts if as_object(part).get("type") == "reasoning"]
+        if not reasoning:
+            return "", self._text(content)
+        return self._text(reasoning), self._text([part for part in parts if part not in reasoning])
 
     def _text(self, content: Any) -> str:
         """The text of a message: itself, or that of its parts; attachments are put in their places."""

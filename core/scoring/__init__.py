@@ -14,6 +14,7 @@ sentences     scores and comparisons in words
 standing      where the runs of a dataset stand, and in words
 terms         the terms of the field, each explained once
 other_scores  inside genes, at the top of the list, where row counts cannot help
+row_reason    why a row was predicted so, in a sentence that somebody wrote
 row_words     one row of a run in words
 json_shapes   the JSON of the command line's numbers
 control_shapes  the same of controls and baselines

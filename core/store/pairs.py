@@ -153,3 +153,19 @@ def symbol(cursor: Cursor, name: str) -> tuple[str, str | None]:
     """How a gene is named ("named", "RIKEN clone", …), and its description if there is one."""
     row = one(cursor, "SELECT naming, description FROM gene WHERE symbol = ?", [name])
     return (row[0], row[1]) if row else (symbol_kind(name), None)
+
+
+def symbol_facts(cursor: Cursor, dataset: str) -> pd.DataFrame:
+    """What a dataset (id) has of each symbol: symbol, pert_rows, gene_rows, up, down, none, de, unlabelled (rows in either role),
+    description (None where there is none).
+    """
+    counts = ", ".join(f"count(*) FILTER (label = '{label}') AS \"{label}\"" for label in Label)
+    return data_frame(
+        cursor,
+        f"""SELECT s.symbol, count(*) FILTER (role = 'pert') AS pert_rows, count(*) FILTER (role = 'gene') AS gene_rows, {counts},
+              count(*) FILTER (label IS NULL) AS unlabelled, any_value(g.description) AS description
+            FROM (SELECT pert AS symbol, 'pert' AS role, label FROM pair WHERE dataset = $1 AND split <> '{ASKED}'
+                  UNION ALL SELECT gene, 'gene', label FROM pair WHERE dataset = $1 AND split <> '{ASKED}') s
+            LEFT JOIN gene g ON g.symbol = s.symbol GROUP BY s.symbol""",
+        [dataset],
+    )

@@ -16,6 +16,7 @@ from core.row_schema import ROW_TABLES, TABLES
 from core.store.connection import Cursor
 from core.store.queries import Insertion, arrow_array, data_frame, insertion, one, record_columns, records
 from core.store.text_search import contains, json_pattern_of, pattern_of
+from core.store.traces import failed_call
 from core.texts import NO_LABEL
 from core.types import RANK_METHODS, READING_METHODS, Failed, Prediction, RowResult
 
@@ -33,29 +34,54 @@ Order = Literal[
     "most confidently wrong first",
     "most advocates argued first",
     "most disagreement between advocates first",
+    "most steps first",
+    "most different tools first",
+    "most failed tool calls first",
+    "longest trace first",
 ]
 CONFIDENTLY_WRONG: Order = "most confidently wrong first"
 MOST_ARGUED: Order = "most advocates argued first"
 ADVOCATES_DISAGREE: Order = "most disagreement between advocates first"
-_ORDER_BY: dict[Order, str] = {
-    "file order": "p.position",
-    "P(DE), high first": "q.p_de DESC NULLS LAST, p.position",
-    "P(DE), low first": "q.p_de NULLS LAST, p.position",
-    "P(up | DE), high first": "q.p_up_given_de DESC NULLS LAST, p.position",
-    "P(up | DE), low first": "q.p_up_given_de NULLS LAST, p.position",
-    # The probability that the run gives to the label, the lowest first.
-    CONFIDENTLY_WRONG: """CASE p.label WHEN 'up' THEN q.prediction_up WHEN 'down' THEN q.prediction_down
-      WHEN 'none' THEN 1 - q.prediction_up - q.prediction_down WHEN 'de' THEN q.prediction_up + q.prediction_down END
-      NULLS LAST, p.position""",
-    MOST_ARGUED: """(SELECT count(DISTINCT t.role) FROM trace_event t WHERE t.run = q.run AND t.pair_id = q.pair_id
-        AND t.kind = 'brief' AND NOT list_has_any(t.findings, ['short', 'answers'])) DESC, p.position""",
+MOST_STEPS: Order = "most steps first"
+MOST_TOOLS: Order = "most different tools first"
+MOST_ERRORS: Order = "most failed tool calls first"
+LONGEST: Order = "longest trace first"
+BY_STEPS: tuple[Order, ...] = (MOST_STEPS, MOST_TOOLS, MOST_ERRORS, LONGEST)
+_EVENTS = "FROM trace_event t WHERE t.run = q.run AND t.pair_id = q.pair_id"
+# What an order counts of a row, an SQL expression, where that is not P(DE).
+_QUANTITIES: dict[Order, str] = {
+    "P(up | DE), high first": "q.p_up_given_de",
+    "P(up | DE), low first": "q.p_up_given_de",
+    # The probability that the run gives to what is not the label.
+    CONFIDENTLY_WRONG: """1 - CASE p.label WHEN 'up' THEN q.prediction_up WHEN 'down' THEN q.prediction_down
+      WHEN 'none' THEN 1 - q.prediction_up - q.prediction_down WHEN 'de' THEN q.prediction_up + q.prediction_down END""",
+    MOST_ARGUED: f"""(SELECT count(DISTINCT t.role) {_EVENTS}
+        AND t.kind = 'brief' AND NOT list_has_any(t.findings, ['short', 'answers']))""",
     # On how many of the two questions both advocates take their own side: conclude for it, or answer with its option.
-    ADVOCATES_DISAGREE: """(SELECT CAST(count(DISTINCT t.role) FILTER (t.role IN ('EFFECT', 'NULL')) = 2 AS INTEGER)
+    ADVOCATES_DISAGREE: f"""(SELECT CAST(count(DISTINCT t.role) FILTER (t.role IN ('EFFECT', 'NULL')) = 2 AS INTEGER)
           + CAST(count(DISTINCT t.role) FILTER (t.role IN ('UP', 'DOWN')) = 2 AS INTEGER)
-        FROM trace_event t WHERE t.run = q.run AND t.pair_id = q.pair_id AND t.kind = 'brief'
-          AND list_has_any(t.findings, ['own_side', 'answers'])
-          AND NOT list_has_any(t.findings, ['other_side', 'answers_against'])) DESC, p.position""",
+        {_EVENTS} AND t.kind = 'brief' AND list_has_any(t.findings, ['own_side', 'answers'])
+          AND NOT list_has_any(t.findings, ['other_side', 'answers_against']))""",
+    MOST_STEPS: f"(SELECT count(*) {_EVENTS} AND t.kind = 'tool_call')",
+    MOST_TOOLS: f"(SELECT count(DISTINCT t.role) {_EVENTS} AND t.kind = 'tool_call')",
+    MOST_ERRORS: f"(SELECT count(*) {_EVENTS} AND t.kind = 'observation' AND {failed_call('t')})",
+    LONGEST: f"(SELECT sum(length(t.content)) {_EVENTS})",
 }
+_LOW_FIRST = ("P(DE), low first", "P(up | DE), low first")
+
+
+def _quantity(order: Order) -> str:
+    """The SQL expression of what an order counts of a row."""
+    return _QUANTITIES.get(order, "q.p_de")
+
+
+def _order_by(order: Order) -> str:
+    if order == "file order":
+        return "p.position"
+    equal = f"{_quantity(LONGEST)} DESC, " if order in BY_STEPS else ""  # many agents need equally many steps
+    return f"{_quantity(order)} {'' if order in _LOW_FIRST else 'DESC'} NULLS LAST, {equal}p.position"
+
+
 # The most probable of up, down and none; a tie goes to none, then to up. A rank score is no probability: no call.
 _CALL = f"""CASE WHEN q.prediction_up IS NULL OR r.method IN {RANK_METHODS} THEN NULL
   WHEN 1 - q.prediction_up - q.prediction_down >= greatest(q.prediction_up, q.prediction_down) THEN 'none'
@@ -195,19 +221,21 @@ def _trace_clauses(run: str, wanted: RowFilter) -> Iterator[_Clause]:
 def find_pair_ids(cursor: Cursor, run: str, wanted: RowFilter, order: Order = "file order") -> list[str]:
     """The pair ids of the rows that match a filter, in order."""
     where, values = _where(run, wanted)
-    rows = cursor.execute(f"SELECT q.pair_id FROM {_FROM} WHERE {where} ORDER BY {_ORDER_BY[order]}", values)
+    rows = cursor.execute(f"SELECT q.pair_id FROM {_FROM} WHERE {where} ORDER BY {_order_by(order)}", values)
     return cast(list[str], rows.fetchnumpy()["pair_id"].tolist())  # many ids: tuples of one take three times as long
 
 
-def list_rows(cursor: Cursor, run: str, pair_ids: Sequence[str]) -> pd.DataFrame:
-    """The named rows of a run, in that order: pair_id, pert, gene, label, p_de, p_up_given_de, outcome, flags, notes (count).
+def list_rows(cursor: Cursor, run: str, pair_ids: Sequence[str], order: Order = "file order") -> pd.DataFrame:
+    """The named rows of a run, in that order: pair_id, pert, gene, label, p_de, p_up_given_de, quantity, outcome, flags, notes
+    (count).
 
-    outcome: "hit" or "miss" (see `RowFilter`); None without a label or a call.
+    quantity: what the order counts of the row, P(DE) in file order. outcome: "hit" or "miss" (see `RowFilter`); None without a
+    label or a call.
     """
     cursor.register("wanted", pa.table({"pair_id": list(pair_ids), "place": range(len(pair_ids))}))
     frame = cursor.execute(
         f"""SELECT q.pair_id, p.pert, p.gene, p.label, q.p_de, q.p_up_given_de, q.flags,
-              {_OUTCOME},
+              CAST({_quantity(order)} AS DOUBLE) AS quantity, {_OUTCOME},
               (SELECT count(*) FROM note n WHERE n.run = q.run AND n.pair_id = q.pair_id) AS notes
             FROM {_FROM} JOIN wanted w ON w.pair_id = q.pair_id WHERE q.run = ? ORDER BY w.place""",
         [run],

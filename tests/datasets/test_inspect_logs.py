@@ -83,7 +83,8 @@ def test_messages_become_the_trace() -> None:
     [row] = found.rows
     assert [(event.role, event.kind, event.content) for event in row.events] == [
         ("USER", "text", "Does it?"),
-        ("ASSISTANT", "answer", "hm\n\nI ask."),
+        ("ASSISTANT", "thought", "hm"),
+        ("ASSISTANT", "answer", "I ask."),
         ("lookup", "tool_call", '{"gene": "Ga"}'),
         ("LOOKUP", "observation", "Ga is a gene"),
         ("ASSISTANT", "answer", "up"),

@@ -151,8 +151,10 @@ def test_a_copied_link_shows_the_same_elsewhere(
         before = heading(here).inner_text()
         button(here, "go-right").click()
         here.wait_for_function("before => document.querySelector('h3').innerText !== before", arg=before)
+    here.context.grant_permissions(["clipboard-read", "clipboard-write"])
     here.get_by_role("button", name="Copy link").click()
-    link = here.get_by_test_id("stPopoverBody").get_by_test_id("stCode").inner_text().strip()
+    here.get_by_text("Link copied").wait_for()
+    link = here.evaluate("navigator.clipboard.readText()")
     assert link == here.url
     actions.rename(demo_copy, run.id, "another name")
     with serving(demo_copy.settings.workspace) as server:

@@ -110,7 +110,7 @@ def test_debates_are_carried_with_the_open_card(visit: Visit, little_demo: Works
     app.slider(key="p_up").set_value((0.1, 0.9)).run()
     app.toggle(key="failed").set_value(False).run()
     app.selectbox(key="order").set_value(app.selectbox(key="order").options[1]).run()
-    app.multiselect(key="id-with").set_value([other]).run()
+    app.pills(key="id-with").set_value([other]).run()
     for key in ("id-card", f"id-card-{other}"):
         app.pills(key=key).set_value(app.pills(key=key).options[-1]).run()
     assert {*app.query_params} - {"row"} == {"dataset", "run", "label", "p_up", "order", "with", "card", f"card-{other}"}

@@ -148,10 +148,12 @@ def test_a_phrase_across_runs(person: Person, demo_workspace: Workspace) -> None
     person.type("THE evidence")
     person.press("Enter")
     person.page.get_by_text(f"{found.texts:,} texts").wait_for()
-    hits = person.page.locator(".hits section").filter(has=person.page.get_by_role("heading", name=OTHER)).get_by_role("link")
-    assert hits.first.locator("mark").inner_text().lower() == "the evidence"
-    link = hits.first.get_attribute("href")
-    person.click(hits.first)
+    pair = opened.pair_id.replace("_", " ⟶ ")
+    row = person.page.locator(".hits section").filter(has=person.page.get_by_role("heading", name=pair, exact=True))
+    assert row.locator("mark").first.inner_text().lower() == "the evidence"
+    hit = row.get_by_role("link", name=OTHER, exact=True).first
+    link = hit.get_attribute("href")
+    person.click(hit)
     wait_for_row(person.page, opened.pair_id)
     assert person.page.get_by_role("combobox", name="Run", exact=True).input_value() == OTHER
     assert person.page.get_by_role("searchbox").input_value() == "THE evidence"
@@ -193,9 +195,9 @@ def test_the_same_row_in_three_runs(open_tab: OpenTab, table: list[str], demo_co
         person = Person(open_tab(), server)
         person.begin_at("debates", run=run.id)
         wait_for_row(person.page, first)
-        person.click(person.page.get_by_role("combobox", name="Compare with"))
+        person.click(person.page.locator(".st-key-row-more").get_by_role("button"))
         for name in others:
-            person.click(person.page.get_by_role("option", name=name, exact=True))
+            person.click(person.page.get_by_test_id("stPopoverBody").get_by_role("button", name=name, exact=True))
         for name in (RUN, *others):
             person.page.get_by_test_id("stMain").get_by_text(name, exact=True).first.wait_for()
         table.append(line_of("the same row in three runs", person))
@@ -208,8 +210,10 @@ def test_a_link_opened_elsewhere(person: Person, open_tab: OpenTab, demo_workspa
     person.begin_at("debates", run=run.id)
     person.page.get_by_role("option").first.wait_for()
     person.press("j")
+    person.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     person.click(person.page.get_by_role("button", name="Copy link"))
-    link = person.page.get_by_test_id("stCode").inner_text()
+    person.page.get_by_text("Link copied").wait_for()
+    link = person.page.evaluate("navigator.clipboard.readText()")
     shown = heading(person.page).inner_text()
     elsewhere = open_tab()
     elsewhere.goto(link.strip())

@@ -87,8 +87,20 @@ def concludes_for_other_side(text: RuleText) -> bool:
     return not text.named_options.isdisjoint(OPTIONS_AGAINST[text.role]) or _is_stated(text, _OTHER_SIDE[text.role])
 
 
+def own_side_sentence(text: RuleText) -> str:
+    """Return the last of the deciding sentences that states the side of a brief's role; "" without one."""
+    side = _OWN_SIDE.get(text.role)
+    found = [each for each in text.sentences if each in text.deciding_sentences] if side else []
+    return next((each for each in reversed(found) if side and _states(each.lower(), side)), "")
+
+
+def _states(sentence: str, side: _Statement) -> bool:
+    """Whether a sentence in lower case states a side."""
+    return bool(side.phrases.search(sentence) and not side.unless.search(sentence))
+
+
 def _is_stated(text: RuleText, side: _Statement) -> bool:
     lines = text.lowered_deciding_lines
     if not any(map(lines.__contains__, side.words)):
         return False
-    return any(side.phrases.search(sentence) and not side.unless.search(sentence) for sentence in lines.split("\n"))
+    return any(_states(sentence, side) for sentence in lines.split("\n"))

@@ -13,7 +13,7 @@ from core.llm.answers import Answer, read_answer
 from core.store.runs import Run
 from core.texts import number_text, parse_json
 from core.types import Call
-from core.ui.debates.trace import Event
+from core.ui.debates.trace_tree import Event, has_steps
 from core.ui.shared import tables
 from core.ui.shared.widgets import as_text
 
@@ -94,7 +94,8 @@ def _show_events(run: Run, events: Sequence[Event]) -> None:
         return
     table = event_table(events)
     if table.empty:
-        st.caption("Seconds and tokens of the single steps were not kept with this run.")
+        if not has_steps(events):  # whose tree says so itself
+            st.caption("Seconds and tokens of the single steps were not kept with this run.")
         return
     with st.expander(f"{len(table)} of {len(events)} steps with seconds or tokens{describe_total(table)}"):
         _show_table(run, table)

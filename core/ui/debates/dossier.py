@@ -20,23 +20,20 @@ from core.ui.shared.widgets import as_text
 
 
 def show(items: Sequence[dict[str, Any]], events: Sequence[Event], marks: Marks, parameter: str) -> None:
-    """Show the evidence that the agents were given; at first the answer in which the words stand that were searched for.
+    """Show the evidence that the agents were given, folded unless the words stand in it that were searched for.
 
-    parameter: the query parameter that carries which answer is shown.
+    At first the answer is chosen in which they stand. parameter: the query parameter that carries which answer is shown.
     """
-    if not items and any(e["kind"] == "observation" for e in events):
-        st.caption("The tools' answers are among the steps below.")
-        return
     if not items:
-        st.caption("This file kept no dossier: what evidence the agents were given is not known.")
+        if not any(e["kind"] == "observation" for e in events):  # else the tools' answers are among the steps
+            st.caption("This file kept no dossier: what evidence the agents were given is not known.")
         return
     hits = [marks.count_hits(json.dumps(item["body"], ensure_ascii=False)) for item in items]
     cards = _name_cards(items)
     titles = {card: _title(item, n) for card, item, n in zip(cards, items, hits, strict=True)}
     first = cards[next((i for i, n in enumerate(hits) if n), 0)]
-    label = f"Dossier: {len(items)} answer{'s' * (len(items) != 1)}"
-    chosen = choose_one(st.pills, parameter, label, titles, first, wrap=True)
-    with st.container(border=True):
+    with st.expander(f"Dossier: {len(items)} answer{'s' * (len(items) != 1)}", expanded=any(hits)):
+        chosen = choose_one(st.pills, parameter, "Answer", titles, first, wrap=True, label_visibility="collapsed")
         _show_item(items[cards.index(chosen or first)], marks)
 
 

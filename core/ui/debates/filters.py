@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import get_args
+from typing import Any, cast, get_args
 
 import streamlit as st
 
 from core.audit.brief_checks import FINDINGS, SHORT
 from core.scoring.row_words import score_name
-from core.store.predictions import ADVOCATES_DISAGREE, CONFIDENTLY_WRONG, GENE_ROWS, MOST_ARGUED, Order, RowFilter
+from core.store.predictions import (
+    ADVOCATES_DISAGREE,
+    BY_STEPS,
+    CONFIDENTLY_WRONG,
+    GENE_ROWS,
+    LONGEST,
+    MOST_ARGUED,
+    MOST_ERRORS,
+    MOST_STEPS,
+    MOST_TOOLS,
+    Order,
+    RowFilter,
+)
 from core.store.runs import Run
 from core.texts import NO_LABEL
 from core.types import FLAG_NAMES
 from core.ui.shared import links, loaders
 from core.ui.shared.linked import bind
+from core.ui.shared.row_list import ListedRows, Quantity
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty
 
@@ -23,13 +36,18 @@ ROLES = (ANY, "EFFECT", "NULL", "UP", "DOWN")
 FLAG_OF_NAME = {name: str(flag) for flag, name in FLAG_NAMES.items()}
 BRIEF_CHOICES = {f"{role}: {words}": (role, finding) for role in ROLES for finding, words in FINDINGS.items()}
 ARGUING = {str(n): n for n in range(5)}  # none to all of four advocates
+STEP_METHODS = ("react", "coordinator", "inspect")  # whose traces are of steps
 UNLIKE = "most disagreement with the run compared with first"
-# What an order counts, where its name does not say it.
-COUNTED = {
-    CONFIDENTLY_WRONG: "First the rows whose label has the lowest predicted probability.",
-    MOST_ARGUED: f"First the rows with most briefs of {SHORT} characters or more that do not just answer A, B or C.",
-    ADVOCATES_DISAGREE: "First the rows in which EFFECT and NULL, and UP and DOWN, each take their own side.",
-    UNLIKE: "First the rows whose ranks of P(DE) are farthest apart in both runs.",
+# What an order counts, where that is neither of both probabilities.
+COUNTED: dict[str, Quantity] = {
+    CONFIDENTLY_WRONG: Quantity("wrong by", "The probability that the run gives to what is not the label, the highest first."),
+    MOST_ARGUED: Quantity("argued", f"How many briefs have {SHORT} characters or more and do not just answer A, B or C.", 0),
+    ADVOCATES_DISAGREE: Quantity("disagree", "In how many questions both advocates take their own side: 0, 1 or 2.", 0),
+    MOST_STEPS: Quantity("steps", "How many tools the agent called; of equally many, the longest trace first.", 0),
+    MOST_TOOLS: Quantity("tools", "How many different tools the agent called.", 0),
+    MOST_ERRORS: Quantity("errors", "How many of the agent's calls failed.", 0),
+    LONGEST: Quantity("length", "The characters of all texts of the trace.", 0),
+    UNLIKE: Quantity("ranks apart", "By how many ranks of P(DE) the row lies apart in both runs.", 0),
 }
 TITLES = {
     **{"label": "label", "call": "call", "flags": "flag", "q": "search", "p_de": "P(DE)", "p_up": "P(up | DE)"},
@@ -84,26 +102,30 @@ def show_no_match(run: Run) -> None:
     show_empty(f"None of the {run.done:,} rows matches these filters.", take_off)
 
 
-def choose_rows(context: PageContext, run: Run, wanted: RowFilter) -> list[str]:
-    """Show the choice of the rows' order; the pair ids that the filter leaves, in that order.
+def choose_rows(context: PageContext, run: Run, wanted: RowFilter) -> ListedRows:
+    """Show the choice of the rows' order; the rows that the filter leaves, in that order.
 
     Another run counts if the page shows one beside this.
     """
     names = {other.id: other.name for other in context.runs if other.id != run.id}
     other = next((key for key in st.query_params.get_all("with") if key in names), None)
-    orders = [order for order in get_args(Order) if _applies(run, order)] + ([UNLIKE] if other else [])
-    chosen = st.selectbox("Order", orders, **bind("order"), label_visibility="collapsed")
-    if chosen in COUNTED:
-        st.caption(COUNTED[chosen])
+    orders: list[Order | str] = [order for order in get_args(Order) if _applies(run, order)] + ([UNLIKE] if other else [])
+    if loaders.says_all_or_nothing(run.id) and MOST_STEPS in orders:  # whose probabilities tell no rows apart
+        orders = [*BY_STEPS, *(order for order in orders if order not in BY_STEPS)]
+    chosen = st.selectbox("Order", orders, **bind("order", orders[0]), label_visibility="collapsed")
     if chosen == UNLIKE and other:
-        return loaders.ids_unlike(run.id, other, wanted)
-    return loaders.matching_ids(run.id, wanted, chosen)
+        return ListedRows(loaders.ids_unlike(run.id, other, wanted), "file order", COUNTED[UNLIKE], other)
+    order = cast(Order, chosen)
+    name = score_name(run, "P(up | DE)" if order.startswith("P(up") else "P(DE)")
+    return ListedRows(loaders.matching_ids(run.id, wanted, order), order, COUNTED.get(order, Quantity(name)))
 
 
 def _applies(run: Run, order: Order) -> bool:
-    """Whether rows of a run can stand in this order: rank scores are not wrong, and most runs have no advocates."""
+    """Whether rows of a run can stand in this order: rank scores are not wrong, and most runs have no advocates and no steps."""
     if order == CONFIDENTLY_WRONG:
         return not run.has_rank_scores and loaders.filter_choices(run.id)["label"] != [NO_LABEL]
+    if order in BY_STEPS:
+        return run.method in STEP_METHODS
     return order not in (MOST_ARGUED, ADVOCATES_DISAGREE) or run.method == "debate"
 
 
@@ -139,23 +161,19 @@ def show(run: Run) -> RowFilter:
     """Show the filters that apply to a run; the chosen filter."""
     choices = loaders.filter_choices(run.id)
     labelled = choices["label"] != [NO_LABEL]
-    columns = st.columns([0.24, 0.13, 0.23, 0.22, 0.18] if labelled else [0.34, 0.36, 0.3], vertical_alignment="bottom")
     labels: list[str] = []
     outcome = ""
-    if labelled:
-        _rename_in_link()
-        labels = columns[0].multiselect("Label", choices["label"], **bind("label"), placeholder="any")
-        with columns[1]:
+    with st.container(key="filters", horizontal=True, vertical_alignment="center", gap="small"):
+        if labelled:
+            _rename_in_link()
+            labels = st.multiselect("Label", choices["label"], **bind("label"), **_in_line("label"))
             outcome = _choose_call(run)
-    flags = columns[-3].multiselect(
-        "Flags",
-        [FLAG_NAMES[flag] for flag in choices["flag"] if flag in FLAG_NAMES],
-        **bind("flags"),
-        placeholder="any",
-    )
-    text = columns[-2].text_input("Search", **bind("q"), placeholder="gene, word or phrase", type="search")
-    with columns[-1].popover("More", width="stretch", icon=":material/tune:"):
-        more = _show_more_filters(run, choices)
+        flags = st.multiselect(
+            "Flags", [FLAG_NAMES[flag] for flag in choices["flag"] if flag in FLAG_NAMES], **bind("flags"), **_in_line("flags")
+        )
+        text = st.text_input("Search", **bind("q"), type="search", **_in_line("gene, word or phrase"))
+        with st.popover("More", icon=":material/tune:"):
+            more = _show_more_filters(run, choices)
     show_active()
     return replace(
         more,
@@ -164,6 +182,11 @@ def show(run: Run) -> RowFilter:
         flags=tuple(FLAG_OF_NAME[name] for name in flags),
         text=text or "",
     )
+
+
+def _in_line(placeholder: str) -> dict[str, Any]:
+    """The arguments of a filter in the one line of filters: what it is stands in it while it is off."""
+    return {"label_visibility": "collapsed", "placeholder": placeholder}
 
 
 def _rename_in_link() -> None:
@@ -176,9 +199,8 @@ def _rename_in_link() -> None:
 def _choose_call(run: Run) -> str:
     """Show the filter by hit and miss, which rank scores do not have; empty for any."""
     if run.has_rank_scores:
-        st.caption("Rank scores: no hit or miss")
         return ""
-    return _choose_one("Call", ["hit", "miss"], "call", "Hit: the most probable of up, down and none is the label.")
+    return st.selectbox("Call", ["hit", "miss"], index=None, **bind("call"), **_in_line("hit or miss")) or ""
 
 
 def _show_more_filters(run: Run, choices: dict[str, list[str]]) -> RowFilter:
@@ -198,7 +220,7 @@ def _show_more_filters(run: Run, choices: dict[str, list[str]]) -> RowFilter:
     )
 
 
-def _choose_one(label: str, options: list[str], key: str, explanation: str | None = None) -> str:
+def _choose_one(label: str, options: list[str], key: str) -> str:
     """Show a filter that is off at first; the chosen option, empty if none."""
-    chosen = st.selectbox(label, options, index=None, placeholder="any", help=explanation, **bind(key))
+    chosen = st.selectbox(label, options, index=None, placeholder="any", **bind(key))
     return chosen or ""

@@ -1,14 +1,14 @@
 """Texts of models and papers as Markdown that can do no harm: a few marks are kept, all else appears as it was written.
 
 Kept are bold, italics, headings, lists and line breaks. Links, images and HTML stay text. Tags that models are asked for
-are shown as what they mean. Added are marks on what was searched for, and links to PubMed and to NCBI's page of each gene
-of the pair, which a browser opens only on a click.
+are shown as what they mean. Added are marks on what was searched for, links to the pages of genes here, and links to PubMed,
+which a browser opens only on a click.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from core.store.text_search import pattern_of
@@ -29,14 +29,13 @@ _LINE_BREAK = "\\\n"
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What is marked in the texts of a row: the words that were searched for, and symbols that lead to NCBI, by organism.
+    """What is marked in the texts of a row: the words that were searched for, and symbols that lead to their page.
 
-    sought: "" for nothing. symbols: none if nobody outside can know them.
+    sought: "" for nothing. pages: symbol in capitals → address of its page here.
     """
 
     sought: str = ""
-    symbols: tuple[str, ...] = ()
-    organism: str = ""
+    pages: Mapping[str, str] = field(default_factory=dict)
 
     def count_hits(self, text: str) -> int:
         """How often the words occur in a text, without regard to case."""
@@ -66,7 +65,7 @@ class _Writer:
         return f":gray[{TAG_MEANINGS[found[1].lower()]}] {self._link_references(found[2].strip()) or '–'}"
 
     def _link_references(self, text: str) -> str:
-        symbols = "|".join(map(re.escape, self.marks.symbols))
+        symbols = "|".join(map(re.escape, self.marks.pages))
         pattern = rf"{_PMID}|(?<![\w-])(?P<symbol>{symbols})(?![\w-])" if symbols else _PMID
         return _replace(re.compile(pattern, re.IGNORECASE), text, self._link, self._highlight_hits)
 
@@ -78,7 +77,7 @@ class _Writer:
         if symbol in self.linked:
             return None
         self.linked.add(symbol)
-        return f"[{shown}]({links.ncbi_gene_address(found['symbol'], self.marks.organism)})"
+        return f"[{shown}]({self.marks.pages[symbol]})"
 
     def _highlight_hits(self, text: str) -> str:
         if not self.marks.sought.strip():

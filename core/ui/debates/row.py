@@ -11,15 +11,16 @@ import streamlit as st
 from core.actions import runs as run_actions
 from core.scoring.row_words import MODEL_FREE, arithmetic
 from core.store.runs import Run
-from core.types import FLAG_NAMES, MADE_ELSEWHERE
+from core.types import ASKED, FLAG_NAMES, MADE_ELSEWHERE
 from core.ui.ask import further
 from core.ui.debates import calls, dossier, made_from, row_header, trace
 from core.ui.debates.marked_text import Marks
-from core.ui.shared import links, loaders, tables
+from core.ui.debates.trace import Event
+from core.ui.shared import gene_cards, links, loaders, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.loaders import RowDetails
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import as_text, flush
+from core.ui.shared.widgets import as_text, flush, symbol_text
 
 COMPARED = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de", "up": "prediction_up", "down": "prediction_down"}
 
@@ -29,40 +30,68 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
     row = details.numbers
     compare = row_header.show(context, run, details, ids)
     flush()
-    if not row["error"]:
-        with st.expander("How these numbers were computed"):
-            st.text("\n".join(arithmetic(run, row, details.events)))
-    marks = marks_of(context, row)
+    marks = marks_of(context, row, details.events)
     if compare:
         _show_runs(context, [run.id, *compare], row["pair_id"], marks)
     else:
         _show_story(context, run, details, marks)
+    with st.container(key="row-further", horizontal=True, gap="small"):
+        if not compare:
+            _show_sources(context, run, details, marks)
         if not row["error"]:
+            with st.expander("How these numbers were computed"):
+                st.text("\n".join(arithmetic(run, row, details.events)))
+        if not compare and not row["error"]:
             further.show_again(run, row["pair_id"], workspace=context.workspace)
-    _show_notes(context, run, row["pair_id"], details.notes)
+        _show_genes(context, run, row)
+        _show_notes(context, run, row["pair_id"], details.notes)
+    if context.dataset is not None:
+        gene_cards.show(context.dataset, marks.pages)
 
 
-def marks_of(context: PageContext, row: dict[str, Any]) -> Marks:
-    """What to mark in the texts of a row: the words of the search, and its symbols if NCBI knows the organism's genes."""
+def marks_of(context: PageContext, row: dict[str, Any], events: Sequence[Event]) -> Marks:
+    """What to mark in the texts of a row: the words of the search, and the dataset's genes."""
     dataset = context.dataset
     assert dataset is not None  # of the run that is on screen
-    symbols = (row["pert"], row["gene"]) if links.is_at_ncbi(dataset) else ()
-    return Marks(str(st.session_state.get("q") or ""), symbols, dataset.organism)
+    run = context.run.id if context.run else None
+    texts = (event["content"] for event in events)
+    return Marks(str(st.session_state.get("q") or ""), gene_cards.pages_of(dataset, run, (row["pert"], row["gene"]), texts))
 
 
 def _show_story(context: PageContext, run: Run, details: RowDetails, marks: Marks, *, narrow: bool = False) -> None:
-    """Show what a run was given for the row, what was said about it, and the calls; narrow: in one column."""
+    """Show what was said about the row; narrow: in one column."""
     if run.method in MODEL_FREE and context.dataset is not None:
         is_shown = False
         if run.method not in MADE_ELSEWHERE:  # their files' numbers are all that is known of these
             is_shown = details.numbers["error"] or made_from.show(context.dataset, run, details)
         with st.expander("As the run recorded it", expanded=not is_shown):
-            trace.show(details.events, marks, narrow=narrow)
+            trace.show(run, details, marks, narrow=narrow)
+        return
+    trace.show(run, details, marks, narrow=narrow)
+
+
+def _show_sources(context: PageContext, run: Run, details: RowDetails, marks: Marks) -> None:
+    """Show what a run was given for the row, and the calls of its model, folded; nothing for a run that asks no model."""
+    if run.method in MODEL_FREE:
         return
     is_beside = context.run is not None and run.id != context.run.id
     dossier.show(details.dossier, details.events, marks, f"card-{run.id}" if is_beside else "card")
-    trace.show(details.events, marks, narrow=narrow)
     calls.show(run, details.numbers["pair_id"], details.calls, details.events)
+
+
+def _show_genes(context: PageContext, run: Run, row: dict[str, Any]) -> None:
+    """Show what both genes are, and where else they stand, folded."""
+    with st.expander("Both genes"):
+        for role, name, description in (
+            ("pert", row["pert"], row["pert_description"]),
+            ("gene", row["gene"], row["description"]),
+        ):
+            links.to_symbol(role, name, f"All rows of {symbol_text(name)}")
+            st.text(description or "No description of this gene is in the workspace.")
+            if context.dataset is not None and links.is_at_ncbi(context.dataset):
+                st.markdown(f"[{symbol_text(name)} at NCBI]({links.ncbi_gene_address(name, context.dataset.organism)})")
+        if row["split"] != ASKED:
+            links.to_neighbours(run.dataset, row["pair_id"], "Neighbours of this row")
 
 
 def _show_runs(context: PageContext, shown: Sequence[str], pair_id: str, marks: Marks) -> None:
@@ -82,6 +111,7 @@ def _show_runs(context: PageContext, shown: Sequence[str], pair_id: str, marks: 
         with column:
             st.markdown(f"#### {as_text(name)}")
             _show_story(context, runs[key], rows[key], marks, narrow=True)
+            _show_sources(context, runs[key], rows[key], marks)
 
 
 def _show_notes(context: PageContext, run: Run, pair_id: str, notes: pd.DataFrame) -> None:

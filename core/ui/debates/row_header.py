@@ -1,4 +1,4 @@
-"""What stays in sight above a row of Debates: previous and next, the pair, its label, hit or miss, and the numbers."""
+"""What stays in sight above a row of Debates, in two lines: the pair, the answer, right or wrong; and why."""
 
 from __future__ import annotations
 
@@ -9,103 +9,96 @@ from typing import Any
 import streamlit as st
 
 from core.plots import theme
+from core.scoring.row_reason import find_reason
 from core.scoring.row_words import FLAG_HELP, score_name
 from core.scoring.terms import PROBABILITY_HELP, RANK_HELP
 from core.store.runs import Run
 from core.texts import number_text
-from core.types import ASKED, FLAG_NAMES, Flag
+from core.types import FLAG_NAMES, Flag
 from core.ui.shared import links, run_browser
 from core.ui.shared.loaders import RowDetails
-from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import (
-    as_text,
-    coloured_text,
-    pair_text,
-    percent_text,
-    show_bar,
-    symbol_text,
-)
+from core.ui.shared.widgets import as_text, coloured_text, percent_text, symbol_text
 
-_WIDTHS = (0.2, 0.22, 0.58)  # of both probabilities, and of what belongs to them
+OUTCOMES = {"hit": "right", "miss": "wrong"}
 
 
 def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]) -> list[str]:
-    """Show the header of a row of those that are listed (ids), and its flags; return the ids of the runs to compare with.
+    """Show the header of a row of those that are listed (ids); return the ids of the runs to compare with.
 
-    The style sheet keeps the container in sight while the page scrolls.
+    The style sheet keeps the container in sight while the row scrolls.
     """
     row = details.numbers
-    with st.container(key="row-header", gap="small"):
-        compare = run_browser.show_toolbar(context, run, ids, row["pair_id"], details.runs)
-        _show_title(context, run, row)
-        if not row["error"]:
-            _show_numbers(run, row, run_browser.rank_sentence(run, row))
+    with st.container(key="row-header", gap=None):
+        with st.container(key="row-line", horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f"### {linked_pair(context, row)}", width="content")
+            if not row["error"]:
+                st.markdown(describe_answer(run, row), width="content", help=explain_numbers(run, row))
+            st.markdown(describe_label(row), width="content")
+            compare = run_browser.show_toolbar(context, run, ids, row["pair_id"], details.runs)
+        if not row["error"] and (why := describe_reason(row, details.events)):
+            with st.container(key="row-why"):
+                st.markdown(why)
     if row["error"]:
         st.error(f"This row failed: {as_text(row['error'])}", icon=":material/error:")
-        return compare
-    for flag in row["flags"]:
-        st.caption(f":orange[⚠ {FLAG_NAMES.get(flag, flag)}] – {FLAG_HELP.get(flag, '')}")
     return compare
 
 
-def _show_numbers(run: Run, row: dict[str, Any], rank: str) -> None:
+def linked_pair(context: PageContext, row: dict[str, Any]) -> str:
+    """Perturbation ⟶ target gene as Markdown, each a link to its page."""
+    address = {"dataset": row["dataset"], **({"run": context.run.id} if context.run else {})}
+    names = (("perturbation", row["pert"]), ("gene", row["gene"]))
+    return " ⟶ ".join(f"[{symbol_text(name)}]({links.page_address(page, **address, name=name)})" for page, name in names)
+
+
+def describe_answer(run: Run, row: dict[str, Any]) -> str:
+    """What a run answers for a row, as Markdown: P(DE) and the shares of up, down and none, or its rank scores."""
     if run.has_rank_scores:
-        _show_rank_scores(run, row, rank)
-    else:
-        _show_probabilities(row, rank)
-
-
-def _show_rank_scores(run: Run, row: dict[str, Any], rank: str) -> None:
-    values = {"P(DE)": None if Flag.NO_DE in row["flags"] else row["p_de"], "P(up | DE)": row["p_up_given_de"]}
-    numbers = [
-        Number(score_name(run, name), number_text(math.nan if value is None else value, ".2f"), RANK_HELP)
-        for name, value in values.items()
-    ]
-    *_, third = show_numbers("row", numbers, _WIDTHS)
-    third.caption(rank, help=RANK_HELP)
-
-
-def _show_probabilities(row: dict[str, Any], rank: str) -> None:
-    numbers = (
-        Number("P(DE)", percent_text(row["p_de"]), PROBABILITY_HELP["P(DE)"] + f" {rank}"),
-        Number("P(up | DE)", percent_text(row["p_up_given_de"]), PROBABILITY_HELP["P(up | DE)"]),
-    )
-    *_, third = show_numbers("row", numbers, _WIDTHS)
-    up, down = row["prediction_up"], row["prediction_down"]
-    with third:
-        show_bar(
-            [
-                (f"▲ up {percent_text(up)}", up, theme.UP),
-                (f"▼ down {percent_text(down)}", down, theme.DOWN),
-                (f"● none {percent_text(1 - up - down)}", 1 - up - down, theme.NONE),
-            ]
+        values = {"P(DE)": None if Flag.NO_DE in row["flags"] else row["p_de"], "P(up | DE)": row["p_up_given_de"]}
+        return " · ".join(
+            f"{as_text(score_name(run, name))} **{number_text(math.nan if value is None else value, '.2f')}**"
+            for name, value in values.items()
         )
+    up, down = row["prediction_up"], row["prediction_down"]
+    shares = {"up": up, "down": down, "none": 1 - up - down}
+    signs = " ".join(
+        f"{coloured_text(theme.LABEL_SIGNS[name], theme.LABEL_COLOURS[name])}{percent_text(p)}" for name, p in shares.items()
+    )
+    return f"{as_text('P(DE)')} **{percent_text(row['p_de'])}**   {signs}"
 
 
-def _show_title(context: PageContext, run: Run, row: dict[str, Any]) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"### {pair_text(row['pert'], row['gene'])}", width="content")
-        with st.popover("", icon=":material/menu_book:", type="tertiary", help="Descriptions of both genes"):
-            _show_genes(context, row)
-        if row["split"] != ASKED:
-            links.to_neighbours(run.dataset, row["pair_id"], "neighbours")
-        st.markdown(describe_label(row), width="stretch", text_alignment="right")
+def explain_numbers(run: Run, row: dict[str, Any]) -> str:
+    """What the numbers and flags of a row mean, for its one help mark."""
+    rank = run_browser.rank_sentence(run, row)
+    if run.has_rank_scores:
+        parts = [f"{rank} {RANK_HELP}"]
+    else:
+        up = percent_text(row["p_up_given_de"])
+        parts = [
+            f"P(DE): {PROBABILITY_HELP['P(DE)']} {rank}",
+            f"P(up | DE) = {up}: {PROBABILITY_HELP['P(up | DE)']}",
+            "▲ up, ▼ down and ● none: the shares that the run submitted.",
+        ]
+    parts += [f"⚠ {FLAG_NAMES.get(flag, flag)}: {FLAG_HELP.get(flag, '')}" for flag in row["flags"]]
+    return "\n\n".join(as_text(part) for part in parts)
 
 
 def describe_label(row: dict[str, Any]) -> str:
-    """The label of a row as Markdown, and whether it is a hit or a miss if that can be said."""
+    """The label of a row as Markdown, after whether the run is right or wrong if that can be said."""
     known = row["label"] or "unknown"
     sign = coloured_text(theme.LABEL_SIGNS[known], theme.LABEL_COLOURS[known])
     outcome = row["outcome"]
-    said = f"label: **{sign}** {as_text(row['label'])}" if row["label"] else f"{sign} {theme.LABEL_WORDS[known]}"
-    return f"{said} · {theme.OUTCOME_SIGNS[outcome]} {outcome}" if outcome else said
+    said = f"{sign} {as_text(theme.LABEL_WORDS[known])}"
+    return f"**{theme.OUTCOME_SIGNS[outcome]} {OUTCOMES[outcome]}**: {said}" if outcome else said
 
 
-def _show_genes(context: PageContext, row: dict[str, Any]) -> None:
-    for role, name, description in (("pert", row["pert"], row["pert_description"]), ("gene", row["gene"], row["description"])):
-        links.to_symbol(role, name, f"All rows of {symbol_text(name)}")
-        if context.dataset is not None and links.is_at_ncbi(context.dataset):
-            address = links.ncbi_gene_address(name, context.dataset.organism)
-            st.markdown(f"[{symbol_text(name)} at NCBI]({address})")
-        st.text(description or "No description of this gene is in the workspace.")
+def describe_reason(row: dict[str, Any], events: Sequence[dict[str, Any]]) -> str:
+    """Why the row was predicted so, as Markdown: the sentence with whose it is, who argued, and the row's flags by name."""
+    reason = find_reason(row, events)
+    said = []
+    if reason is not None:
+        said = [f"“{as_text(reason.quote)}” — {as_text(reason.source)}" if reason.quote else as_text(reason.source)]
+    if reason is not None and reason.sides:
+        said.append(as_text(reason.sides))
+    shown = [flag for flag in row["flags"] if not (len(said) > 1 and flag == Flag.ROLE_COLLAPSE)]  # as the sides say
+    return " · ".join([*said, *(f":orange[⚠ {as_text(FLAG_NAMES.get(flag, flag))}]" for flag in shown)])

@@ -1,26 +1,44 @@
-// The hits of a search. All text is set as text, never as HTML. A plain click opens the row without loading the app anew:
-// Streamlit follows the address as it does after "back" and "forward".
+// The hits of a search, below their rows. All text is set as text, never as HTML. A plain click opens the row without loading the
+// app anew: Streamlit follows the address as it does after "back" and "forward".
+
+const SHOWN_RUNS = 3; // the others are behind one click
 
 export default function ({ data, parentElement }) {
   const sections = data.groups.map((group) => {
     const section = element("section", "");
-    const title = element("h3", "", group.run);
-    title.append(element("span", "count", group.count));
-    section.append(title, ...group.hits.map(link));
+    const title = element("h3", "pair");
+    title.append(element("i", "", group.pert), " ⟶ ", element("i", "", group.gene));
+    section.append(title, ...group.hits.map(hitOf));
     return section;
   });
   parentElement.querySelector(".hits").replaceChildren(...sections);
 }
 
-function link(hit) {
-  const made = element("a", "hit");
-  made.href = hit.link;
+function hitOf(hit) {
+  const made = element("div", "hit");
   made.style.borderLeftColor = hit.colour;
-  const pair = element("span", "pair");
-  pair.append(element("i", "", hit.pert), " ⟶ ", element("i", "", hit.gene));
-  const words = element("span", "words");
+  const words = link(hit.runs[0].link, "words");
   words.append(hit.before, element("mark", "", hit.hit), hit.after);
-  made.append(pair, element("span", "role", hit.role), words);
+  made.append(element("span", "role", hit.role), words, runsOf(hit.runs));
+  return made;
+}
+
+function runsOf(runs) {
+  const made = element("span", "runs");
+  const links = runs.map((run) => link(run.link, "run", run.name));
+  made.append(...links.slice(0, SHOWN_RUNS));
+  if (links.length > SHOWN_RUNS) {
+    const more = element("button", "", `and ${links.length - SHOWN_RUNS} more runs`);
+    more.type = "button";
+    more.addEventListener("click", () => more.replaceWith(...links.slice(SHOWN_RUNS)));
+    made.append(more);
+  }
+  return made;
+}
+
+function link(address, kind, text = "") {
+  const made = element("a", kind, text);
+  made.href = address;
   made.addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();

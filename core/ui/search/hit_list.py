@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from itertools import groupby
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,31 +21,40 @@ _list = st.components.v2.component(
 )
 
 
-def show(names: Mapping[str, str], dataset: str, phrase: str, hits: Iterable[Hit], counts: Mapping[str, int]) -> None:
-    """Show hits below the name of their run, each a link to its row in Debates.
+def show(names: Mapping[str, str], dataset: str, phrase: str, hits: Iterable[Hit]) -> None:
+    """Show hits below the pair of their row, each with links to that row in Debates.
 
-    names, counts: run (id) → its name, and how many texts of it hold the phrase.
+    names: run (id) → its name. The same words of a row stand once, with every run that has them: fusions keep their parents'
+    texts.
     """
+    of_rows: dict[str, dict[tuple[str, ...], list[Hit]]] = {}
+    for hit in hits:
+        of_rows.setdefault(hit.pair_id, {}).setdefault((hit.role, hit.before, hit.hit, hit.after), []).append(hit)
     groups = [
         {
-            "run": names[run],
-            "count": f"{counts[run]:,}" if len(shown) == counts[run] else f"first {len(shown):,} of {counts[run]:,}",
-            "hits": [_content(hit, dataset, phrase) for hit in shown],
+            "pert": (first := next(iter(texts.values()))[0]).pert,
+            "gene": first.gene,
+            "hits": [_content(same, names, dataset, phrase) for same in texts.values()],
         }
-        for run, shown in ((run, list(of_run)) for run, of_run in groupby(hits, lambda hit: hit.run))
+        for texts in of_rows.values()
     ]
     _list(key="hits", data={"groups": groups})
 
 
-def _content(hit: Hit, dataset: str, phrase: str) -> dict[str, Any]:
-    """What the component draws of a hit; its link has the phrase in the search of Debates."""
+def _content(same: Sequence[Hit], names: Mapping[str, str], dataset: str, phrase: str) -> dict[str, Any]:
+    """What the component draws of equal words in several runs; the links have the phrase in the search of Debates."""
+    hit = same[0]
     return {
-        "pert": hit.pert,
-        "gene": hit.gene,
         "role": hit.role.replace("_", " "),
         "colour": theme.ROLE_COLOURS.get(hit.role, theme.NONE),
         "before": hit.before,
         "hit": hit.hit,
         "after": hit.after,
-        "link": links.page_address("debates", dataset=dataset, run=hit.run, row=hit.pair_id, q=phrase),
+        "runs": [
+            {
+                "name": names[run],
+                "link": links.page_address("debates", dataset=dataset, run=run, row=hit.pair_id, q=phrase),
+            }
+            for run in dict.fromkeys(each.run for each in same)
+        ],
     }

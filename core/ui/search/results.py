@@ -9,12 +9,13 @@ from dataclasses import replace
 import streamlit as st
 
 from core.store.text_search import Found, TextQuery
-from core.ui.search import hit_list
+from core.ui.search import hit_list, recent
 from core.ui.shared import links, loaders, run_browser, shell
 from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty, symbol_text
 
+EXAMPLES = ("interferon", "transcription factor", "no direct")
 PAGE_ROLES = {"pert": "perturbation", "gene": "target gene"}
 
 
@@ -34,9 +35,11 @@ def show(context: PageContext) -> None:
         st.caption(
             "Searches what the runs wrote and were given: briefs, verdicts, agents' steps, dossiers. Case does not matter."
         )
+        recent.show("", [*loaders.dataset_rows(context.dataset.id)["pert"].head(1), *EXAMPLES])
         return
     shell.set_title(phrase, "Search")
     _show_symbols(context.dataset.id, phrase.strip())
+    recent.show(phrase.strip(), [])
     _show_found({run.id: run.name for run in context.runs}, context.dataset.id, TextQuery(phrase))
 
 
@@ -64,11 +67,9 @@ def _show_found(names: Mapping[str, str], dataset: str, wanted: TextQuery) -> No
     role = _choose("Role", "role", +of_roles, {})
     if run or role:
         found = loaders.search_texts(dataset, replace(wanted, run=run, role=role))
-    counts = {
-        each: sum(found.counts.get((each, r), 0) for r in of_roles if role in ("", r)) for each in of_runs if run in ("", each)
-    }
-    st.markdown(_sentence(sum(counts.values()), found))
-    hit_list.show(names, dataset, wanted.phrase, found.hits, counts)
+    total = sum(n for (each, r), n in found.counts.items() if run in ("", each) and role in ("", r))
+    st.markdown(_sentence(total, found))
+    hit_list.show(names, dataset, wanted.phrase, found.hits)
 
 
 def _choose(title: str, parameter: str, counts: Mapping[str, int], names: Mapping[str, str]) -> str:
@@ -79,5 +80,5 @@ def _choose(title: str, parameter: str, counts: Mapping[str, int], names: Mappin
 
 def _sentence(n: int, found: Found) -> str:
     """How many texts hold the phrase, and how many of them are listed."""
-    listed = "" if len(found.hits) == n else f"; showing the first {len(found.hits):,}"
+    listed = "" if len(found.hits) == n else f"; showing {len(found.hits):,}, spread over the runs"
     return f"**{n:,} text{'s' * (n != 1)}**{listed}"

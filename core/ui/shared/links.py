@@ -6,7 +6,7 @@ The controls whose values a link carries are in `linked`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from urllib.parse import urlencode, urlsplit, urlunsplit
+from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
@@ -53,17 +53,6 @@ def set_parameters(parameters: Mapping[str, str | Sequence[str] | None]) -> None
         del st.query_params[name]
     if any(changed.values()):
         st.query_params.update({name: values for name, values in changed.items() if values})
-
-
-def current_address(**parameters: str) -> str:
-    """The full address of the view on screen, with `parameters` added, for a colleague to open: below the base address of the
-    settings if there is one, else where this browser reached the app."""
-    parts = urlsplit(st.context.url or "")
-    base = base_address()
-    if base:
-        parts = urlsplit(f"{base}/{parts.path.rpartition('/')[2]}")
-    query = urlencode({**read_parameters(), **parameters}, doseq=True)
-    return urlunsplit((parts.scheme, parts.netloc, parts.path, query, ""))
 
 
 def base_address() -> str:

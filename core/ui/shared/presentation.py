@@ -12,7 +12,7 @@ _STYLE = """<style>
 html { font-size: 19px !important; }
 [data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], [data-testid="stTabs"] [role="tablist"], .st-key-notes,
 [data-testid="stMain"] h2, [role="tabpanel"] > [data-testid="stVerticalBlock"] > :not(:has(.st-key-row-header)),
-.st-key-row-toolbar :is([data-testid="stMultiSelect"], [data-testid="stPopover"]) { display: none; }
+.st-key-copy-link { display: none; }
 [data-testid="stHorizontalBlock"] > [data-testid="stColumn"]:has([class*="st-key-list-"]) { position: absolute; left: -200vw; }
 [data-testid="stColumn"]:has(.st-key-row-header) { flex: 1 1 100%; width: 100%; }
 [data-testid="stMainBlockContainer"] { padding-top: 1rem; }

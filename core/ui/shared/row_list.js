@@ -10,7 +10,10 @@ const LOST_MS = 5000; // a row that has not come by then is asked for again
 const SETTLE_MS = 1000; // after the last move, the list and the page are brought to agree
 const HASH_BYTES = 64; // before the rows' JSON
 const KEYS = [
-  ["↑ ↓ or j k", "previous, next row"],
+  ["← →", "previous, next row"],
+  ["↑ ↓ or k j", "the same, in the list"],
+  ["Page ↑ ↓", "a screen of the list"],
+  ["Home End", "first, last row"],
   ["/", "search"],
   ["n", "write a note"],
   ["c", "copy the link to this row"],
@@ -36,7 +39,6 @@ class RowList {
     this.root = root;
     this.box = root.querySelector(".rows");
     this.space = root.querySelector(".space");
-    this.said = root.querySelector(".said");
     this.keys = root.querySelector(".keys");
     this.drawn = "";
     this.at = -1;
@@ -71,6 +73,9 @@ class RowList {
       this.version = version;
       this.data = JSON.parse(textOf(packed.subarray(HASH_BYTES)));
       this.root.querySelector(".count").textContent = this.data.count;
+      const title = this.root.querySelector(".titles .value");
+      title.textContent = this.data.name;
+      title.title = this.data.meaning;
       this.places = new Map(this.data.ids.map((id, place) => [id, place]));
       this.space.style.height = `${this.data.ids.length * ROW_PX}px`;
       this.drawn = "";
@@ -85,20 +90,29 @@ class RowList {
     this.follow(globalThis.openedRow);
   }
 
-  // The list ends where the window does.
+  // The list and the row beside it end where the window does.
   fit() {
-    const above = this.box.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0);
-    const height = Math.min(this.data.ids.length * ROW_PX, Math.max(LEAST_PX, window.innerHeight - above - BELOW_PX));
+    const height = Math.min(this.data.ids.length * ROW_PX, Math.max(LEAST_PX, window.innerHeight - topOf(this.box) - BELOW_PX));
     this.box.style.height = `${height}px`;
+    const pane = rowPane();
+    if (pane) document.documentElement.style.setProperty("--row-pane-top", `${topOf(pane)}px`);
     this.draw();
   }
 
   // Marks the row that the page shows. Just after a move it does not: what the page shows then may be of an earlier move.
   follow(id) {
     if (this.waiting === id) this.waiting = null;
+    this.beginAtTop(id);
     if (performance.now() - this.movedAt < SETTLE_MS) return;
     const place = this.places?.get(id);
     if (place !== undefined && !this.waiting) this.mark(place);
+  }
+
+  // Another row is read from its top.
+  beginAtTop(id) {
+    const pane = rowPane();
+    if (pane && this.read !== id) pane.scrollTop = 0;
+    this.read = id;
   }
 
   // Once nobody moves any more: asks again for a row that never came, and marks what somebody opened elsewhere.
@@ -172,7 +186,7 @@ class RowList {
     sign.title = label.name;
     const mark = element("span", "marks", marks[place]);
     mark.title = says[place];
-    const value = values[place] === null ? "–" : values[place].toFixed(2);
+    const value = values[place] === null ? "–" : values[place].toFixed(this.data.decimals);
     row.append(pair, element("span", "value", value), sign, mark);
     row.setAttribute("aria-label", `${pair.title}, ${this.data.name} ${value}, ${label.name}${says[place] ? `, ${says[place]}` : ""}`);
     return row;
@@ -189,7 +203,7 @@ class RowList {
       ...(within.type === "checkbox" && { ArrowRight: 1, ArrowLeft: -1 }), // whose keys Streamlit's buttons do not hear
       ...(this.root.contains(within) && { PageDown: page, PageUp: -page, Home: -this.at, End: this.data.ids.length - 1 - this.at }),
     };
-    const others = { "/": () => focusOn(".st-key-q input"), n: writeNote, c: () => this.copyLink(), "?": () => this.showKeys() };
+    const others = { "/": () => focusOn(".st-key-q input"), n: writeNote, c: () => document.dispatchEvent(new CustomEvent("copy-link")), "?": () => this.showKeys() };
     if (event.key in moves) {
       const place = this.at + moves[event.key];
       this.open(Math.min(this.data.ids.length - 1, Math.max(0, place)));
@@ -198,21 +212,9 @@ class RowList {
     event.preventDefault();
   }
 
-  async copyLink() {
-    const base = globalThis.baseAddress; // where others reach the app, "" if it is not said
-    const link = new URL(base ? `${base}/${location.pathname.split("/").pop()}${location.search}` : location.href);
-    link.searchParams.set("row", this.data.ids[this.at]);
-    try {
-      await navigator.clipboard.writeText(link.href);
-      this.say("Link copied");
-    } catch {
-      this.say("The browser does not let this page copy; use Copy link");
-    }
-  }
-
   showKeys() {
     this.keys.hidden = !this.keys.hidden;
-    this.fit();
+    this.root.querySelector(".help").setAttribute("aria-expanded", String(!this.keys.hidden));
   }
 
   fillKeys() {
@@ -223,12 +225,6 @@ class RowList {
     });
     this.keys.replaceChildren(...lines);
     this.root.querySelector(".help").addEventListener("click", () => this.showKeys());
-  }
-
-  say(text) {
-    this.said.textContent = text;
-    clearTimeout(this.silence);
-    this.silence = setTimeout(() => (this.said.textContent = ""), 3000);
   }
 }
 
@@ -241,6 +237,15 @@ function element(tag, kind, text = "") {
 
 function textOf(bytes) {
   return new TextDecoder().decode(bytes);
+}
+
+function rowPane() {
+  return document.querySelector(".st-key-row-pane");
+}
+
+// Where an element begins in the page, however far that has scrolled.
+function topOf(element) {
+  return element.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0);
 }
 
 function isTyping(target) {

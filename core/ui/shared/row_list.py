@@ -5,24 +5,28 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 import streamlit as st
 
 from core.plots import theme
-from core.ui.shared import links, loaders
+from core.store.predictions import Order
+from core.ui.shared import loaders
 from core.ui.shared.loaders.cache import cache_by
 
 _HERE = Path(__file__)
-_HTML = """<div class="row-list"><div class="head"><span class="count"></span><span class="said" role="status"></span>
-<button class="help" type="button" aria-label="Keys" title="Keys">?</button></div><div class="keys" hidden></div>
+_HTML = """<div class="row-list"><div class="head"><span class="count"></span>
+<button class="help" type="button" aria-label="Keys" aria-expanded="false" title="Keys (?)">?</button>
+<div class="keys" hidden></div></div>
+<div class="titles" aria-hidden="true"><span class="pair">pair</span><span class="value"></span>
+<span class="sign" title="label">○</span>
+<span class="marks" title="✓ right, ✗ wrong, ⚠ flags, ✎ notes">✓✗</span></div>
 <div class="rows" role="listbox" tabindex="0" aria-label="Rows"><div class="space"></div></div></div>"""
-# The page's other part, which says which row is open and where others reach the app: a few bytes for each step, where the list
-# may be a megabyte.
+# The page's other part, which says which row is open: a few bytes for each step, where the list may be a megabyte.
 _SAY_OPENED = """export default ({ data }) => {
   globalThis.openedRow = data.row;
-  globalThis.baseAddress = data.base;
   document.dispatchEvent(new CustomEvent("row-opened", { detail: data.row }));
 };"""
 _SIGNS = {**theme.OUTCOME_SIGNS, "flags": "⚠", "notes": "✎"}
@@ -36,14 +40,42 @@ _list = st.components.v2.component(
 _opened = st.components.v2.component("opened_row", html="<div></div>", js=_SAY_OPENED)
 
 
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What a list shows beside each row: its short name, what it means, and with how many decimals."""
+
+    name: str
+    meaning: str = ""
+    decimals: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRows:
+    """The rows of a list: their ids in order, the order, and what it counts.
+
+    other: the run (id) whose ranks the order compares with, "" where it compares with none; the order is then that of the store
+    that it departs from.
+    """
+
+    ids: list[str]
+    order: Order
+    quantity: Quantity
+    other: str = ""
+
+
 @cache_by("run:{0}", "datasets", "notes", entries=20, shared=True)
-def load(run: str, pair_ids: tuple[str, ...], name: str, count: str) -> bytes:
-    """What the component draws of the named rows of a run (id); name: of the number; count: how many rows these are."""
-    return content(loaders.list_rows(run, pair_ids), name, count)
+def load(run: str, pair_ids: tuple[str, ...], order: Order, other: str, quantity: Quantity, count: str) -> bytes:
+    """What the component draws of the named rows of a run (id); order, other, quantity: as of `ListedRows`; count: how many rows
+    these are.
+    """
+    rows = loaders.list_rows(run, pair_ids, order)
+    if other:
+        rows = rows.assign(quantity=loaders.ranks_moved(run, other).reindex(rows["pair_id"]).to_numpy())
+    return content(rows, quantity, count)
 
 
-def content(rows: pd.DataFrame, name: str, count: str) -> bytes:
-    """What the component draws of rows as `predictions.list_rows` returns them; name, count: as in `load`.
+def content(rows: pd.DataFrame, quantity: Quantity, count: str) -> bytes:
+    """What the component draws of rows as `predictions.list_rows` returns them; count: as in `load`.
 
     JSON behind its hash of `HASH_BYTES` characters, by which the browser knows that it has drawn it. As bytes it is not
     written and hashed again at every step to another row.
@@ -51,12 +83,14 @@ def content(rows: pd.DataFrame, name: str, count: str) -> bytes:
     labels = [label if isinstance(label, str) else _NO_LABEL for label in rows["label"]]
     facts = [_facts(*row) for row in zip(rows["outcome"], rows["flags"], rows["notes"], strict=True)]
     found = {
-        "name": name,
+        "name": quantity.name,
+        "meaning": quantity.meaning,
+        "decimals": quantity.decimals,
         "count": count,
         "ids": rows["pair_id"].tolist(),
         "perts": rows["pert"].tolist(),
         "genes": rows["gene"].tolist(),
-        "values": [None if value != value else round(value, 4) for value in rows["p_de"].astype(float).tolist()],
+        "values": [None if value != value else round(value, 4) for value in rows["quantity"].astype(float).tolist()],
         "labels": [_LABELS.index(label) for label in labels],
         "marks": [" ".join(_SIGNS[fact] for fact in each) for each in facts],
         "says": [", ".join(each) for each in facts],
@@ -84,4 +118,4 @@ def show(drawn: bytes, opened: str, key: str, on_open: Callable[[str], None]) ->
             on_open(chosen)
 
     _list(key=key, data=drawn, on_row_change=open_row)
-    _opened(key=f"{key}-opened", data={"row": opened, "base": links.base_address()})
+    _opened(key=f"{key}-opened", data={"row": opened})

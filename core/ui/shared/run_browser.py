@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from core.scoring.row_words import score_name
 from core.stats.ranks import rank_from_top
 from core.store.runs import Run
 from core.types import Flag
-from core.ui.shared import links, loaders, presentation, row_list
+from core.ui.shared import copy_link, links, loaders, presentation, row_list
 from core.ui.shared.linked import choose_several
+from core.ui.shared.row_list import ListedRows
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty
 
 PART_ROWS = 20_000  # in one list
+MOST_BESIDE = 2  # runs beside the one that is read
 _STEP_HELP = {"left": "previous row", "right": "next row"}
 
 
@@ -36,8 +38,9 @@ def beside(ids: Sequence[str], pair_id: str) -> list[str]:
     return [*ids[place + 1 : place + 2], *ids[max(place - 1, 0) : place]]
 
 
-def show_list(run: Run, ids: Sequence[str], opened: str) -> None:
+def show_list(run: Run, rows: ListedRows, opened: str) -> None:
     """Show the list of rows, or the part of a very long one that holds the row that is open; a click opens another."""
+    ids = rows.ids
     place = ids.index(opened)
     part = place // PART_ROWS
     shown = tuple(ids[part * PART_ROWS : (part + 1) * PART_ROWS])
@@ -46,32 +49,31 @@ def show_list(run: Run, ids: Sequence[str], opened: str) -> None:
         st.query_params["row"] = pair_id
 
     listed = f", {part * PART_ROWS + 1:,}–{part * PART_ROWS + len(shown):,} listed" if len(ids) > PART_ROWS else ""
-    drawn = row_list.load(run.id, shown, score_name(run), f"{len(ids):,} of {run.done:,} rows{listed}")
+    drawn = row_list.load(run.id, shown, rows.order, rows.other, rows.quantity, f"{len(ids):,} of {run.done:,} rows{listed}")
     row_list.show(drawn, opened, f"list-{run.id}", open_row)
 
 
+def row_pane() -> DeltaGenerator:
+    """A place beside the list that scrolls by itself; the style sheet and the list's script let it end where the window does."""
+    return st.container(key="row-pane", height=600, border=False, gap="small")
+
+
 def show_toolbar(context: PageContext, run: Run, ids: Sequence[str], pair_id: str, runs_with_row: Sequence[str]) -> list[str]:
-    """Show previous, next, copy link and a choice of runs to compare with; return the ids of the chosen runs."""
+    """Show previous, next, copy link, and what is needed less often; return the ids of the runs to compare with."""
     place = ids.index(pair_id)
     names = {r.id: r.name for r in context.runs if r.id in runs_with_row and r.id != run.id}
-    with st.container(key="row-toolbar", horizontal=True, vertical_alignment="center", gap="small"):
-        _show_step("left", ids, place - 1)
-        st.markdown(f"row {place + 1:,} of {len(ids):,}", width="content")
-        _show_step("right", ids, place + 1)
-        chosen = choose_several(
-            st.multiselect,
-            "with",
-            "Compare with",
-            names,
-            max_selections=2,
-            label_visibility="collapsed",
-            placeholder="compare with …" if names else "no other run has this row",
-            disabled=not names,
-        )
-        with st.popover("Copy link", width="content"):
-            st.code(links.current_address(row=pair_id), language=None, wrap_lines=True)
+    _show_step("left", ids, place - 1)
+    st.markdown(f"row {place + 1:,} of {len(ids):,}", width="content")
+    _show_step("right", ids, place + 1)
+    copy_link.show(row=pair_id)
+    with st.popover("", icon=":material/more_horiz:", help="Compare with other runs, present", key="row-more"):
         presentation.show_switch()
-    return chosen
+        if not names:
+            st.caption("No other run has this row.")
+        chosen = choose_several(st.pills, "with", "Compare with", names, selection_mode="multi", wrap=True)
+        if len(chosen) > MOST_BESIDE:
+            st.caption(f":orange[At most {MOST_BESIDE} runs stand beside this one: the first of those chosen.]")
+    return chosen[:MOST_BESIDE]
 
 
 def _show_step(key: str, ids: Sequence[str], place: int) -> None:

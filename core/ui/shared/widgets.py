@@ -1,8 +1,7 @@
-"""Small elements that several pages show: texts, bars, headings, tabs, figures with their table."""
+"""Small elements that several pages show: texts, headings, tabs, figures with their table."""
 
 from __future__ import annotations
 
-import html
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -62,22 +61,6 @@ def label_text(label: str | None) -> str:
 def percent_text(p: float | None) -> str:
     """A probability in whole percent; an en dash if it is None or NaN."""
     return "–" if p is None or p != p else f"{100 * p:.0f}%"
-
-
-def show_bar(parts: list[tuple[str, float, str]]) -> None:
-    """Show one stacked bar of (caption, share in [0, 1], colour), with the captions below it in the same order.
-
-    A caption begins with a sign, which is drawn in the colour of its part.
-    """
-    pieces = "".join(f'<div style="width:{100 * max(share, 0):.2f}%;background:{colour}"></div>' for _, share, colour in parts)
-    words = "".join(
-        f'<span style="margin-right:1.2em"><span style="color:{colour}">{html.escape(sign)}</span> {html.escape(words)}</span>'
-        for (sign, _, words), colour in ((caption.partition(" "), colour) for caption, _, colour in parts)
-    )
-    st.html(
-        f'<div style="display:flex;height:10px;border-radius:3px;overflow:hidden;background:#8884">{pieces}</div>'
-        f'<div style="font-size:0.9rem;margin-top:4px">{words}</div>'
-    )
 
 
 def coloured_text(text: str, colour: str) -> str:

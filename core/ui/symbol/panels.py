@@ -46,6 +46,8 @@ def _symbols(context: PageContext, role: str) -> list[str]:
 def _show_description(context: PageContext, role: str, name: str, rows: pd.DataFrame) -> None:
     kind, description = loaders.gene_description(name)
     st.text(description or "No description of this gene is in the workspace.")
+    if context.dataset is not None and links.is_at_ncbi(context.dataset):
+        st.markdown(f"[{widgets.symbol_text(name)} at NCBI]({links.ncbi_gene_address(name, context.dataset.organism)})")
     labels = rows.drop_duplicates("pair_id")["label"]
     found = Counter(labels.dropna())
     counts = [f"{sign} {label} {found[label]:,}" for label, sign in theme.LABEL_SIGNS.items() if found[label]]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 from scipy.stats import rankdata
 
+from core.actions.imports import import_upload
 from core.actions.workspace import Workspace
 from core.store import predictions, runs
-from core.store.predictions import ADVOCATES_DISAGREE, CONFIDENTLY_WRONG, MOST_ARGUED, RowFilter
+from core.store.predictions import ADVOCATES_DISAGREE, CONFIDENTLY_WRONG, MOST_ARGUED, MOST_ERRORS, RowFilter
 from core.ui.debates.filters import COUNTED, UNLIKE
+from tests import cases
 from tests.ui.conftest import Visit
-from tests.ui.test_apptest import listed, text_of
+from tests.ui.test_apptest import drawn, listed, text_of
 
 RUN, OTHER = "simulated debate", "simulated collapsed debate"
 
@@ -34,7 +38,8 @@ def test_an_order_is_offered_where_it_means_something(
     assert UNLIKE not in orders  # no other run is chosen
     app = visit(small_workspace, "debates", run="debate", order=CONFIDENTLY_WRONG)
     assert listed(app) == ["Pb_Ga", "Pa_Ga", "Pa_Gb", "Pc_Gc"]
-    assert COUNTED[CONFIDENTLY_WRONG] in text_of(app)
+    assert (drawn(app)["name"], drawn(app)["meaning"]) == ("wrong by", COUNTED[CONFIDENTLY_WRONG].meaning)
+    assert drawn(app)["values"][:3] == [0.8, 0.7, 0.4]  # of the label it says .2, .3 and .6
     app.button(key="go-right").click().run()
     assert app.query_params["row"] == "Pa_Ga"  # next and previous follow the order
 
@@ -54,3 +59,24 @@ def test_active_filters_are_buttons_that_take_them_off(visit: Visit, small_works
     app.button(key="off-call").click().run()
     assert len(listed(app)) == 4
     assert "call:" not in text_of(app)
+
+
+def test_a_run_that_says_0_or_1_is_sorted_by_what_tells_its_rows_apart(visit: Visit, small_workspace: Workspace) -> None:
+    def trace(n: int, answer: str = "found") -> str:
+        steps = [
+            {f"thought_{i}": "hm", f"tool_name_{i}": f"tool {i}", f"tool_args_{i}": {}, f"observation_{i}": answer}
+            for i in range(n)
+        ]
+        return json.dumps({key: value for step in steps for key, value in step.items()})
+
+    rows = [
+        ("Pa_Ga", 0, 0, trace(1)),
+        ("Pa_Gb", 1, 0, trace(3)),
+        ("Pb_Ga", 0, 0, trace(2, "Error querying STRING DB: HTTP Error 404")),
+    ]
+    assert import_upload(small_workspace, cases.submission(rows), "agent.csv").kind != "failed"
+    app = visit(small_workspace, "debates", run="agent")
+    assert (listed(app), drawn(app)["name"], drawn(app)["values"]) == (["Pa_Gb", "Pb_Ga", "Pa_Ga"], "steps", [3, 2, 1])
+    app = visit(small_workspace, "debates", run="agent", order=MOST_ERRORS)
+    assert (listed(app)[0], drawn(app)["name"], drawn(app)["values"]) == ("Pb_Ga", "errors", [2, 0, 0])
+    assert MOST_ERRORS not in visit(small_workspace, "debates", run="debate").selectbox(key="order").options

@@ -6,12 +6,13 @@ import pytest
 
 from core.actions.workspace import Workspace
 from core.ui.debates.marked_text import Marks, to_lines, to_markdown
+from core.ui.shared import links
 from tests.ui.conftest import OpenTab, Visit, settle
 from tests.ui.serving import serving
 
 PLAIN = Marks()
-OF_PAIR = Marks(symbols=("Slc35b1", "Pdia6"), organism="mouse")
-PDIA6 = "https://www.ncbi.nlm.nih.gov/gene/?term=Pdia6%5Bsym%5D+AND+Mus+musculus%5Borgn%5D"
+PDIA6 = "./gene?dataset=d&name=Pdia6"
+OF_PAIR = Marks(pages={"SLC35B1": "./perturbation?dataset=d&name=Slc35b1", "PDIA6": PDIA6})
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_what_was_searched_for_is_marked_in_any_case_and_inside_of_marks() -> No
     assert (marks.count_hits("Pdia6, PDI"), PLAIN.count_hits("Pdia6")) == (2, 0)
 
 
-def test_a_gene_of_the_pair_leads_to_ncbi_once_a_text() -> None:
+def test_a_gene_leads_to_its_page_here_once_a_text() -> None:
     assert to_markdown("Pdia6 and Pdia61, PDIA6, Pdia6-x", OF_PAIR) == f"[Pdia6]({PDIA6}) and Pdia61, PDIA6, Pdia6\\-x"
     assert to_markdown("Pdia6", PLAIN) == "Pdia6"
 
@@ -77,11 +78,9 @@ def test_the_number_of_an_article_leads_to_pubmed() -> None:
 
 
 def test_a_hostile_symbol_makes_no_other_address() -> None:
-    hostile = Marks(symbols=("x](http://a.b)",), organism="human")
-    shown = to_lines("x](http://a.b)", hostile)
-    assert shown.startswith(
-        "[x\\]\\(http\\:\u2060//a\\.b\\)](https://www.ncbi.nlm.nih.gov/gene/?term=x%5D%28http%3A%2F%2Fa.b%29%5Bsym%5D"
-    )
+    name = "x](http://a.b)"
+    hostile = Marks(pages={name.upper(): links.page_address("gene", name=name)})
+    assert to_lines(name, hostile) == "[x\\]\\(http\\:\u2060//a\\.b\\)](./gene?name=x%5D%28http%3A%2F%2Fa.b%29)"
 
 
 BRIEF = "**Sure**: seen (PMID 123).\n- <b id=pwned>Pa</b> does it\n\n<prob>18</prob>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -11,19 +12,20 @@ from core.store import predictions, runs
 from core.ui.debates.row_header import describe_label
 from tests.ui.conftest import OpenTab, Visit, button, settle
 from tests.ui.serving import Server
+from tests.ui.test_apptest import pair_of
 
 
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"label": "up", "outcome": "hit"}, "** up · ✓ hit"),
-        ({"label": "none", "outcome": "miss"}, "** none · ✗ miss"),
-        ({"label": "none", "outcome": None}, "** none"),  # a rank score makes no call
-        ({"label": None, "outcome": None}, "} no label"),
+        ({"label": "up", "outcome": "hit"}, "**✓ right**: … up"),
+        ({"label": "none", "outcome": "miss"}, "**✗ wrong**: … none"),
+        ({"label": "none", "outcome": None}, "… none"),  # a rank score makes no call
+        ({"label": None, "outcome": None}, "… no label"),
     ],
 )
 def test_the_label_stands_with_what_became_of_the_call(row: dict[str, Any], said: str) -> None:
-    assert describe_label(row).endswith(said)
+    assert re.sub(r":color\[.\]\{[^}]*\}", "…", describe_label(row)) == said
 
 
 def test_a_row_is_a_hit_where_its_list_says_so(small_workspace: Workspace) -> None:
@@ -39,7 +41,7 @@ def test_a_row_that_failed_has_a_header_without_numbers(visit: Visit, small_work
     with small_workspace.store.write() as db:
         db.execute("UPDATE prediction SET error = 'Timeout: <b>late</b>' WHERE pair_id = 'Pa_Ga'")
     app = visit(small_workspace, "debates", run="debate", row="Pa_Ga")
-    assert "### *Pa* ⟶ *Ga*" in [text.value for text in app.markdown]
+    assert pair_of(app) == "### *Pa* ⟶ *Ga*"
     assert not app.metric
     assert "Timeout" in app.error[0].value
 
@@ -50,11 +52,17 @@ def test_the_header_stays_in_sight(open_tab: OpenTab, demo_server: Server, schem
     page = open_tab(color_scheme=scheme)
     page.goto(demo_server.url("debates", run="simulated debate"))
     settle(page)
-    main, header = page.get_by_test_id("stMain"), page.locator(".st-key-row-header")
-    main.evaluate("main => main.scrollTo(0, 500)")
-    box = header.bounding_box()
+    pane, header = page.locator(".st-key-row-pane"), page.locator(".st-key-row-header")
+    brief = pane.get_by_test_id("stColumn").first.bounding_box()
+    assert brief is not None
+    assert brief["y"] < 330
+    pane.evaluate("pane => pane.scrollTo(0, 500)")
+    assert pane.evaluate("pane => pane.scrollTop") > 100
+    assert page.get_by_test_id("stMain").evaluate("main => main.scrollHeight - main.clientHeight") == 0  # the page stays
+    box, around = header.bounding_box(), pane.bounding_box()
     assert box is not None
-    assert 0 <= box["y"] < 20
+    assert around is not None
+    assert abs(box["y"] - around["y"]) < 2
     pair = header.locator("h3")
     assert pair.evaluate(  # nothing lies over it, and nothing shines through
         """pair => { const box = pair.getBoundingClientRect();
@@ -66,3 +74,4 @@ def test_the_header_stays_in_sight(open_tab: OpenTab, demo_server: Server, schem
     before = pair.inner_text()
     button(page, "go-right").click()
     page.wait_for_function("before => document.querySelector('.st-key-row-header h3').innerText !== before", arg=before)
+    page.wait_for_function("() => document.querySelector('.st-key-row-pane').scrollTop === 0")  # the next row begins at its top

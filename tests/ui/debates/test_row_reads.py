@@ -16,6 +16,7 @@ from core.store.connection import Store
 from core.ui.debates import row
 from core.ui.shared.loaders import rows
 from tests.ui.conftest import Visit
+from tests.ui.test_apptest import pair_of
 
 
 @pytest.fixture
@@ -98,4 +99,4 @@ def test_an_address_that_names_nothing_opens_the_page(
 ) -> None:
     app = visit(small_workspace, "debates", **parameters)
     assert not app.exception
-    assert "### *Pa* ⟶ *Ga*" in [text.value for text in app.markdown]
+    assert pair_of(app) == "### *Pa* ⟶ *Ga*"

@@ -18,7 +18,7 @@ HOSTILE = "<img src=x onerror=alert(1)> **bold** [link](https://example.org)"
 
 
 def drawn(app: AppTest) -> list[dict[str, Any]]:
-    """The groups of hits that the page draws."""
+    """The rows with hits that the page draws."""
     found = [json.loads(each.proto.json) for each in app.get("bidi_component") if each.proto.component_name == "hit_list"]
     return found[0]["groups"] if found else []
 
@@ -34,7 +34,7 @@ def add_second_run(workspace: Workspace) -> str:
         return runs.find(db, "second").id
 
 
-def test_counts_come_first_then_hits_by_run_with_links_that_carry_the_phrase(visit: Visit, small_workspace: Workspace) -> None:
+def test_counts_come_first_then_hits_by_row_with_links_that_carry_the_phrase(visit: Visit, small_workspace: Workspace) -> None:
     second = add_second_run(small_workspace)
     app = visit(small_workspace, "search", phrase="regulates ga")
     assert not app.exception
@@ -44,18 +44,25 @@ def test_counts_come_first_then_hits_by_run_with_links_that_carry_the_phrase(vis
         "Role": ["DOWN · 4", "EFFECT · 4", "NULL · 3", "UP · 3"],
     }
     assert "**14 texts**" in text_of(app)
-    first, other = drawn(app)
-    assert (first["run"], first["count"], len(first["hits"])) == ("debate", "11", 11)
-    hit = next(hit for hit in other["hits"] if hit["role"] == "EFFECT")
-    assert (hit["before"], hit["hit"], hit["after"]) == ("Pb ", "regulates Ga", f". {HOSTILE}")
-    assert {f"run={second}", "row=Pb_Ga", "q=regulates+ga"} <= set(hit["link"].removeprefix("./debates?").split("&"))
+    groups = {(group["pert"], group["gene"]): group["hits"] for group in drawn(app)}
+    hits = [hit for group in groups.values() for hit in group]
+    assert sum(len(hit["runs"]) for hit in hits) == 14
+    assert len(groups) == 3
+    hit = next(hit for hit in groups["Pb", "Ga"] if hit["after"].endswith(HOSTILE))
+    assert (hit["role"], hit["before"], hit["hit"], hit["after"]) == ("EFFECT", "Pb ", "regulates Ga", f". {HOSTILE}")
+    [run] = hit["runs"]
+    assert run["name"] == "second"
+    assert {f"run={second}", "row=Pb_Ga", "q=regulates+ga"} <= set(run["link"].removeprefix("./debates?").split("&"))
+    shared = [[run["name"] for run in hit["runs"]] for hit in groups["Pb", "Ga"] if len(hit["runs"]) > 1]
+    assert shared == [["debate", "second"]] * len(shared)  # the same words stand once, with both runs
     assert app.query_params["phrase"] == "regulates ga"
 
 
 def test_a_run_and_a_role_restrict_the_hits_and_the_address_names_them(visit: Visit, small_workspace: Workspace) -> None:
     second = add_second_run(small_workspace)
     app = visit(small_workspace, "search", phrase="regulates", of_run=second, role="UP")
-    assert [(group["run"], [hit["role"] for hit in group["hits"]]) for group in drawn(app)] == [("second", ["UP"])]
+    [[hit]] = [group["hits"] for group in drawn(app)]
+    assert (hit["role"], [run["name"] for run in hit["runs"]]) == ("UP", ["second"])
     assert "**1 text**" in text_of(app)
     assert choices(app)["Run"] == ["debate · 11", "second · 3"]
     assert choices(app)["Role"] == ["DOWN · 1", "EFFECT · 1", "UP · 1"]
@@ -66,10 +73,10 @@ def test_a_run_and_a_role_restrict_the_hits_and_the_address_names_them(visit: Vi
 
 def test_it_says_when_not_all_hits_are_listed(visit: Visit, demo_workspace: Workspace) -> None:
     app = visit(demo_workspace, "search", phrase="the")
-    groups = drawn(app)
-    assert sum(len(group["hits"]) for group in groups) == 200
-    assert "showing the first 200" in text_of(app)
-    assert all(group["count"].startswith(f"first {len(group['hits']):,} of ") for group in groups)
+    runs_of_hits = [run["name"] for group in drawn(app) for hit in group["hits"] for run in hit["runs"]]
+    assert "showing 200, spread over the runs" in text_of(app)
+    assert len(set(runs_of_hits)) > 1
+    assert len(runs_of_hits) <= 200
 
 
 def test_a_gene_leads_to_its_rows_and_nothing_found_is_said(visit: Visit, small_workspace: Workspace) -> None:
@@ -79,6 +86,16 @@ def test_a_gene_leads_to_its_rows_and_nothing_found_is_said(visit: Visit, small_
     assert "No text of 1 run holds “quinque\\*reme\\*”." in text_of(app)
     assert drawn(app) == []
     assert "Case does not matter" in text_of(visit(small_workspace, "search"))
+
+
+def test_examples_stand_where_nothing_is_searched_for(visit: Visit, small_workspace: Workspace) -> None:
+    def data(**parameters: str) -> dict[str, Any]:
+        app = visit(small_workspace, "search", **parameters)
+        found = (each.proto for each in app.get("bidi_component"))
+        return json.loads(next(each.json for each in found if each.component_name == "recent_searches"))
+
+    assert data()["examples"][0] == "Pa"
+    assert data(phrase=" <b>x ")["phrase"] == "<b>x"
 
 
 def test_debates_leads_from_its_search_to_all_runs(visit: Visit, small_workspace: Workspace) -> None:

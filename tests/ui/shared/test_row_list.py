@@ -15,6 +15,7 @@ from core.actions.workspace import Workspace
 from core.store import predictions, runs
 from core.store.predictions import RowFilter
 from core.ui.shared import row_list
+from core.ui.shared.row_list import Quantity
 from tests.ui.conftest import button, new_context, settle
 from tests.ui.serving import Server
 
@@ -22,13 +23,14 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
 
 RUN = "simulated debate"
+P_DE = Quantity("P(DE)")
 ROWS = pd.DataFrame(
     {
         "pair_id": ["A_b", "A_c", "D_e"],
         "pert": ["A", "A", "D"],
         "gene": ["b", "c", "e"],
         "label": ["up", None, "none"],
-        "p_de": [0.25, np.nan, 1.0],
+        "quantity": [0.25, np.nan, 1.0],
         "outcome": ["hit", None, "miss"],
         "flags": [[], ["uncovered"], ["uncovered"]],
         "notes": [0, 1, 0],
@@ -37,7 +39,7 @@ ROWS = pd.DataFrame(
 
 
 def test_it_draws_what_is_known_of_each_row() -> None:
-    drawn = json.loads(row_list.content(ROWS, "P(DE)", "3 of 9 rows")[row_list.HASH_BYTES :])
+    drawn = json.loads(row_list.content(ROWS, P_DE, "3 of 9 rows")[row_list.HASH_BYTES :])
     assert drawn["ids"] == ["A_b", "A_c", "D_e"]
     assert drawn["values"] == [0.25, None, 1.0]
     assert [drawn["kinds"][label]["name"] for label in drawn["labels"]] == ["up", "no label", "none"]
@@ -47,17 +49,17 @@ def test_it_draws_what_is_known_of_each_row() -> None:
 
 def test_its_version_tells_other_rows_and_other_marks() -> None:
     versions = {
-        row_list.content(rows, name, count)[: row_list.HASH_BYTES]
-        for rows, name, count in (
-            (ROWS, "P(DE)", "3 of 9 rows"),
-            (ROWS.iloc[::-1], "P(DE)", "3 of 9 rows"),
-            (ROWS.assign(notes=1), "P(DE)", "3 of 9 rows"),
-            (ROWS, "DE rank score", "3 of 9 rows"),
-            (ROWS, "P(DE)", "3 of 10 rows"),
+        row_list.content(rows, quantity, count)[: row_list.HASH_BYTES]
+        for rows, quantity, count in (
+            (ROWS, P_DE, "3 of 9 rows"),
+            (ROWS.iloc[::-1], P_DE, "3 of 9 rows"),
+            (ROWS.assign(notes=1), P_DE, "3 of 9 rows"),
+            (ROWS, Quantity("DE rank score"), "3 of 9 rows"),
+            (ROWS, P_DE, "3 of 10 rows"),
         )
     }
     assert len(versions) == 5
-    assert row_list.content(ROWS.copy(), "P(DE)", "3 of 9 rows")[: row_list.HASH_BYTES] in versions
+    assert row_list.content(ROWS.copy(), P_DE, "3 of 9 rows")[: row_list.HASH_BYTES] in versions
 
 
 @pytest.fixture
@@ -168,10 +170,12 @@ def test_keys_search_note_copy_and_explain_themselves(page: Page, ids: list[str]
 def test_a_presentation_shows_the_row_alone_and_walks_by_keys(page: Page, ids: list[str]) -> None:
     row = page.get_by_test_id("stMain").locator("h3").first
     usual = row.evaluate("found => parseFloat(getComputedStyle(found).fontSize)")
+    page.locator(".st-key-row-more").get_by_role("button").click()
     page.get_by_text("Present", exact=True).click()
     page.get_by_test_id("stSidebar").wait_for(state="hidden")
-    for hidden in ("Copy link", "More"):
-        page.get_by_role("button", name=hidden).wait_for(state="hidden")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Copy link").wait_for(state="hidden")
+    page.locator(".st-key-filters").wait_for(state="hidden")
     box = page.get_by_role("listbox").bounding_box()
     assert box is not None
     assert box["x"] + box["width"] < 0  # out of sight, but it hears the keys
@@ -180,5 +184,6 @@ def test_a_presentation_shows_the_row_alone_and_walks_by_keys(page: Page, ids: l
         page.keyboard.press(key)
         shows(page, ids[(1, 2, 1, 0)[place]])
     assert "present=true" in page.url
+    page.locator(".st-key-row-more").get_by_role("button").click()
     page.get_by_text("Present", exact=True).click()
     page.get_by_test_id("stSidebar").wait_for()

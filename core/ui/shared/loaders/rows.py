@@ -70,10 +70,10 @@ def matching_ids(run: str, wanted: RowFilter, order: Order) -> list[str]:
 
 
 @cache_by("run:{0}", "datasets", "notes", entries=20)
-def list_rows(run: str, pair_ids: tuple[str, ...]) -> pd.DataFrame:
-    """The named rows as a list shows them."""
+def list_rows(run: str, pair_ids: tuple[str, ...], order: Order) -> pd.DataFrame:
+    """The named rows as a list shows them, with what their order counts."""
     with reading() as db:
-        return predictions.list_rows(db, run, pair_ids)
+        return predictions.list_rows(db, run, pair_ids, order)
 
 
 @cache_by("run:{0}", "datasets")
@@ -88,6 +88,12 @@ def p_de_values(run: str) -> NDArray[np.float64]:
     """P(DE) of every row of a run, of shape (n_rows,)."""
     with reading() as db:
         return predictions.p_de_of(db, run)
+
+
+@cache_by("run:{0}", entries=50)
+def says_all_or_nothing(run: str) -> bool:
+    """Whether P(DE) is 0 or 1 in every row of a run."""
+    return bool(np.isin(p_de_values(run), (0, 1)).all())
 
 
 @cache_by("run:{0}", entries=50)
@@ -129,6 +135,14 @@ def gene_description(symbol: str) -> tuple[str, str | None]:
     """The kind of a gene's symbol (see `core.texts.symbol_kind`), and the gene's description where there is one."""
     with reading() as db:
         return pairs.symbol(db, symbol)
+
+
+@cache_by("datasets", entries=4, shared=True)
+def symbol_facts(dataset: str) -> dict[str, dict[str, Any]]:
+    """What a dataset (id) has of each of its symbols: symbol → the columns of `pairs.symbol_facts`, absent where unknown."""
+    with reading() as db:
+        frame = pairs.symbol_facts(db, dataset)
+    return {str(each["symbol"]): {str(key): value for key, value in each.items()} for each in frame.to_dict("records")}
 
 
 def symbol_rows(dataset: str, role: str, symbol: str) -> pd.DataFrame:

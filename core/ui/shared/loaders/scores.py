@@ -157,11 +157,13 @@ def _knn_sentence(dataset: Dataset, run: Run) -> str:
 def ids_unlike(run: str, other: str, wanted: RowFilter) -> list[str]:
     """The pair ids that a filter leaves, those first whose rank of P(DE) differs most in another run; the others last."""
     ids = matching_ids(run, wanted, "file order")
+    moved = ranks_moved(run, other).reindex(ids)
+    return moved.sort_values(ascending=False, na_position="last", kind="stable").index.tolist()
+
+
+@cache_by("run:{0}", "run:{1}", entries=4, shared=True)
+def ranks_moved(run: str, other: str) -> pd.Series:
+    """By how many ranks of P(DE) each row that two runs share lies apart in them, by pair id."""
     both = run_rows(run)[["pair_id", "p_de"]].merge(run_rows(other)[["pair_id", "p_de"]], on="pair_id")
     moved = np.abs(rank_movement(both["p_de_x"], both["p_de_y"])).round(12)  # equal moves must not differ by their rounding
-    return (
-        pd.Series(moved, both["pair_id"])
-        .reindex(ids)
-        .sort_values(ascending=False, na_position="last", kind="stable")
-        .index.tolist()
-    )
+    return pd.Series(moved, both["pair_id"])

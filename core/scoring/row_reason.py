@@ -1,0 +1,139 @@
+"""Why a row was predicted as it was, in a sentence that somebody wrote: a judge, an advocate, an agent.
+
+A judge's words come first. Many judges write a number alone; then the sentence is the one by which the advocate whom the judge
+followed concludes, as the rules of `core.audit` read it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.audit.rule_text import FEWEST_SENTENCES, SHORT, RuleText, split_sentences
+from core.audit.rules.conclusions import own_side_sentence
+from core.scoring.row_words import SIDES
+from core.texts import parse_json
+
+Event = Mapping[str, Any]
+LONGEST = 110  # characters of a quotation
+REASON_KEYS = ("reasoning", "reason", "rationale", "explanation", "justification")  # of what an agent hands in
+_TAGS = re.compile(r"<(prob|answer)>[^<>]*</\1>|</?think(?:ing)?>", re.IGNORECASE)
+_OPENING = re.compile(r"\W*(?:answer\W+)?[ABC][).:]\s*", re.IGNORECASE)
+_FEWEST_WORDS = 6  # of a sentence that says something
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """quote: a sentence, "" where nobody wrote one. source: whose it is. sides: what both advocates of the question did."""
+
+    quote: str
+    source: str
+    sides: str = ""
+
+
+def find_reason(row: Mapping[str, Any], events: Sequence[Event]) -> Reason | None:
+    """Return the reason of a row; None where its trace says nothing.
+
+    row: p_de, call and label of `predictions.row`. events: the fields of `TraceEvent` and findings, meta a mapping.
+    """
+    if any(event["kind"] == "brief" for event in events):
+        return _of_debate(deciding_stage(row), events)
+    handed_in = next((text for event in reversed(events) if (text := _handed_in(event))), "")
+    if handed_in:
+        return Reason(_last_sentence(handed_in), "the agent's answer")
+    said = [event for event in events if event["kind"] in ("answer", "text", "thought", "verdict")]
+    for event in reversed(said):
+        if quote := _last_sentence(event["content"]):
+            return Reason(quote, _speaker(event))
+    return None
+
+
+def deciding_stage(row: Mapping[str, Any]) -> str:
+    """Return the question that decided the row: "dir" where its call and its label are changes of unlike direction, else "de"."""
+    both = {row.get("call"), row.get("label")}
+    return "dir" if both == {"up", "down"} else "de"
+
+
+def _of_debate(stage: str, events: Sequence[Event]) -> Reason:
+    of_stage = [event for event in events if event["stage"] == stage]
+    verdict = next((event for event in reversed(of_stage) if event["kind"] == "verdict"), None)
+    p = verdict["meta"].get("p") if verdict else None
+    judge = "the judge" if p is None else f"the judge ({100 * p:.0f}%)"
+    briefs = {side: next((e for e in of_stage if e["kind"] == "brief" and e["role"] == side), None) for side in SIDES[stage]}
+    sides = " · ".join(f"{side} {_conduct(brief)}" for side, brief in briefs.items() if brief is not None)
+    if verdict and verdict["meta"].get("fallback"):
+        return Reason("", f"{judge} could not be read: a constant replaces it", sides)
+    if verdict and (quote := _last_sentence(verdict["content"])):
+        return Reason(quote, judge, sides)
+    followed, other = SIDES[stage] if p is not None and p >= 0.5 else SIDES[stage][::-1]
+    if quote := _passage(briefs[followed]):
+        return Reason(quote, f"{followed}, whom {judge} followed", sides)
+    if quote := _passage(briefs[other]):
+        return Reason(quote, f"{other}, whom {judge} did not follow", sides)
+    return Reason("", f"{judge} gave no reason", sides)
+
+
+def _passage(brief: Event | None) -> str:
+    """The sentence by which an advocate concludes for its side, else its first one that is no bare answer; "" for an answer."""
+    if brief is None:
+        return ""
+    text = RuleText(_TAGS.sub("", brief["content"]), brief["role"])
+    sentences = [each for each in text.sentences if not _OPENING.match(each) and _says_something(each)]
+    concluded = own_side_sentence(text)
+    chosen = concluded if concluded in sentences else next(iter(sentences), "")
+    return shorten(chosen)
+
+
+def _conduct(brief: Event) -> str:
+    """What an advocate did: which option it answered, and in how many sentences it argued."""
+    text = RuleText(brief["content"], brief["role"])
+    n = len(text.sentences)
+    at_length = f"in {n} sentences" if n >= FEWEST_SENTENCES and len(brief["content"]) >= SHORT else ""
+    if text.answer:
+        return " ".join(part for part in (f"answers {text.answer}", at_length) if part)
+    return (
+        f"argues {at_length}"
+        if at_length
+        else f"says “{shorten(brief['content'], 24)}”"
+        if text.content.strip()
+        else "says nothing"
+    )
+
+
+def _handed_in(event: Event) -> str:
+    """The reason that an agent gave with the call that ends its work; "" for any other event."""
+    if event["kind"] != "tool_call":
+        return ""
+    try:
+        arguments = parse_json(event["content"])
+    except (ValueError, RecursionError):
+        return ""
+    found = arguments if isinstance(arguments, dict) else {}
+    return next((value for key in REASON_KEYS if isinstance(value := found.get(key), str)), "")
+
+
+def _speaker(event: Event) -> str:
+    seed = event["meta"].get("seed")
+    name = str(event["meta"].get("agent") or event["role"]).replace("_", " ").lower()
+    return f"the {name}" if seed is None else f"the {name}, seed {seed}"
+
+
+def _last_sentence(text: str) -> str:
+    """The last sentence that says something, without the tags that models are asked for."""
+    sentences = [each for each in split_sentences(_TAGS.sub("", text)) if _says_something(each)]
+    return shorten(_OPENING.sub("", sentences[-1])) if sentences else ""
+
+
+def _says_something(sentence: str) -> bool:
+    return len(sentence.split()) >= _FEWEST_WORDS
+
+
+def shorten(text: str, longest: int = LONGEST) -> str:
+    """Return a text on one line; what is beyond the longest is cut at a word, with an ellipsis."""
+    line = " ".join(text.split())
+    if len(line) <= longest:
+        return line
+    words = line[:longest].rsplit(" ", 1)[0] if " " in line[:longest] else line[: longest - 1]
+    return f"{words} …"

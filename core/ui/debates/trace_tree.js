@@ -1,0 +1,127 @@
+
+// An agent's trace. Every text is set as text; what is folded is a line of its own, and the bar above jumps to it.
+
+const BAR_PX = 34;
+const NAME = /\bPMID:?\s{0,2}(\d{1,8})\b|[\p{L}\d][\p{L}\d.-]*/gu;
+
+export default function ({ data, parentElement }) {
+  const root = parentElement.querySelector(".trace");
+  const steps = []; // every step that is drawn, those of called agents included: {step, details}
+  const list = stepList(data.steps, data, steps, "");
+  root.replaceChildren(answerOf(data), barOf(data, steps), toolsOf(data, steps), list);
+}
+
+function answerOf({ answer, sums, sought }) {
+  const title = make("p", { class: "finish" }, make("strong", {}, answer.title ? `answer: ${answer.title}` : "answer"), make("span", { class: "sums" }, sums));
+  return make("div", { class: "answer" }, title, answer.text ? markdown(answer.text, sought) : null);
+}
+
+function stepList(drawn, data, steps, before) {
+  const items = drawn.map((step, place) => make("li", {}, stepOf(step, `${before}${place + 1}`, data, steps)));
+  return make("ol", { class: "steps" }, ...items);
+}
+
+function stepOf(step, number, data, steps) {
+  const details = make("details", step.open ? { open: "" } : {});
+  steps.push({ step, details, number });
+  const call = step.tool ? `${step.tool}(${step.arguments})` : step.says || step.kind;
+  const name = make("span", { class: step.tool ? "call" : "says" }, call);
+  const remarks = [step.turn ? `the answer turns: ${step.turn}` : "", step.error].filter(Boolean);
+  details.append(
+    make(
+      "summary",
+      {},
+      make("span", { class: `mark ${step.error ? "failed" : ""}`, title: step.error ? "failed" : "" }, step.error ? "✗" : step.tool ? "✓" : "·"),
+      make("span", { class: "number" }, number),
+      name,
+      ...remarks.map((text) => make("span", { class: step.turn === "" ? "failed" : "turn" }, text)),
+      make("span", { class: "cost" }, costOf(step)),
+    ),
+    ...step.parts.map((part) => partOf(part, number, data, steps)),
+  );
+  return details;
+}
+
+function costOf({ tokens, ms }) {
+  return [tokens === null ? "" : `${tokens.toLocaleString("en")} tokens`, ms === null ? "" : `${(ms / 1000).toFixed(1)} s`].filter(Boolean).join(" · ");
+}
+
+function partOf(part, number, data, steps) {
+  if (part.kind === "agent") {
+    const list = stepList(part.steps, data, steps, `${number}.`);
+    return make("details", { class: "agent", open: "" }, make("summary", {}, make("strong", {}, part.title)), list);
+  }
+  const box = make("div", { class: `part ${part.kind}` });
+  if (part.title) box.append(make("p", { class: "title" }, part.title));
+  if (part.format === "code") box.append(make("pre", { tabindex: "0" }, ...marked(part.text, data.sought)));
+  else if (part.format === "text") box.append(make("div", { class: "lines" }, ...marked(part.text, data.sought)));
+  else box.append(markdown(part.text, data.sought));
+  linkNames(box, data.pages);
+  return box;
+}
+
+// One bar a step, as high as what it took; a click goes there.
+function barOf({ unit }, steps) {
+  const amounts = steps.map(({ step }) => (unit === "tokens" ? step.tokens ?? 0 : step.size));
+  const most = Math.max(1, ...amounts);
+  const bars = steps.map(({ step, details, number }, place) => {
+    const words = `step ${number}, ${step.tool || step.kind}: ${amounts[place].toLocaleString("en")} ${unit}${step.ms === null ? "" : `, ${(step.ms / 1000).toFixed(1)} s`}`;
+    const bar = make("button", { type: "button", class: step.error ? "failed" : step.turn ? "turn" : "", title: words, "aria-label": words });
+    const fill = make("span", {});
+    fill.style.height = `${Math.max(3, (BAR_PX * amounts[place]) / most)}px`;
+    bar.append(fill);
+    bar.addEventListener("click", () => jumpTo(details));
+    return bar;
+  });
+  return make("div", { class: "bars", role: "group", "aria-label": `${unit} by step` }, ...bars, make("span", { class: "unit" }, `${unit} by step`));
+}
+
+function jumpTo(details) {
+  for (let each = details; each; each = each.parentElement?.closest("details")) each.open = true;
+  details.scrollIntoView({ block: "nearest" });
+  details.querySelector("summary").focus();
+}
+
+function toolsOf({ tools }, steps) {
+  const choice = make("select", { "aria-label": "Tool" }, make("option", { value: "" }, "tools: all"));
+  choice.append(...tools.map(([name, n]) => make("option", { value: name }, `${name} · ${n}`)));
+  const errors = make("input", { type: "checkbox" });
+  const unfold = make("button", { type: "button" }, "unfold all");
+  const choose = () => {
+    for (const { step, details } of steps) {
+      const inside = [...details.querySelectorAll("details")].map((each) => steps.find((other) => other.details === each)?.step);
+      const fits = (each) => each && (!choice.value || each.tool === choice.value) && (!errors.checked || each.error);
+      details.parentElement.hidden = ![step, ...inside].some(fits);
+    }
+  };
+  choice.addEventListener("change", choose);
+  errors.addEventListener("change", choose);
+  unfold.addEventListener("click", () => {
+    const isOpen = steps.every(({ details }) => details.open);
+    for (const { details } of steps) details.open = !isOpen;
+    unfold.textContent = isOpen ? "unfold all" : "fold all";
+  });
+  return make("div", { class: "tools" }, choice, make("label", {}, errors, " only what failed"), unfold);
+}
+
+// The first time that a text names a gene of the dataset, it leads to its page; an article leads to PubMed.
+function linkNames(box, pages) {
+  const linked = new Set();
+  const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
+  const texts = [];
+  while (walker.nextNode()) if (!walker.currentNode.parentElement.closest("pre, p.title")) texts.push(walker.currentNode);
+  for (const node of texts) {
+    const nodes = [];
+    let from = 0;
+    for (const found of node.data.matchAll(NAME)) {
+      const word = found[1] ? found[0] : found[0].replace(/[.-]+$/, "");
+      const name = word.toUpperCase();
+      const page = found[1] ? `https://pubmed.ncbi.nlm.nih.gov/${Number(found[1])}/` : Object.hasOwn(pages, name) && !linked.has(name) ? pages[name] : "";
+      if (!page) continue;
+      linked.add(name);
+      nodes.push(node.data.slice(from, found.index), make("a", found[1] ? { href: page, target: "_blank", rel: "noopener noreferrer" } : { href: page }, word));
+      from = found.index + word.length;
+    }
+    if (nodes.length) node.replaceWith(...nodes, node.data.slice(from));
+  }
+}

@@ -1,0 +1,73 @@
+"""Why a row was predicted so: whose sentence is quoted."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from core.audit.brief_checks import check_brief
+from core.scoring.row_reason import LONGEST, Reason, deciding_stage, find_reason
+
+ARGUMENT = (
+    "Pa is a kinase of the membrane and Ga a nuclear factor. Both are expressed in these cells. "
+    "Therefore knockdown of Pa does not significantly affect Ga in mouse macrophages."
+)
+
+
+def event(kind: str, content: str, role: str = "MODEL", stage: str = "de", **meta: Any) -> dict[str, Any]:
+    findings = check_brief(role, content, "Pa_Ga") if kind == "brief" else ()
+    return {"kind": kind, "role": role, "stage": stage, "content": content, "findings": findings, "meta": meta}
+
+
+def debate(effect: str, null: str, verdict: str, **meta: Any) -> Reason | None:
+    events = [event("brief", effect, "EFFECT"), event("brief", null, "NULL"), event("verdict", verdict, "JUDGE", **meta)]
+    return find_reason({"call": "none", "label": None}, events)
+
+
+def test_the_judge_is_quoted_where_it_gave_a_reason() -> None:
+    found = debate("A", "C", "The two genes share no pathway at all.\n<prob>18</prob>", p=0.18)
+    assert found == Reason("The two genes share no pathway at all.", "the judge (18%)", "EFFECT answers A · NULL answers C")
+
+
+def test_else_the_advocate_whom_it_followed_by_the_sentence_that_concludes() -> None:
+    found = debate("C", ARGUMENT, "<prob>18</prob>", p=0.18)
+    assert found is not None
+    assert found.quote == "Therefore knockdown of Pa does not significantly affect Ga in mouse macrophages."
+    assert found.source == "NULL, whom the judge (18%) followed"
+    assert found.sides == "EFFECT answers C · NULL argues in 3 sentences"
+
+
+def test_else_the_one_whom_it_did_not_follow_and_else_nobody() -> None:
+    found = debate("C", ARGUMENT, "<prob>82</prob>", p=0.82)
+    assert found is not None
+    assert found.source == "NULL, whom the judge (82%) did not follow"
+    assert debate("A", "C", "<prob>82</prob>", p=0.82) == Reason(
+        "", "the judge (82%) gave no reason", "EFFECT answers A · NULL answers C"
+    )
+    unread = debate("A", "C", "?", p=0.45, fallback=True)
+    assert unread is not None
+    assert unread.source == "the judge (45%) could not be read: a constant replaces it"
+
+
+def test_an_agent_is_quoted_by_what_it_hands_in() -> None:
+    reason = "No data link both genes. " + "They share no partner " * 20
+    events = [event("thought", "I am done with this now."), event("tool_call", json.dumps({"answer": "C", "reasoning": reason}))]
+    found = find_reason({"call": "none", "label": "up"}, events)
+    assert found is not None
+    assert found.source == "the agent's answer"
+    assert found.quote.endswith("…")
+    assert len(found.quote) <= LONGEST + 2
+
+
+def test_a_text_without_a_sentence_gives_no_reason() -> None:
+    assert find_reason({"call": "up", "label": None}, [event("text", "</think>\n<answer>A</answer>")]) is None
+    assert find_reason({"call": "up", "label": None}, []) is None
+
+
+@pytest.mark.parametrize(
+    ("call", "label", "stage"), [("up", "down", "dir"), ("up", "none", "de"), ("none", "up", "de"), ("up", None, "de")]
+)
+def test_the_direction_decided_where_the_run_is_wrong_about_it_alone(call: str, label: str | None, stage: str) -> None:
+    assert deciding_stage({"call": call, "label": label}) == stage
