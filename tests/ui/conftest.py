@@ -19,7 +19,7 @@ from core.methods.fusion_settings import FusionSettings
 from core.store import runs
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
-from core.ui.experiments import baselines_tab
+from core.ui.breakdown import split_baselines
 from core.ui.read import kinds_tab
 from core.ui.shared import space_numbers, widgets
 from core.ui.shared.background import Background, Result
@@ -125,7 +125,7 @@ class Idle(Background):
 
 def page_opener(monkeypatch: pytest.MonkeyPatch) -> Visit:
     """Return what opens a page with what the caches hold; nothing is computed in the background, and no browser is waited for."""
-    for module in (space_numbers, at_rest, baselines_tab, kinds_tab):
+    for module in (space_numbers, at_rest, split_baselines, kinds_tab):
         monkeypatch.setattr(module, "background", Idle)
     monkeypatch.setattr(widgets, "_HEAD_START_S", 0)
     monkeypatch.setattr(widgets, "_DRAWN_S", 0)

@@ -20,6 +20,7 @@ from core.store import notes, runs
 from core.store.predictions import CONFIDENTLY_WRONG
 from core.store.runs import Run
 from core.ui.shared import linked, row_list
+from core.ui.shared.addresses import address_of
 from tests.ui import views
 from tests.ui.conftest import APP, Visit, forget
 
@@ -31,9 +32,9 @@ REAL_RUNS = ("track_b_sharp", "track_a_logprobs_train2499")  # without labels, a
 WORKSPACES = [("workspace", ""), ("demo_workspace", ""), *(("real_workspace", run) for run in REAL_RUNS)]
 # Traces of other shapes, on the pages where a trace's shape shows.
 OTHER_SHAPES = [
-    ("real_workspace", run, page, "")
+    ("real_workspace", run, page, tab)
     for run in ("track_b_react", "track_c_qwen3_4b")
-    for page in ("debates", "breakdown", "submit")
+    for page, tab in (("debates", ""), ("breakdown", ""), ("report", "Package a run"))
 ]
 MOST = [(*where, *view) for where in WORKSPACES[:-1] for view in VIEWS] + OTHER_SHAPES
 LAST = [(*WORKSPACES[-1], *view) for view in VIEWS]
@@ -100,7 +101,7 @@ def test_every_page_runs(glance: Visit, request: pytest.FixtureRequest, fixture:
 def test_every_page_is_in_the_sidebar(visit: Visit, workspace: Workspace) -> None:
     """But for those of one symbol, to which links lead."""
     linked_to = [each.proto.page for each in visit(workspace, "data").sidebar.get("page_link")]
-    assert sorted(linked_to, key=str) == sorted("" if page == "overview" else page for page in views.PAGES)
+    assert sorted(linked_to, key=str) == sorted("" if page == "overview" else address_of(page) for page in views.PAGES)
 
 
 @pytest.mark.parametrize(("page", "symbol"), [("perturbation", "Pa"), ("gene", "Ga")])

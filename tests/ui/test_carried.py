@@ -93,14 +93,14 @@ def test_launch_is_carried(visit: Visit, little_demo: Workspace) -> None:
 
 
 def test_submit_is_carried(visit: Visit, fused_demo: Workspace) -> None:
-    app = visit(fused_demo, "submit", run=the_run(fused_demo, FUSED).id)
+    app = visit(fused_demo, "report", tab="Package a run", run=the_run(fused_demo, FUSED).id)
     app.segmented_control(key="track").set_value("A").run()
     app.toggle(key="fusion_trace").set_value(True).run()
-    assert {*app.query_params} == {"dataset", "run", "track", "fusion_trace"}
-    assert_same_elsewhere(visit, fused_demo, "submit", app)
-    checked = visit(fused_demo, "submit", tab="Check a file", check_track="C", check_labelled="true")
+    assert {*app.query_params} == {"dataset", "run", "tab", "track", "fusion_trace"}
+    assert_same_elsewhere(visit, fused_demo, "report", app)
+    checked = visit(fused_demo, "report", tab="Check a file", check_track="C", check_labelled="true")
     assert {*checked.query_params} >= {"tab", "check_track", "check_labelled"}
-    assert_same_elsewhere(visit, fused_demo, "submit", checked)
+    assert_same_elsewhere(visit, fused_demo, "report", checked)
 
 
 def test_debates_are_carried_with_the_open_card(visit: Visit, little_demo: Workspace) -> None:

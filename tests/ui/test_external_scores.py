@@ -27,7 +27,7 @@ def test_what_it_does_not_rank_is_said_and_has_no_number(visit: Visit, small_wor
     assert "no score for an effect" in text_of(app)
 
 
-@pytest.mark.parametrize("page", ["overview", "breakdown", "compare", "what_if", "submit"])
+@pytest.mark.parametrize("page", ["overview", "breakdown", "compare", "what_if", "report"])
 def test_pages_show_it(visit: Visit, small_workspace: Workspace, run: str, page: str) -> None:
     app = visit(small_workspace, page, run=run)
     assert not app.exception

@@ -120,7 +120,7 @@ def test_the_same_on_a_test_run(visit: Visit, little_copy: Workspace) -> None:
     assert run.parents[0] == base.id
     assert parent.spec["options"]["protocol"] == "test"
     assert run.total == base.total
-    submit = visit(little_copy, "submit", run=run.id, fusion_trace="true")
+    submit = visit(little_copy, "report", tab="Package a run", run=run.id, fusion_trace="true")
     assert "trace differs" not in submit.dataframe[0].value["check"].tolist()
     assert "prompt missing" in submit.dataframe[0].value["check"].tolist()  # the demo's debates were not made here
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from core.actions.workspace import Workspace
 from core.config import REPOSITORY
+from core.ui.shared.addresses import address_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -24,15 +25,11 @@ TABS = {
         "part",
         ("Slices", "Baselines", "Other ways to score", "Top of the list", "Curves", "Distributions", "Calibration"),
     ),
-    "experiments": (
-        "tab",
-        ("Ledger", "Benchmark", "Plan", "Evidence", "Controls", "Baselines", "Ablations", "Published numbers"),
-    ),
     "read": ("tab", ("Rubrics", "Label", "Worth", "Kinds")),
     "launch": ("tab", ("Runs", "Fine-tune")),
     "targets": ("tab", ("Table", "Conditions", "Training", "Published")),
-    "submit": ("tab", ("Package a run", "Check a file")),
-    "data": ("tab", ("Import", "Cells", "Leakage", "Spaces", "Imported files", "Rejected rows", "Runs", "Notes", "Changes")),
+    "report": ("tab", ("Report", "Package a run", "Check a file")),
+    "data": ("tab", ("Import", "Spaces and leaks", "Runs and notes", "History")),
 }
 
 
@@ -49,7 +46,7 @@ class View:
 
     def address(self, symbol: str) -> tuple[str, dict[str, str]]:
         """(path, query parameters); `symbol` is what the pages of one gene show."""
-        path = "" if self.page == "overview" else self.page
+        path = "" if self.page == "overview" else address_of(self.page)
         if self == SEARCHED:
             return path, {"phrase": "expression"}
         if self.page in SYMBOL_PAGES:

@@ -12,7 +12,7 @@ from core.actions.imports import Imported, ImportOptions
 from core.config import import_folders
 from core.store.runs import Run
 from core.ui.data import exports, predicted_expression, run_facts
-from core.ui.shared import links, loaders, tables
+from core.ui.shared import links, loaders, run_choice, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.shell import PageContext, explain_errors
@@ -140,7 +140,7 @@ def _show_link_to(imported: Imported) -> None:
     elif dataset is not None:
         links.to_dataset(dataset.id, "Open the dataset")
     else:
-        links.to_data("Open spaces and packs", tab="Spaces")
+        links.to_data("Open spaces and packs", tab="Spaces and leaks")
 
 
 def _show_problems() -> None:
@@ -189,7 +189,7 @@ def _undo(context: PageContext, chosen: str, with_runs: bool) -> None:
         left = {run.id for run in loaders.all_runs()}
         gone = [run.name for run in before if run.id not in left]
         runs_gone = f", and {'the run' if len(gone) == 1 else 'the runs'} {', '.join(gone)}" if gone else ""
-        confirm(f"Undone: {found.file} with {found.rows:,} rows{runs_gone}.", lambda: links.to_data("Changes", tab="Changes"))
+        confirm(f"Undone: {found.file} with {found.rows:,} rows{runs_gone}.", lambda: links.to_data("Changes", tab="History"))
         st.rerun()
 
 
@@ -228,9 +228,9 @@ def show_run(context: PageContext) -> None:
         st.markdown(f"Deletes {run.done:,} rows with their traces and notes. An imported file can be imported again.")
         if st.button("Delete", type="primary"):
             runs.delete(context.workspace, run.id)
-            confirm(f"Deleted {run.name} with its {run.done:,} rows.", lambda: links.to_data("Changes", tab="Changes"))
+            confirm(f"Deleted {run.name} with its {run.done:,} rows.", lambda: links.to_data("Changes", tab="History"))
             st.query_params.pop("run", None)
-            st.session_state.pop("_run", None)
+            run_choice.forget()
             st.rerun()
 
 

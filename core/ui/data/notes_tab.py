@@ -26,7 +26,7 @@ def show(context: PageContext) -> None:
         return
     notes = loaders.dataset_notes(context.dataset.id)
     if notes.empty:
-        show_empty("There are no notes yet. Write them below a row of Debates, or with the pencil below a figure.")
+        show_empty("There are no notes yet. Write them below a row of Rows, or with the pencil below a figure.")
         return
     found = _choose(notes)
     st.caption(f"{len(found):,} of {len(notes):,} notes")
@@ -93,5 +93,5 @@ def _show_deletion(context: PageContext, notes: pd.DataFrame) -> None:
     if go.button("Delete", disabled=chosen is None) and chosen:
         with explain_errors():
             run_actions.delete_note(context.workspace, chosen)
-            confirm("The note is deleted; the audit log still has it.", lambda: links.to_data("Changes", tab="Changes"))
+            confirm("The note is deleted; the audit log still has it.", lambda: links.to_data("Changes", tab="History"))
             st.rerun()

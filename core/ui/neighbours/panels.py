@@ -119,7 +119,7 @@ def show_priors(live: LiveNeighbours, provenance: Provenance, without_picked: Pr
     numbers.append(Number("Label", widgets.label_text(label), meaning))
     show_numbers("priors", numbers, 4)
     if live.settings.similarity.strength:
-        st.caption("Shown without the support strength, which What-if and runs apply: it moves the prior of an effect to 0.5.")
+        st.caption("Shown without the support strength, which Fuse and runs apply: it moves the prior of an effect to 0.5.")
 
 
 def show_masked_rows(live: LiveNeighbours, label: str | None) -> None:

@@ -59,7 +59,7 @@ def show_concerns(context: PageContext) -> None:
             "not argue its side, no rejected row, no leak."
         )
     by_run = {run.id: [concern for concern in all_concerns if concern.run == run.id] for run in context.runs}
-    waiting = {run for run, concerns in by_run.items() if any(concern.on_launch for concern in concerns)}
+    waiting = {run for run, concerns in by_run.items() if any(concern.on_run_page for concern in concerns)}
     for run in [run for run in context.runs if run.id in waiting]:
         _show_concerns_of_run(run, by_run[run.id])
     for job in left:
@@ -69,12 +69,12 @@ def show_concerns(context: PageContext) -> None:
         name.text(leak.name)
         what.markdown(as_text(leak.what))
     if leaks:
-        links.to_data("How splits, spaces and runs were checked for leaks", tab="Leakage")
+        links.to_data("How splits, spaces and runs were checked for leaks", tab="Spaces and leaks")
     for run in [run for run in context.runs if run.id not in waiting]:
         _show_concerns_of_run(run, by_run[run.id])
     for concern in all_concerns:
         if concern.run is None:
-            links.to_data(concern.text, tab="Rejected rows")
+            links.to_data(concern.text, tab="History")
 
 
 def watch_states(context: PageContext) -> None:
@@ -129,8 +129,8 @@ def _show_concerns_of_run(run: Run, concerns: list[Concern]) -> None:
     name.text(run.name)
     with concerns_side.container(gap="xxsmall"):
         for concern in concerns:
-            if concern.on_launch:
-                links.to_launch(run, concern.text)
+            if concern.on_run_page:
+                links.to_run_page(run, concern.text)
             elif concern.flag is None:
                 st.caption(as_text(concern.text))
             else:

@@ -75,7 +75,7 @@ def show_runs(context: PageContext, noise: PublicNoise | None) -> None:
     rows = chosen["selection"]["rows"]
     run = runs[rows[0]] if rows else None
     if run is not None:
-        st.switch_page(links.DEBATES, query_params={"dataset": run.dataset, "run": run.id})
+        st.switch_page(links.ROWS, query_params={"dataset": run.dataset, "run": run.id})
 
 
 def _build_table(runs: Sequence[Run], price: Price | None) -> tuple[list[Run | None], pd.DataFrame]:

@@ -57,4 +57,4 @@ def _show_starts(context: PageContext) -> None:
         else:
             links.to_rows(run, "what was argued, row by row", icon=":material/forum:")
         links.to_page(links.NEIGHBOURS, "which similar genes vote on a row", ":material/hub:")
-        links.to_page(links.WHAT_IF, "what if the runs are weighted differently", ":material/tune:")
+        links.to_page(links.FUSE, "what if the runs are weighted differently", ":material/tune:")

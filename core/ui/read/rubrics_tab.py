@@ -118,7 +118,7 @@ def _show_what_labels_say(found: RubricRates) -> None:
 
 
 def _show_rates(run: Run, rubric: Rubric, found: RubricRates, answer: str) -> None:
-    """Show a line for each role; the number of its texts is a link to their rows where Debates can filter by it."""
+    """Show a line for each role; the number of its texts is a link to their rows where Rows can filter by it."""
     head = st.columns(_WIDTHS, vertical_alignment="bottom")
     for place, (title, meaning) in zip(head, _HEAD.items(), strict=True):
         place.caption(f"**{title}**", help=meaning or None)

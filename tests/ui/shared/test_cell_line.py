@@ -48,6 +48,6 @@ def test_neighbours_say_which_labels_a_row_may_see(visit: Visit, line: Workspace
 
 
 def test_nothing_is_submitted(visit: Visit, line: Workspace) -> None:
-    app = visit(line, "submit", dataset="k562", run="llm test")
+    app = visit(line, "report", tab="Package a run", dataset="k562", run="llm test")
     assert not app.exception
     assert "there is nothing to submit" in text_of(app)
