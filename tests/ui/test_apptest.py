@@ -265,7 +265,7 @@ def test_an_empty_note_is_none(visit: Visit, small_workspace: Workspace) -> None
 
 def test_a_run_is_renamed_scored_and_remarked_on(visit: Visit, small_workspace: Workspace) -> None:
     run = the_run(small_workspace)
-    app = visit(small_workspace, "data", tab="Runs")
+    app = visit(small_workspace, "data", tab="Runs and notes")
     app.text_input(key=f"name-{run.id}").input("another name")
     app.text_input(key=f"score-{run.id}").input("0.569")
     app.text_area(key=f"note-{run.id}").input("base")
@@ -277,7 +277,7 @@ def test_a_run_is_renamed_scored_and_remarked_on(visit: Visit, small_workspace: 
 
 
 def test_a_wrong_score_is_explained_and_nothing_is_changed(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "data", tab="Runs")
+    app = visit(small_workspace, "data", tab="Runs and notes")
     app.text_input(key=f"score-{the_run(small_workspace).id}").input("high")
     press(app, "Save")
     assert "expected a number between 0 and 1" in app.error[0].value
@@ -285,7 +285,7 @@ def test_a_wrong_score_is_explained_and_nothing_is_changed(visit: Visit, small_w
 
 
 def test_a_run_is_deleted(visit: Visit, small_workspace: Workspace) -> None:
-    app = press(visit(small_workspace, "data", tab="Runs"), "Delete")
+    app = press(visit(small_workspace, "data", tab="Runs and notes"), "Delete")
     assert not app.exception
     assert not app.warning
     with small_workspace.store.read() as db:

@@ -115,7 +115,7 @@ def test_the_first_visit_to_a_fresh_server_may_be_any_page(open_tab: OpenTab, de
         page.goto(server.url("debates", **asked))
         page.get_by_text(ROW_OF).wait_for()
         settle(page)
-        assert urlsplit(page.url).path == "/debates"
+        assert urlsplit(page.url).path == "/rows"
         assert query(page) == asked | {"dataset": [run.dataset]}
         assert place(page) == 7
         assert heading(page).inner_text() == row.replace("_", " ⟶ ")
@@ -193,14 +193,14 @@ def test_the_sidebar_keeps_the_run_and_back_goes_back(open_tab: OpenTab, demo_se
     settle(page)
     assert query(page)["run"] != [run.id]
     choose_run(page, COLLAPSED)
-    for title in ("Debates", "Data", "Debates"):
+    for title in ("Rows", "Data", "Rows"):
         go_to(page, title)
         assert on(page, run) == title.lower()
     then(page, button(page, "go-right").click)
     page.get_by_text("row 2 of").wait_for()
     then(page, page.go_back)
     page.get_by_text("row 1 of").wait_for()
-    for title in ("Data", "Debates", ""):
+    for title in ("Data", "Rows", ""):
         then(page, page.go_back)
         assert on(page, run) == title.lower()
 

@@ -52,12 +52,12 @@ def test_below_a_base_address_links_begin_with_it(open_tab: OpenTab, demo_worksp
         assert page.get_by_label("Add a note").count() == 0
         page.get_by_role("button", name="Copy link").click()
         link = page.get_by_test_id("stPopoverBody").locator("code").inner_text()
-        assert link.startswith(f"{server.address}/debates?")
+        assert link.startswith(f"{server.address}/rows?")
         page.keyboard.press("Escape")
         page.locator(".row-list .rows").focus()
         page.keyboard.press("c")
         page.get_by_text("Link copied").wait_for()
-        assert page.evaluate("navigator.clipboard.readText()").startswith(f"{server.address}/debates?")
+        assert page.evaluate("navigator.clipboard.readText()").startswith(f"{server.address}/rows?")
         assert watch == Watch()
         with urlopen(f"{server.address}/_stcore/health") as answer:
             assert answer.status == 200

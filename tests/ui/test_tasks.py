@@ -111,7 +111,7 @@ def test_a_confidently_wrong_row_and_why(person: Person, demo_workspace: Workspa
         worst = predictions.find_pair_ids(db, run.id, RowFilter(), CONFIDENTLY_WRONG)[0]
         briefs = [event["content"] for event in traces.of_row(db, run.id, worst) if event["kind"] == "brief"]
     person.begin_at("", run=run.id)
-    person.go_to("Debates")
+    person.go_to("Rows")
     person.click(person.page.get_by_role("combobox", name="Order"))
     person.click(person.page.get_by_role("option", name=CONFIDENTLY_WRONG))
     wait_for_row(person.page, worst)

@@ -164,6 +164,11 @@ def to_dataset(dataset: str, label: str) -> None:
     st.page_link(OVERVIEW, label=label, query_params={"dataset": dataset}, width="content")
 
 
+def to_overview(run: Run, label: str) -> None:
+    """Show a link to Overview with a run chosen."""
+    st.page_link(OVERVIEW, label=label, query_params={"dataset": run.dataset, "run": run.id}, width="content")
+
+
 def to_data(label: str, **parameters: str) -> None:
     """Show a link to the Data page."""
     st.page_link(DATA, label=label, query_params={**dataset_and_run(), **parameters}, width="content")

@@ -64,8 +64,16 @@ def find(
     else:
         mask = pert.str.startswith(words[0]) & gene.str.startswith(words[1])
     for row in rows[mask].head(MOST).itertuples():
-        link = links.page_address("debates", **query, row=str(row.pair_id))
-        yield {"kind": "row", "label": f"{row.pert} ⟶ {row.gene}", "link": link}
+        yield {"kind": "row", "label": f"{row.pert} ⟶ {row.gene}", "link": _row_link(str(row.pair_id), query)}
+
+
+def _row_link(pair_id: str, query: Mapping[str, str]) -> str:
+    """A row in Rows, of the chosen run or else of the latest that has it; its neighbours where no run has."""
+    having = loaders.runs_with_row(query["dataset"], pair_id)
+    if not having:
+        return links.page_address("neighbours", **query, row=pair_id)
+    run = query["run"] if query.get("run") in having else having[-1]
+    return links.page_address("debates", dataset=query["dataset"], run=run, row=pair_id)
 
 
 @cache_by("datasets", entries=4, shared=True)

@@ -88,12 +88,12 @@ def test_the_page_is_the_same_whatever_the_label_until_somebody_has_said_what_th
     assert "▼ down" in text
     assert "✗ miss" in text
     assert "You were right 0 of 1 times; the best single answer 1" in text
-    assert any(link.proto.label == "In Debates, with notes and every call" for link in app.get("page_link"))
+    assert any(link.proto.label == "In Rows, with notes and every call" for link in app.get("page_link"))
 
 
 def test_a_label_that_is_asked_for_counts_for_nothing(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "ask", asked=argued(small_workspace))
-    assert not any("Debates, with" in link.proto.label for link in app.get("page_link"))
+    assert not any("Rows, with" in link.proto.label for link in app.get("page_link"))
     text = text_of(app.button(key="expect-shown").click().run())
     assert "which you asked for" in text
     assert "You were right" not in text

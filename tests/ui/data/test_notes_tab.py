@@ -22,11 +22,11 @@ def noted(small_workspace: Workspace) -> Workspace:
 
 def test_notes_are_listed_with_links_to_what_they_are_about(visit: Visit, noted: Workspace) -> None:
     run = the_run(noted)
-    table = visit(noted, "data", tab="Notes").dataframe[0].value
+    table = visit(noted, "data", tab="Runs and notes").dataframe[0].value
     assert dict(zip(table["note"], table["about"], strict=True)) == {
         "steep": "./breakdown?part=Curves#ROC curves",
-        "odd run": f"./debates?dataset={run.dataset}&run={run.id}#the run",
-        "odd row": f"./debates?dataset={run.dataset}&run={run.id}&row=Pa_Ga#Pa ⟶ Ga",
+        "odd run": f"./rows?dataset={run.dataset}&run={run.id}#the run",
+        "odd row": f"./rows?dataset={run.dataset}&run={run.id}&row=Pa_Ga#Pa ⟶ Ga",
     }
     assert dict(zip(table["note"], table["by"], strict=True)) == {"steep": "tester", "odd run": "Ada", "odd row": "tester"}
 
@@ -40,13 +40,13 @@ def test_notes_are_listed_with_links_to_what_they_are_about(visit: Visit, noted:
     ],
 )
 def test_a_link_carries_the_filters(visit: Visit, noted: Workspace, filters: dict[str, str], left: set[str]) -> None:
-    app = visit(noted, "data", tab="Notes", **filters)
+    app = visit(noted, "data", tab="Runs and notes", **filters)
     assert set(app.dataframe[0].value["note"]) == left
     assert f"{len(left)} of 3 notes" in text_of(app)
 
 
 def test_ones_own_note_is_deleted(visit: Visit, noted: Workspace) -> None:
-    app = visit(noted, "data", tab="Notes")
+    app = visit(noted, "data", tab="Runs and notes")
     [which] = [box for box in app.selectbox if box.label == "Delete a note of yours"]
     assert which.options == ["steep", "odd row"]  # newest first, none of Ada's
     which.select_index(1).run()
@@ -57,13 +57,13 @@ def test_ones_own_note_is_deleted(visit: Visit, noted: Workspace) -> None:
 
 def test_a_reader_deletes_nothing(visit: Visit, noted: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    app = visit(noted, "data", tab="Notes")
+    app = visit(noted, "data", tab="Runs and notes")
     assert len(app.dataframe[0].value) == 3
     assert [button.label for button in app.button if button.label == "Delete"] == []
 
 
 def test_without_notes_the_tab_says_where_to_write_one(visit: Visit, small_workspace: Workspace) -> None:
-    assert "Write them below a row of Debates" in text_of(visit(small_workspace, "data", tab="Notes"))
+    assert "Write them below a row of Rows" in text_of(visit(small_workspace, "data", tab="Runs and notes"))
 
 
 def test_a_figure_says_how_many_notes_the_run_has_on_it(visit: Visit, noted: Workspace) -> None:

@@ -28,11 +28,11 @@ def test_a_run_is_started_watched_and_read(open_tab: OpenTab, demo_copy: Workspa
         sample.fill("12")
         sample.press("Enter")
         page.get_by_text("12 rows", exact=True).wait_for()
-        top = page.get_by_role("heading", name="Launch").bounding_box()
+        top = page.get_by_role("heading", name="Run", exact=True).bounding_box()
         page.get_by_role("button", name="Start run").click()
         said = page.locator(".st-key-confirmation")
         said.get_by_text("Started evidence_rules").wait_for()
-        assert page.get_by_role("heading", name="Launch").bounding_box() == top  # the line moves nothing
+        assert page.get_by_role("heading", name="Run", exact=True).bounding_box() == top  # the line moves nothing
         run = the_run(demo_copy, "evidence_rules split=test;sample=12,seed=0")
         assert f"watched={run.id}" in page.url
         page.get_by_text("done · 12 of 12 rows").wait_for()  # the list follows it by itself, and the line stays

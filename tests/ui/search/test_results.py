@@ -48,7 +48,7 @@ def test_counts_come_first_then_hits_by_run_with_links_that_carry_the_phrase(vis
     assert (first["run"], first["count"], len(first["hits"])) == ("debate", "11", 11)
     hit = next(hit for hit in other["hits"] if hit["role"] == "EFFECT")
     assert (hit["before"], hit["hit"], hit["after"]) == ("Pb ", "regulates Ga", f". {HOSTILE}")
-    assert {f"run={second}", "row=Pb_Ga", "q=regulates+ga"} <= set(hit["link"].removeprefix("./debates?").split("&"))
+    assert {f"run={second}", "row=Pb_Ga", "q=regulates+ga"} <= set(hit["link"].removeprefix("./rows?").split("&"))
     assert app.query_params["phrase"] == "regulates ga"
 
 

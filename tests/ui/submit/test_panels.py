@@ -86,7 +86,7 @@ def test_any_bytes_are_a_file_with_problems(visit: Visit, little_demo: Workspace
 
 def test_a_run_is_packed_for_a_colleague(visit: Visit, little_demo: Workspace) -> None:
     run = the_run(little_demo, TEST)
-    app = visit(little_demo, "data", tab="Runs", run=run.id)
+    app = visit(little_demo, "data", tab="Runs and notes", run=run.id)
     app.button(key=f"bundle-{run.id}").click().run()
     assert not app.exception
     assert not app.error
