@@ -3,13 +3,12 @@
 import streamlit as st
 
 from core.ui.shared import shell
-from core.ui.shared.addresses import address_of
 from core.ui.shared.sidebar import MORE
 
 
 def page(file: str, title: str, icon: str) -> st.Page:
-    """A page of pages/, at its address."""
-    return st.Page(f"pages/{file}.py", title=title, icon=f":material/{icon}:", url_path=address_of(file))
+    """A page of pages/, whose address is the file's name."""
+    return st.Page(f"pages/{file}.py", title=title, icon=f":material/{icon}:")
 
 
 shell.route(
@@ -20,20 +19,20 @@ shell.route(
             st.Page("pages/gene.py", title="Target gene", visibility="hidden"),
         ],
         "Read": [
-            page("debates", "Rows", "forum"),
+            page("rows", "Rows", "forum"),
             page("search", "Search", "search"),
-            page("read", "Arguments", "fact_check"),
+            page("arguments", "Arguments", "fact_check"),
         ],
         "Score": [
-            page("breakdown", "Scores", "bar_chart"),
+            page("scores", "Scores", "bar_chart"),
             page("compare", "Compare", "compare_arrows"),
-            page("what_if", "Fuse", "tune"),
+            page("fuse", "Fuse", "tune"),
             page("neighbours", "Neighbours", "hub"),
         ],
         "Make": [
-            page("launch", "Run", "rocket_launch"),
+            page("run", "Run", "rocket_launch"),
             page("ask", "Ask", "record_voice_over"),
-            page("report", "Share", "outbox"),
+            page("share", "Share", "outbox"),
         ],
         "Workspace": [page("data", "Data", "database")],
         MORE: [

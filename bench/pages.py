@@ -171,8 +171,8 @@ def _measure_desk(browser: Browser, workspace: Workspace, data: str) -> dict[str
         first_row = predictions.row(db, run, ids[0])
     with serving(workspace.settings.workspace) as server:
         first = first_contents(browser, server, (run, labelled), first_row)
-        steps = _clicks(browser, server.url("debates", run=run), ".st-key-go-right button", CONTENT["debates"][2])
-        moves = {f"{what}_slider": _slide(browser, server.url("what_if", run=labelled), at) for what, at in SLIDERS.items()}
+        steps = _clicks(browser, server.url("rows", run=run), ".st-key-go-right button", CONTENT["debates"][2])
+        moves = {f"{what}_slider": _slide(browser, server.url("fuse", run=labelled), at) for what, at in SLIDERS.items()}
         peak_mb = memory_mb(server)
     moves["next_row"] = [ms for ms, _ in steps]
     expected = [key.replace("_", " ⟶ ") for key in ids[1 : MOVES + 1]]

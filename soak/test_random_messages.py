@@ -237,7 +237,7 @@ def assert_well(shared: SharedServer, *sent: Sent) -> None:
     assert rss_mb(shared) < MOST_MB
     with browsing(shared.address) as client:
         assert client.get("/_stcore/health") == (200, b"ok")
-        assert [each.label for each in client.run("debates").widgets] == ["Sign in"]
+        assert [each.label for each in client.run("rows").widgets] == ["Sign in"]
 
 
 def test_a_reader_uses_every_widget(shared: SharedServer, steps: Sequence[Step], record: Record) -> None:

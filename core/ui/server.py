@@ -26,7 +26,7 @@ from core.secrets_file import redirect_uri
 from core.ui.access import Access
 from core.ui.session_limits import SessionLimits, ending_sessions
 from core.ui.sessions import PageMessages
-from core.ui.shared.addresses import address_of, moved_to
+from core.ui.shared.addresses import moved_to
 from core.ui.sign_ins import SIGNED_IN
 from core.ui.upload_limits import UploadLimits
 
@@ -158,7 +158,7 @@ class FormerAddresses:
             await self.app(scope, receive, send)
             return
         query_string = urlencode(place.parameters, doseq=True)
-        answer = RedirectResponse(f"./{address_of(place.file)}{'?' if query_string else ''}{query_string}")
+        answer = RedirectResponse(f"./{place.file}{'?' if query_string else ''}{query_string}")
         await answer(scope, receive, send)
 
 

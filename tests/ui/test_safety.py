@@ -76,7 +76,7 @@ def every_row_view(page: Page, server: Server, workspace: Workspace) -> Iterator
         everything = [run.id for run in runs.list_all(db)]
         [(symbol,), *_] = db.execute("SELECT pert FROM pair ORDER BY position").fetchall()
     for run in everything:
-        page.goto(server.url("debates", run=run))
+        page.goto(server.url("rows", run=run))
         settle(page)
         yield f"first row of {run}"
         button(page, "go-right").click()
@@ -102,7 +102,7 @@ def same_row_in_every_run(page: Page, server: Server, workspace: Workspace) -> I
     """A row with its texts of every run, side by side; where we are."""
     with workspace.store.read() as db:
         everything = [run.id for run in runs.list_all(db)]
-    page.goto(server.url("debates", run=everything[0], **{"with": everything[1:]}))
+    page.goto(server.url("rows", run=everything[0], **{"with": everything[1:]}))
     settle(page)
     yield "the same row in three runs"
 
@@ -201,7 +201,7 @@ def test_the_dark_is_ours_and_the_policy_holds(open_tab: OpenTab, demo_server: S
     watch, page, asked = Watch(), open_tab(color_scheme="dark"), []
     watch.over(page, demo_server)
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(demo_server.url("debates"))
+    page.goto(demo_server.url("rows"))
     settle(page)
     assert watch == Watch()
     assert [url for url in asked if "_stcore/health" in url] == [f"{demo_server.address}/_stcore/health"]

@@ -46,7 +46,7 @@ def test_below_a_base_address_links_begin_with_it(open_tab: OpenTab, demo_worksp
     with serve_app(demo_workspace.settings.workspace, "/desk", "--read-only") as server:
         watch, page = Watch(), open_tab(permissions=["clipboard-read", "clipboard-write"])
         watch.over(page, server)
-        page.goto(server.url("debates"))
+        page.goto(server.url("rows"))
         settle(page)
         assert page.get_by_test_id("stException").count() == 0, server.log.read_text()
         assert page.get_by_label("Add a note").count() == 0

@@ -102,11 +102,11 @@ def add_note(page: Page, text: str) -> None:
 
 
 def open_debates(page: Page, server: Server) -> None:
-    page.goto(server.url("debates"))
+    page.goto(server.url("rows"))
     settle(page)
 
 
-@pytest.mark.parametrize("read", [("debates",), pytest.param(("debates", "data", "launch"), marks=pytest.mark.soak)], ids=len)
+@pytest.mark.parametrize("read", [("rows",), pytest.param(("rows", "data", "run"), marks=pytest.mark.soak)], ids=len)
 def test_an_editor_and_a_reader_at_the_same_time(
     open_tab: OpenTab, server: Server, shared: Workspace, read: Sequence[str]
 ) -> None:

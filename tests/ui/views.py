@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from core.actions.workspace import Workspace
 from core.config import REPOSITORY
-from core.ui.shared.addresses import address_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -20,15 +19,15 @@ SYMBOL_PAGES = ("perturbation", "gene")  # reached by links only
 PAGES = tuple(sorted({page.stem for page in (REPOSITORY / "pages").glob("*.py")} - {*SYMBOL_PAGES}))
 # The query parameter that names the open tab, and the tabs.
 TABS = {
-    "debates": ("tab", ("Rows", "Audit")),
-    "breakdown": (
+    "rows": ("tab", ("Rows", "Audit")),
+    "scores": (
         "part",
         ("Slices", "Baselines", "Other ways to score", "Top of the list", "Curves", "Distributions", "Calibration"),
     ),
-    "read": ("tab", ("Rubrics", "Label", "Worth", "Kinds")),
-    "launch": ("tab", ("Runs", "Fine-tune")),
+    "arguments": ("tab", ("Rubrics", "Label", "Worth", "Kinds")),
+    "run": ("tab", ("Runs", "Fine-tune")),
     "targets": ("tab", ("Table", "Conditions", "Training", "Published")),
-    "report": ("tab", ("Report", "Package a run", "Check a file")),
+    "share": ("tab", ("Report", "Package a run", "Check a file")),
     "data": ("tab", ("Import", "Spaces and leaks", "Runs and notes", "History")),
 }
 
@@ -46,7 +45,7 @@ class View:
 
     def address(self, symbol: str) -> tuple[str, dict[str, str]]:
         """(path, query parameters); `symbol` is what the pages of one gene show."""
-        path = "" if self.page == "overview" else address_of(self.page)
+        path = "" if self.page == "overview" else self.page
         if self == SEARCHED:
             return path, {"phrase": "expression"}
         if self.page in SYMBOL_PAGES:

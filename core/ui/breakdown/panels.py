@@ -46,7 +46,7 @@ def _with_links(run: Run, by: str, table: pd.DataFrame) -> pd.DataFrame:
     """The slices, each with the address of its rows in Rows where a filter leads there."""
     address = {"dataset": run.dataset, "run": run.id}
     rows = [
-        links.page_address("debates", **address, **{PARAMETERS[by]: _filter_value(by, name)}) if by in PARAMETERS else None
+        links.page_address("rows", **address, **{PARAMETERS[by]: _filter_value(by, name)}) if by in PARAMETERS else None
         for name in table["value"]
     ]
     return table.drop(columns="value").assign(rows=pd.Series(rows, table.index, dtype=object))

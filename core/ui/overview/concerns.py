@@ -30,6 +30,7 @@ class Line:
     of: str
     show: Callable[[], object]
     cause: str = ""
+    is_leak: bool = False
 
 
 def show_first(context: PageContext) -> None:
@@ -55,6 +56,8 @@ def show_all(context: PageContext) -> None:
             "Nothing: no run or other work that ended early, no row without an answer, no mean of fewer seeds, no role that did "
             "not argue its side, no rejected row, no leak."
         )
+    if any(line.is_leak for line in lines):
+        links.to_data("How splits, spaces and runs were checked for leaks", tab="Spaces and leaks")
     for of, group in groupby(lines, key=lambda line: line.of):
         name, side = st.columns([0.28, 0.72])
         name.text(of)
@@ -75,7 +78,7 @@ def _collect(context: PageContext) -> list[Line]:
     return [
         *(_line_of_concern(each, run) for each, run in of_runs if run.id in waiting),
         *(_line_of_job(job) for job in loaders.other_jobs() if job.ended_early),
-        *(Line(leak.name, partial(links.to_data, leak.what, tab="Spaces and leaks")) for leak in leaks),
+        *(Line(leak.name, partial(st.markdown, as_text(leak.what)), is_leak=True) for leak in leaks),
         *(_line_of_concern(each, run) for each, run in of_runs if run.id not in waiting),
         *(Line("imported files", partial(links.to_data, each.text, tab="History")) for each in found if each.run is None),
     ]

@@ -48,5 +48,5 @@ def _content(hit: Hit, dataset: str, phrase: str) -> dict[str, Any]:
         "before": hit.before,
         "hit": hit.hit,
         "after": hit.after,
-        "link": links.page_address("debates", dataset=dataset, run=hit.run, row=hit.pair_id, q=phrase),
+        "link": links.page_address("rows", dataset=dataset, run=hit.run, row=hit.pair_id, q=phrase),
     }

@@ -5,28 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-# The file of a page in pages/ → its address, where that is not the file's name.
-ADDRESSES = {
-    "debates": "rows",
-    "read": "arguments",
-    "breakdown": "scores",
-    "what_if": "fuse",
-    "launch": "run",
-    "report": "share",
+# Former address → the file in pages/, which is its address too, that shows it now.
+FORMER = {
+    **{"debates": "rows", "read": "arguments", "breakdown": "scores", "what_if": "fuse", "launch": "run", "report": "share"},
+    **{"submit": "share", "experiments": "ledger"},
 }
-# Former address → the file that shows it now.
-FORMER = {**{file: file for file in ADDRESSES}, "submit": "report", "experiments": "ledger"}
 # Former address → the value of its parameter "tab" ("" without one) → the file, and the parameters that open the same there.
 _FORMER_TABS: Mapping[str, Mapping[str, tuple[str, Mapping[str, str]]]] = {
     "submit": {
-        "": ("report", {"tab": "Package a run"}),
-        "Package a run": ("report", {"tab": "Package a run"}),
-        "Check a file": ("report", {"tab": "Check a file"}),
+        "": ("share", {"tab": "Package a run"}),
+        "Package a run": ("share", {"tab": "Package a run"}),
+        "Check a file": ("share", {"tab": "Check a file"}),
     },
     "experiments": {
         **{"": ("ledger", {}), "Ledger": ("ledger", {}), "Benchmark": ("benchmark", {}), "Plan": ("plan", {})},
         **{"Evidence": ("evidence", {}), "Ablations": ("ablations", {}), "Published numbers": ("published", {})},
-        **{name: ("breakdown", {"part": "Baselines"}) for name in ("Controls", "Baselines")},
+        **{name: ("scores", {"part": "Baselines"}) for name in ("Controls", "Baselines")},
     },
     "data": {
         **{"Cells": ("data", {"tab": "Import"}), "Leakage": ("data", {"tab": "Spaces and leaks"})},
@@ -42,11 +36,6 @@ class Place(NamedTuple):
 
     file: str
     parameters: Mapping[str, str | list[str]]
-
-
-def address_of(file: str) -> str:
-    """The address of a page by its file in pages/, without its suffix."""
-    return ADDRESSES.get(file, file)
 
 
 def moved_to(address: str, parameters: Mapping[str, list[str]]) -> Place | None:

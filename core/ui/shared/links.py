@@ -13,22 +13,21 @@ import streamlit as st
 from core.actions.job_kinds.base import Job
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.ui.shared.addresses import address_of
 from core.ui.shared.server_workspace import read_workspace
 
-ARGUMENTS = "pages/read.py"
+ARGUMENTS = "pages/arguments.py"
 ASK = "pages/ask.py"
 BENCHMARK = "pages/benchmark.py"
 COMPARE = "pages/compare.py"
 DATA = "pages/data.py"
-FUSE = "pages/what_if.py"
+FUSE = "pages/fuse.py"
 NEIGHBOURS = "pages/neighbours.py"
 OVERVIEW = "pages/overview.py"
-ROWS = "pages/debates.py"
-RUN = "pages/launch.py"
-SCORES = "pages/breakdown.py"
+ROWS = "pages/rows.py"
+RUN = "pages/run.py"
+SCORES = "pages/scores.py"
 SEARCH = "pages/search.py"
-SHARE = "pages/report.py"
+SHARE = "pages/share.py"
 SPECIES = {"mouse": "Mus musculus", "human": "Homo sapiens"}
 
 
@@ -75,17 +74,12 @@ def base_address() -> str:
 
 def relative_address() -> str:
     """The address of the view on screen, relative to any page's: it holds wherever the app is served."""
-    return address_with(urlsplit(st.context.url or "").path.rpartition("/")[2], **read_parameters())
+    return page_address(urlsplit(st.context.url or "").path.rpartition("/")[2], **read_parameters())
 
 
 def page_address(file: str, **parameters: str | list[str]) -> str:
     """The address of a page, by its file in pages/, relative to any other page's: for tables whose cells are links."""
-    return address_with(address_of(file), **parameters)
-
-
-def address_with(address: str, **parameters: str | list[str]) -> str:
-    """An address in the app with query parameters, relative to any page's."""
-    return f"./{address}?{urlencode(parameters, doseq=True)}"
+    return f"./{file}?{urlencode(parameters, doseq=True)}"
 
 
 def pubmed_address(pmid: str) -> str:

@@ -73,7 +73,7 @@ def _row_link(pair_id: str, query: Mapping[str, str]) -> str:
     if not having:
         return links.page_address("neighbours", **query, row=pair_id)
     run = query["run"] if query.get("run") in having else having[-1]
-    return links.page_address("debates", dataset=query["dataset"], run=run, row=pair_id)
+    return links.page_address("rows", dataset=query["dataset"], run=run, row=pair_id)
 
 
 @cache_by("datasets", entries=4, shared=True)
@@ -87,11 +87,11 @@ def _pages(pages: Mapping[str, Sequence[Any]], query: Mapping[str, str]) -> Iter
     for title, group in pages.items():
         for page in group:
             if page.visibility != "hidden":
-                link = links.address_with(page.url_path, **query)
+                link = links.page_address(page.url_path, **query)
                 yield {"kind": f"page{f', {title}' if title else ''}", "label": page.title, "link": link}
 
 
 def _runs() -> Iterator[dict[str, str]]:
     for run in reversed(loaders.predicting_runs()):
-        link = links.page_address("debates", dataset=run.dataset, run=run.id)
+        link = links.page_address("rows", dataset=run.dataset, run=run.id)
         yield {"kind": "run", "label": run.name, "link": link}

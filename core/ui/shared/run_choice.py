@@ -107,7 +107,7 @@ def _merits(run: Run, address: str) -> tuple[bool, ...]:
 
 def _reason(run: Run) -> str:
     what = "debate" if run.method == "debate" else "run"
-    return f"the latest {what} with labels" if _labelled(run) else f"the latest {what}; none has labels"
+    return f"the latest {what} with labels" if _labelled(run) else f"the latest {what}"
 
 
 def _describe_missing(wanted: str) -> str:

@@ -235,7 +235,7 @@ def _show_problem(problem: Problem, run: Run | None) -> None:
         if run is not None:
             known = set(loaders.run_rows(run.id)["pair_id"])
             addresses = [
-                links.page_address("debates", dataset=run.dataset, run=run.id, row=row) if row in known else None
+                links.page_address("rows", dataset=run.dataset, run=run.id, row=row) if row in known else None
                 for row in table["row"]
             ]
             if any(addresses):

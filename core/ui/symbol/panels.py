@@ -70,7 +70,7 @@ def _show_rows(context: PageContext, role: str, rows: pd.DataFrame) -> None:
     if context.run is not None and names.get(context.run.id) in predicted:
         address = {"dataset": context.run.dataset, "run": context.run.id}
         of_run = set(rows[rows["run"] == context.run.id]["pair_id"])
-        table["debate"] = [links.page_address("debates", **address, row=key) if key in of_run else None for key in table.index]
+        table["debate"] = [links.page_address("rows", **address, row=key) if key in of_run else None for key in table.index]
     table = table.join(predicted)
     st.caption("P(DE) of each run that has the row; of a fusion its rank score, which is no probability.")
     tables.show_table(

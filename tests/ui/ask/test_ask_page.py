@@ -226,10 +226,10 @@ def test_words_of_the_store_and_of_events_are_drawn_alike(small_workspace: Works
 
 def test_a_pair_that_the_dataset_does_not_have_can_be_read_on_every_page(visit: Visit, small_workspace: Workspace) -> None:
     run = argued(small_workspace, "Nobody1", "Nothing2")
-    for page in ("overview", "debates", "breakdown", "what_if", "compare", "neighbours", "read", "report", "data"):
+    for page in ("overview", "rows", "scores", "fuse", "compare", "neighbours", "arguments", "share", "data"):
         app = visit(small_workspace, page, run=run)
         assert not app.exception, page
         assert not app.error, (page, [each.value for each in app.error])
-    assert "*Nobody1* ⟶ *Nothing2*" in text_of(visit(small_workspace, "debates", run=run))
+    assert "*Nobody1* ⟶ *Nothing2*" in text_of(visit(small_workspace, "rows", run=run))
     assert bundles.build_bundle(small_workspace, run).content
     assert inspect_log.build_log(small_workspace, run)

@@ -9,10 +9,10 @@ from tests.ui.test_apptest import text_of
 
 
 def test_the_table_shows_what_the_command_prints(visit: Visit, demo_workspace: Workspace) -> None:
-    app = visit(demo_workspace, "breakdown", run="simulated debate", part="Baselines")
+    app = visit(demo_workspace, "scores", run="simulated debate", part="Baselines")
     assert not app.exception
     printed = core_json(demo_workspace.settings.workspace, "controls", "simulated debate")
-    controls, fingerprint = (each.value.set_index("name") for each in app.dataframe if "name" in each.value)
+    controls, fingerprint = (each.value.set_index("name") for each in app.dataframe if {"name", "DE"} <= set(each.value))
     assert list(controls.index) == ["simulated debate", *(each["name"] for each in printed["controls"])]
     for each in printed["controls"]:
         if each["de"] is not None:

@@ -50,7 +50,7 @@ def test_ones_own_note_is_deleted(visit: Visit, noted: Workspace) -> None:
     [which] = [box for box in app.selectbox if box.label == "Delete a note of yours"]
     assert which.options == ["steep", "odd row"]  # newest first, none of Ada's
     which.select_index(1).run()
-    press(app, "Delete")
+    press(app, "Delete the note")
     with noted.store.read() as db:
         assert set(notes.of_dataset(db, the_run(noted).dataset)["text"]) == {"steep", "odd run"}
 
@@ -59,7 +59,7 @@ def test_a_reader_deletes_nothing(visit: Visit, noted: Workspace, monkeypatch: p
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
     app = visit(noted, "data", tab="Runs and notes")
     assert len(app.dataframe[0].value) == 3
-    assert [button.label for button in app.button if button.label == "Delete"] == []
+    assert [button.label for button in app.button if button.label == "Delete the note"] == []
 
 
 def test_without_notes_the_tab_says_where_to_write_one(visit: Visit, small_workspace: Workspace) -> None:
@@ -68,10 +68,10 @@ def test_without_notes_the_tab_says_where_to_write_one(visit: Visit, small_works
 
 def test_a_figure_says_how_many_notes_the_run_has_on_it(visit: Visit, noted: Workspace) -> None:
     run = the_run(noted)
-    app = visit(noted, "debates", run=run.id, tab="Audit")
+    app = visit(noted, "rows", run=run.id, tab="Audit")
     assert app.button(key="note-brief-lengths").label == ""  # that note is on another figure
     actions.add_figure_note(noted, "debate", "Lengths of the briefs", "./debates?tab=Audit", "short")
-    app = visit(noted, "debates", run=run.id, tab="Audit")
+    app = visit(noted, "rows", run=run.id, tab="Audit")
     assert app.button(key="note-brief-lengths").label == "1"
     app.button(key="note-brief-lengths").click().run()
     [shown] = [text.value for text in app.text if "short" in text.value]

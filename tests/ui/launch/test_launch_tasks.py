@@ -22,7 +22,7 @@ def test_a_run_is_started_watched_and_read(open_tab: OpenTab, demo_copy: Workspa
     """Three clicks: start, watch, open its rows."""
     page: Page = open_tab()
     with serving(demo_copy.settings.workspace) as server:
-        page.goto(server.url("launch", method="evidence_rules"))
+        page.goto(server.url("run", method="evidence_rules"))
         settle(page)
         sample = page.get_by_role("spinbutton", name="Only a sample of")
         sample.fill("12")
@@ -50,7 +50,7 @@ def test_a_run_is_started_watched_and_read(open_tab: OpenTab, demo_copy: Workspa
 def test_a_click_selects_a_run_and_a_new_one_takes_its_place(open_tab: OpenTab, demo_copy: Workspace) -> None:
     page: Page = open_tab()
     with serving(demo_copy.settings.workspace) as server:
-        page.goto(server.url("launch", method="evidence_rules"))
+        page.goto(server.url("run", method="evidence_rules"))
         settle(page)
         for number in ("3", "4"):
             sample = page.get_by_role("spinbutton", name="Only a sample of")
@@ -72,7 +72,7 @@ def test_a_mix_is_saved_and_applied_to_the_test_run(open_tab: OpenTab, demo_copy
     """Six clicks: save as run, save, apply to a test run, which one, apply, check the submission."""
     page: Page = open_tab()
     with serving(demo_copy.settings.workspace) as server:
-        page.goto(server.url("what_if", run=the_run(demo_copy, LABELLED).id))
+        page.goto(server.url("fuse", run=the_run(demo_copy, LABELLED).id))
         settle(page)
         said = page.locator(".st-key-confirmation")
         page.get_by_role("button", name="Save as run").click()

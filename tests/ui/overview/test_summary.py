@@ -66,7 +66,7 @@ def test_tabs_of_the_browser_say_page_and_row(open_tab: OpenTab, demo_server: Se
     page.goto(demo_server.url())
     settle(page)
     assert page.title() == "Overview · PerturbDesk"
-    page.goto(demo_server.url("debates"))
+    page.goto(demo_server.url("rows"))
     settle(page)
     pair = page.locator("[data-testid=stMain] h3").first.inner_text().replace("⟶", "→")
     assert page.title() == f"{pair} · Rows · PerturbDesk"
@@ -76,6 +76,6 @@ def test_the_title_says_page_and_row(visit: Visit, small_workspace: Workspace, m
     titles: list[str] = []
     monkeypatch.setattr(st, "set_page_config", lambda page_title, **_: titles.append(page_title))
     visit(small_workspace, "overview")
-    visit(small_workspace, "debates", run="debate", row="Pa_Gb")
+    visit(small_workspace, "rows", run="debate", row="Pa_Gb")
     assert "Overview · PerturbDesk" in titles
     assert titles[-1] == "Pa → Gb · Rows · PerturbDesk"

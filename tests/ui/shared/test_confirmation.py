@@ -37,7 +37,7 @@ def _label(link: Element) -> str:
 
 
 def test_a_note_is_confirmed_until_the_next_run(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "debates", run="debate", row="Pa_Gb")
+    app = visit(small_workspace, "rows", run="debate", row="Pa_Gb")
     assert confirmation_of(app) == ("", [])
     app.text_area(key="note_text").input("read this")
     press(app, "Add note")
@@ -82,7 +82,7 @@ def test_an_undo_that_is_refused_confirms_nothing(visit: Visit, small_workspace:
     assert confirmation_of(app) == ("", [])
 
 
-@pytest.mark.parametrize(("name", "links"), [("again.csv", ["Open rows"]), ("test2.csv", ["Open the dataset"])])
+@pytest.mark.parametrize(("name", "links"), [("again.csv", ["What again gets wrong"]), ("test2.csv", ["Open the dataset"])])
 def test_an_import_leads_to_what_came_of_it(visit: Visit, small_workspace: Workspace, name: str, links: list[str]) -> None:
     files = {
         "again.csv": cases.submission([("Pa_Ga", 0.2, 0.3, "x")]),
@@ -179,7 +179,7 @@ def test_what_is_done_to_a_run_is_confirmed(
     monkeypatch.setattr("core.actions.job_kinds.run.status_of", lambda folder: pretended(status_of(folder)))
     for each in ("pause", "cancel", "resume", "retry"):
         monkeypatch.setattr(run_control, each, lambda _, key, each=each, **__: asked.append((each, key)))
-    app = press(visit(workspace, "launch", watched=run.id), button)
+    app = press(visit(workspace, "run", watched=run.id), button)
     assert not app.error
     assert asked == [(action, run.id)]
     assert confirmation_of(app) == (said, shown)

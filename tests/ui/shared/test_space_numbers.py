@@ -78,7 +78,7 @@ def test_neighbours_and_what_if_say_what_the_neighbours_score_by_themselves(comp
     de, _ = expected(little_copy, 3.0)
     text = run_until(computing(little_copy, "neighbours", power="3.0"), "permuted vectors 0.250")
     assert f"These settings: DE {de:.3f} (permuted" in text
-    app = computing(little_copy, "what_if", run=LABELLED)
+    app = computing(little_copy, "fuse", run=LABELLED)
     text = run_until(app, "permuted vectors 0.250 ± 0.000, p = 0.01)")
     assert "Neighbours alone: DE " in text
 
@@ -91,7 +91,7 @@ def test_until_they_are_there_the_page_says_so(visit: Visit, little_copy: Worksp
 
 
 def test_a_weight_asks_for_nothing_new(computing: Visit, little_copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = computing(little_copy, "what_if", run=LABELLED)
+    app = computing(little_copy, "fuse", run=LABELLED)
     run_until(app, "permuted vectors 0.250")
     monkeypatch.setattr(space_numbers, "content_key", None)  # whoever makes a new task now fails
     move(app, w_de_knn=0.8)
