@@ -211,7 +211,7 @@ def test_the_dark_is_ours_and_the_policy_holds(open_tab: OpenTab, demo_server: S
 
 
 def test_every_answer_carries_the_policy(demo_server: Server) -> None:
-    for path in ("", "debates", "_stcore/health", "static/favicon.png"):
+    for path in ("", "rows", "_stcore/health", "static/favicon.png"):
         with urlopen(f"{demo_server.address}/{path}") as answer:
             headers = answer.headers
         policy = headers["content-security-policy"]
@@ -222,7 +222,7 @@ def test_every_answer_carries_the_policy(demo_server: Server) -> None:
 
 def test_only_pages_are_changed_on_their_way(demo_server: Server) -> None:
     for path, accepted, is_page in (
-        ("debates", "text/html,*/*", True),
+        ("rows", "text/html,*/*", True),
         ("favicon.png", "text/html", False),
         ("", "*/*", False),
     ):

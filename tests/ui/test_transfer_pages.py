@@ -199,7 +199,7 @@ def test_leave_one_out_never_stands_without_its_null(visit: Visit, little_copy: 
         .null
     )
     told = f"with no gene information: {null.de.value:.3f}"
-    for page, name in (("breakdown", "loo"), ("breakdown", "fused"), ("compare", "fused"), ("overview", "loo")):
+    for page, name in (("scores", "loo"), ("scores", "fused"), ("compare", "fused"), ("overview", "loo")):
         text = text_of(visit(little_copy, page, run=name)).replace("\\", "")
         assert told in text, (page, name)
     assert "with no gene information" in text_of(visit(little_copy, "fuse", run=LABELLED, protocol="leave-one-out"))

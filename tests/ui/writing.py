@@ -81,7 +81,7 @@ def write_by_page() -> Callable[[str], None]:
     from tests.ui.conftest import RoutedPages, app_at
 
     app_test.PagesManager = RoutedPages  # type: ignore[misc]
-    app = app_at("debates")
+    app = app_at("rows")
     app.query_params.update({"run": RUN, "row": ROW})
     app.run()
     overview = AppTest.from_file(REPOSITORY / "app.py", default_timeout=60)

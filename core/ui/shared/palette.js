@@ -28,6 +28,7 @@ function begin(parent) {
   parent.querySelector("kbd").textContent = isApple ? "⌘ K" : "Ctrl K";
 
   state.list = () => {
+    if (!dialog.open) return;
     const words = input.value.trim().toLowerCase().split(/\s+/).filter(Boolean);
     const known = state.data.known.filter((each) => words.every((word) => each.label.toLowerCase().includes(word)));
     const isAnswered = state.data.of === input.value.trim();
@@ -66,8 +67,8 @@ function begin(parent) {
   function open() {
     input.value = "";
     state.chosen = 0;
-    state.list();
     dialog.showModal();
+    state.list();
     input.focus();
   }
 
@@ -88,6 +89,7 @@ function begin(parent) {
       box.children[state.chosen].click();
     }
   });
+  dialog.addEventListener("close", () => box.replaceChildren());
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close()); // beside it
   parent.querySelector(".open").addEventListener("click", open);
   state.shortcut = (event) => {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -13,9 +11,6 @@ from core.actions.workspace import Workspace
 from core.ui.shared import palette
 from tests.ui.conftest import OpenTab, Visit, settle, then
 from tests.ui.serving import Server
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
 
 ROWS = pd.DataFrame(
     [("Stat1_Mx1", "Stat1", "Mx1"), ("Irf7_Stat1", "Irf7", "Stat1"), ("Stat2_Mx1", "Stat2", "Mx1")],
@@ -78,10 +73,6 @@ def test_a_row_opens_in_a_run_that_has_it(monkeypatch: pytest.MonkeyPatch) -> No
         assert row["link"] == link
 
 
-def found_in(page: Page) -> list[str]:
-    return page.locator("[role=option]").all_inner_texts()
-
-
 @pytest.mark.browser
 def test_ctrl_k_finds_a_page_and_a_row_and_goes_there(open_tab: OpenTab, demo_server: Server) -> None:
     page = open_tab()
@@ -90,7 +81,7 @@ def test_ctrl_k_finds_a_page_and_a_row_and_goes_there(open_tab: OpenTab, demo_se
     row = page.locator("[data-testid=stMain] h3").first.inner_text()
     page.keyboard.press("Control+k")
     page.get_by_role("combobox", name="Page, run, gene or row").fill("compare")
-    page.get_by_role("option", name="Compare").wait_for()
+    page.get_by_role("dialog").get_by_role("option", name="Compare").wait_for()
     page.keyboard.press("ArrowLeft")  # moves in the field, and to no other row of the page behind it
     then(page, lambda: page.keyboard.press("Enter"))
     assert "/compare?" in page.url
@@ -100,7 +91,7 @@ def test_ctrl_k_finds_a_page_and_a_row_and_goes_there(open_tab: OpenTab, demo_se
     pert, _, gene = row.split()
     page.get_by_role("button", name="Find anything").click()
     page.get_by_role("combobox", name="Page, run, gene or row").fill(f"{pert} {gene}")
-    then(page, page.get_by_role("option", name=row).first.click)
+    then(page, page.get_by_role("dialog").get_by_role("option", name=row).click)
     assert f"row={pert}_{gene}" in page.url
     page.keyboard.press("Control+k")
     page.get_by_role("dialog").wait_for()

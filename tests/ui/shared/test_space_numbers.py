@@ -84,7 +84,7 @@ def test_neighbours_and_what_if_say_what_the_neighbours_score_by_themselves(comp
 
 
 def test_until_they_are_there_the_page_says_so(visit: Visit, little_copy: Workspace) -> None:
-    for page, words in (("neighbours", "These settings"), ("what_if", "Neighbours alone")):
+    for page, words in (("neighbours", "These settings"), ("fuse", "Neighbours alone")):
         text = shown(visit(little_copy, page, run=LABELLED))
         assert f"{words}: the mean of ten cuts (seeds 0–9) is being computed" in text
     assert "What is missing is being computed" in shown(visit(little_copy, "data", tab="Spaces and leaks"))
