@@ -218,13 +218,13 @@ def followed(visit: Visit, workspace: Workspace, link: str) -> AppTest:
 
 
 def test_a_link_to_a_debate_shows_its_row(visit: Visit, old: Workspace) -> None:
-    text = text_of(followed(visit, old, "rows"))
+    text = text_of(followed(visit, old, "debates"))
     assert "### *Q0* ⟶ *H0*" in text
     assert "a note" in text
 
 
 def test_a_link_to_what_if_shows_the_same_fusion_and_its_preset(visit: Visit, old: Workspace) -> None:
-    app = followed(visit, old, "fuse")
+    app = followed(visit, old, "what_if")
     knn = IDS["saved knn"]
     assert [explorer_view.state_of(app)[name] for name in ("de", "up")] == [[0.5], [0.7]]
     move(app, **{f"w_de_{knn}": 0.1}).button(key="preset-mine").click().run()

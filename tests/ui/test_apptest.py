@@ -300,11 +300,11 @@ def test_a_reader_of_data_finds_nothing_to_change(
         assert not app.exception
         return {kind: len(app.main.get(kind)) for kind in CONTROLS if app.main.get(kind)}
 
-    if tab in ("", "Spaces", "Imported files", "Runs"):
+    if tab in ("", "Spaces and leaks", "History", "Runs and notes"):
         assert "button" in controls()
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
     assert controls() == (
-        {"button": 2} if tab == "Runs" else {}
+        {"button": 2} if tab == "Runs and notes" else {}
     )  # a run may be packed and sent in two ways: that changes nothing
 
 

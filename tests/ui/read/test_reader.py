@@ -82,7 +82,7 @@ def change_what_is_hidden(workspace: Workspace) -> None:
     """Give every row another label, prediction and answer of a model, and every text another probability."""
     with workspace.store.write() as db:
         run = runs.find(db, "debate").id
-        db.execute("UPDATE pair SET label = CASE label WHEN 'up' THEN 'down' WHEN 'none' THEN 'up' ELSE 'none' END")
+        db.execute("UPDATE pair SET label = CASE label WHEN 'up' THEN 'down' WHEN 'none' THEN 'up' WHEN 'down' THEN 'none' END")
         db.execute("UPDATE prediction SET p_de = 0.9, p_up_given_de = 0.1, prediction_up = 0.09, prediction_down = 0.81")
         db.execute("UPDATE sampled_text SET probability = probability / 3")
         changes.bump(db, "datasets", "runs", "labels", f"run:{run}")
