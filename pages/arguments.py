@@ -13,6 +13,10 @@ if run is None:
     st.stop()
 
 
+st.caption(
+    "Rubrics: one question, asked of every text · Label: answer it yourself · Worth: what those answers say about being right · "
+    "Kinds: groups of arguments that are alike"
+)
 widgets.show_tabs(
     "tab",
     {

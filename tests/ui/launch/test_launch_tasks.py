@@ -39,7 +39,7 @@ def test_a_run_is_started_watched_and_read(open_tab: OpenTab, demo_copy: Workspa
         page.set_viewport_size({"width": 1280, "height": 500})
         page.locator("[data-testid=stMain]").evaluate("main => main.scrollTo(0, main.scrollHeight)")
         said.get_by_role("link", name="Watch").click()
-        page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop < 100")
+        page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollTop < 100")
         then(page, said.get_by_role("link", name="Open rows").click)
         page.get_by_text("row 1 of 12").wait_for()
         assert not said.is_visible()
