@@ -227,7 +227,7 @@ def _show_start(context: PageContext, wanted: RunRequest, health: Health | None)
 def _confirm_start(run: Run, *, is_new: bool) -> None:
     """Say that a run was started, or that the one with the same settings is here already."""
     text = f"Started {run.name}." if is_new else f"{run.name} has these settings already: no second run was started."
-    confirm(text, lambda: st.markdown("[Watch](#launch)", width="content"), lambda: links.to_rows(run, "Open rows"))
+    confirm(text, lambda: st.markdown("[Watch](#run)", width="content"), lambda: links.to_rows(run, "Open rows"))
 
 
 def _describe_estimate(spec: RunSpec, expected: Expectation) -> str:
