@@ -12,13 +12,11 @@ import numpy as np
 from core.scoring.controls import Verdict, Verdicts, judge_run
 from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.sentences import interval_text
-from core.texts import NO_BIOLOGY, number_text
+from core.texts import number_text
 from core.transfer.run_cells import ALL_ROWS
 
 CHANCE = 0.5
 _MOST_WORDS = 4  # of a run's name in a headline
-# Of a comparison with a baseline, by `Verdict.word`.
-_OUTCOMES = {"yes": "beats", "no": "is below", "cannot tell": "cannot be told apart from"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,30 +66,6 @@ def _name(run: str) -> str:
     """A run's name as part of a headline, which has room for four words."""
     words = run.split()
     return run if len(words) <= _MOST_WORDS else " ".join((*words[: _MOST_WORDS - 1], f"{words[_MOST_WORDS - 1]}…"))
-
-
-def standing_sentence(judged: Mapping[str, Verdicts]) -> str:
-    """Whether any of these runs (by name) beats the no-biology baseline, on each axis; empty if none of them has labels."""
-    parts: list[str] = []
-    subject = ""
-    for axis, name in (("de", "DE"), ("dir", "DIR")):
-        verdicts = {run: getattr(each, axis) for run, each in judged.items()}
-        known = {run: each for run, each in verdicts.items() if each.beats is not None}
-        if not known:
-            continue
-        baseline = f"the {NO_BIOLOGY} ({next(iter(known.values())).control})"
-        above = [run for run, each in known.items() if each.beats]
-        of = f"of {len(known)} runs with labels"
-        if len(known) == 1:
-            [(run, verdict)] = known.items()
-            who = "it" if run == subject else f"{run}, the only run with labels,"
-            subject = run
-            parts.append(f"on {name} {who} {_OUTCOMES[verdict.word]} {baseline}")
-        elif not above:
-            parts.append(f"on {name} none {of} beats {baseline}")
-        else:
-            parts.append(f"on {name} {len(above)} {of} beat{'s' * (len(above) == 1)} {baseline}: {', '.join(above)}")
-    return f"{'; '.join(parts)}.".replace("on", "On", 1) if parts else ""
 
 
 def best_sentence(groups: Sequence[Mapping[str, RunScore]]) -> str:
