@@ -13,8 +13,8 @@ if run is None:
     split_baselines.show_where_possible(context)
     st.stop()
 
-score = loaders.run_score(run.id)
-rows = loaders.scored_rows(run.id)
+with st.spinner(f"Scoring {widgets.as_text(run.name)} …"):
+    score, rows = loaders.run_score(run.id), loaders.scored_rows(run.id)
 if score.whole.n_labelled == 0:
     score_box.show_no_labels(score.whole.n)
     run_browser.offer_labelled_run(context, links.SCORES)
