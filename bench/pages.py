@@ -5,8 +5,9 @@ Times are taken inside the browser, from the start of a navigation or a click to
 
 from __future__ import annotations
 
+import math
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from statistics import median
@@ -193,11 +194,16 @@ def _measure_desk(browser: Browser, workspace: Workspace, data: str) -> dict[str
     expected = [key.replace("_", " ⟶ ") for key in ids[1 : MOVES + 1]]
     return {
         "first_content_ms": first,
-        **{f"{what}_ms_median": median(times) for what, times in moves.items()},
-        **{f"{what}_ms_p95": sorted(times)[int(0.95 * len(times))] for what, times in moves.items()},
+        **{f"{what}_ms_median": _quantile(times, 0.5) for what, times in moves.items()},
+        **{f"{what}_ms_p95": _quantile(times, 0.95) for what, times in moves.items()},
         "max_abs_diff": sum(shown != wanted for (_, shown), wanted in zip(steps, expected, strict=True)),
         "peak_mb_ours": peak_mb,
     }
+
+
+def _quantile(times: Sequence[float], share: float) -> float:
+    """The time below which a share of the times lies; NaN where no press changed a number."""
+    return sorted(times)[int(share * len(times))] if times else math.nan
 
 
 def first_contents(

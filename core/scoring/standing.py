@@ -16,7 +16,7 @@ from core.texts import number_text
 from core.transfer.run_cells import ALL_ROWS
 
 CHANCE = 0.5
-_MOST_WORDS = 4  # of a run's name in a headline
+_MOST_WORDS = 3  # of a run's name in a headline
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def headline(standings: Mapping[str, Standing]) -> str:
     best = max(beating or known, key=lambda name: known[name].score.headline.value.estimate)
     found = known[best].score.headline
     rival = CHANCE if found.genes is not None else known[best].counts
-    numbers = f"{interval_text(found.value)} against {number_text(rival)}"
+    numbers = f"mean {interval_text(found.value)} against {number_text(rival)}"
     if not beating:
         return f"Nothing here beats what knows no biology yet: best {_name(best)}, {numbers}."
     on = f"on {' and '.join(axes[best])}: {numbers}."
@@ -63,7 +63,7 @@ def _verdicts(found: Standing) -> tuple[tuple[str, Verdict], ...]:
 
 
 def _name(run: str) -> str:
-    """A run's name as part of a headline, which has room for four words."""
+    """A run's name as part of a headline, which has room for three words."""
     words = run.split()
     return run if len(words) <= _MOST_WORDS else " ".join((*words[: _MOST_WORDS - 1], f"{words[_MOST_WORDS - 1]}…"))
 
