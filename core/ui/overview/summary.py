@@ -23,15 +23,15 @@ def show_first_screen(context: PageContext) -> None:
     """Show the verdict across the page, and below it the picture beside what needs attention and what to do next."""
     verdict = st.container(key="verdict")
     picture, side = st.columns([0.68, 0.32], gap="large")
-    with side:
-        _show_next(context)
-        _show_bring_your_own(context)
     place = verdict.empty()
     place.skeleton(height=30)
     standings = _load_standings(context.runs, picture)
     said = headline({run.name: standings[run.id] for run in context.runs})
     place.markdown(f"**{as_text(said)}**", help=terms.explain(f"no-biology {said}"))
     flush()
+    with side:
+        _show_next(context)
+        _show_bring_your_own(context)
     with picture:
         _show_picture(context, standings)
     with side:
