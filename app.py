@@ -3,27 +3,46 @@
 import streamlit as st
 
 from core.ui.shared import shell
+from core.ui.shared.sidebar import MORE
+
+
+def page(file: str, title: str, icon: str) -> st.Page:
+    """A page of pages/, whose address is the file's name."""
+    return st.Page(f"pages/{file}.py", title=title, icon=f":material/{icon}:")
+
 
 shell.route(
     {
         "": [
             st.Page("pages/overview.py", title="Overview", icon=":material/dashboard:", default=True),
-            st.Page("pages/debates.py", title="Debates", icon=":material/forum:"),
-            st.Page("pages/search.py", title="Search", icon=":material/search:"),
-            st.Page("pages/read.py", title="Read", icon=":material/fact_check:"),
-            st.Page("pages/neighbours.py", title="Neighbours", icon=":material/hub:"),
-            st.Page("pages/breakdown.py", title="Breakdown", icon=":material/bar_chart:"),
-            st.Page("pages/what_if.py", title="What-if", icon=":material/tune:"),
-            st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
-            st.Page("pages/experiments.py", title="Experiments", icon=":material/science:"),
-            st.Page("pages/targets.py", title="Targets", icon=":material/my_location:"),
-            st.Page("pages/report.py", title="Report", icon=":material/slideshow:"),
-            st.Page("pages/submit.py", title="Submit", icon=":material/outbox:"),
-            st.Page("pages/ask.py", title="Ask", icon=":material/record_voice_over:"),
-            st.Page("pages/launch.py", title="Launch", icon=":material/rocket_launch:"),
-            st.Page("pages/data.py", title="Data", icon=":material/database:"),
             st.Page("pages/perturbation.py", title="Perturbation", visibility="hidden"),
             st.Page("pages/gene.py", title="Target gene", visibility="hidden"),
-        ]
+        ],
+        "Read": [
+            page("rows", "Rows", "forum"),
+            page("search", "Search", "search"),
+            page("arguments", "Arguments", "fact_check"),
+        ],
+        "Score": [
+            page("scores", "Scores", "bar_chart"),
+            page("compare", "Compare", "compare_arrows"),
+            page("fuse", "Fuse", "tune"),
+            page("neighbours", "Neighbours", "hub"),
+        ],
+        "Make": [
+            page("run", "Run", "rocket_launch"),
+            page("ask", "Ask", "record_voice_over"),
+            page("share", "Share", "outbox"),
+        ],
+        "Workspace": [page("data", "Data", "database")],
+        MORE: [
+            page("ledger", "Ledger", "menu_book"),
+            page("targets", "Targets", "my_location"),
+            page("benchmark", "Benchmark", "balance"),
+            page("plan", "Plan", "straighten"),
+            page("evidence", "Evidence", "biotech"),
+            page("ablations", "Ablations", "science"),
+            page("published", "Published numbers", "newspaper"),
+        ],
     }
 )

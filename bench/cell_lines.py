@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.pages import REAL_DATA, first_contents, make_workspace, measure_hello, memory_mb, started_browser
+from bench.pages import PHRASES, REAL_DATA, first_contents, make_workspace, measure_hello, memory_mb, started_browser
 from core.actions import launch
 from core.actions.derived_runs import knn_request
 from core.actions.imports import import_paths
@@ -30,7 +30,8 @@ from tests.ui.serving import serving
 LEAST_ROWS = 1_000_000
 LARGEST = "k562"
 KNOWLEDGE = ("mouse_to_human_ortholog.json", "string_edges.json")
-LEFT_OUT = ("debates audit", "submit")  # of a run that is no debate, and of the challenge alone
+# Of a run that is no debate, and of the challenge alone.
+LEFT_OUT = ("rows audit", "rows, the first brief", "arguments", "package")
 RUN, LABELLED = "track_b_sharp", "track_a_logprobs_train2499"  # of the challenge
 
 
@@ -43,9 +44,8 @@ def run() -> dict[str, Any]:
         imported_s, rows = fill(workspace, Path(folder) / "copies")
         with workspace.store.read() as db:
             challenge, labelled, line = (runs.find(db, name).id for name in (RUN, LABELLED, "rules"))
-            shown = {
-                each: predictions.row(db, each, predictions.find_pair_ids(db, each, RowFilter())[0]) for each in (challenge, line)
-            }
+            firsts = {each: predictions.find_pair_ids(db, each, RowFilter())[0] for each in (challenge, line)}
+            shown = {each: {**predictions.row(db, each, first), "phrase": PHRASES["real"]} for each, first in firsts.items()}
         with started_browser() as browser, serving(workspace.settings.workspace) as server:
             of_challenge = first_contents(browser, server, (challenge, labelled), shown[challenge], LEFT_OUT)
             of_line = first_contents(browser, server, (line, line), shown[line], LEFT_OUT)

@@ -5,8 +5,9 @@ Times are taken inside the browser, from the start of a navigation or a click to
 
 from __future__ import annotations
 
+import math
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from statistics import median
@@ -29,23 +30,34 @@ LOADS, MOVES = 7, 30
 SETTLED_MS = 2000  # after a move of a slider: what comes from the server once the hand rests has been drawn
 RUNS = {"real": "track_b_sharp", "demo": "simulated debate"}
 LABELLED = {"real": "track_a_logprobs_train2499", "demo": "simulated debate"}
+ON_LABELS = ("fuse", "compare")  # pages that are measured on the run with labels
 MOVED = ("next_row", "weight_slider", "power_slider")
-SLIDERS = {"weight": "input[data-key=w_de_knn]", "power": ".st-key-power input[type=range]"}  # of What-if
-# What is there to read first on each page: its sentence, its row, its numbers, its controls. In braces a column of the first row.
+SLIDERS = {"weight": "input[data-key=w_de_knn]", "power": ".st-key-power input[type=range]"}  # of Fuse
+PHRASES = {"real": "cell cycle", "demo": "expression"}  # which texts of either hold
+# What a person waits for on each page: a verdict, a row and its first brief, numbers, controls. An element by its selector, with
+# the words that it holds behind ». In braces a column of the first row, and the phrase.
 CONTENT = {
-    "overview": ("", {}, "[data-testid=stMain] [data-testid=stMarkdown] p"),
+    "overview": ("", {}, "[data-testid=stMain] .st-key-verdict strong"),
+    "overview, its picture": ("", {}, "[data-testid=stMain] .st-key-figure-standings .xtick text"),
     "overview, its table": ("", {}, "[data-testid=stMain] [data-testid=stDataFrame] canvas"),
-    "debates": ("debates", {}, "[data-testid=stMain] h3"),
-    "debates audit": ("debates", {"tab": "Audit"}, "[data-testid=stMain] strong"),
-    "breakdown": ("breakdown", {}, "[data-testid=stMain] strong"),
-    "compare": ("compare", {}, "[data-testid=stMain] strong"),
-    "experiments": ("experiments", {}, "[data-testid=stMain] [role=tabpanel] [data-testid=stMarkdown] p"),
+    "rows": ("rows", {}, "[data-testid=stMain] h3"),
+    "rows, the first brief": ("rows", {}, "[data-testid=stMain] [data-testid=stMarkdown] p » EFFECT"),
+    "rows audit": ("rows", {"tab": "Audit"}, "[data-testid=stMain] strong"),
+    "arguments": ("arguments", {}, "[data-testid=stMain] .st-key-id-rubric"),
+    "scores": ("scores", {}, "[data-testid=stMain] strong"),
+    "compare, its verdict": ("compare", {}, "[data-testid=stMain] strong"),
+    "ledger": ("ledger", {}, "[data-testid=stMain] [data-testid=stMarkdown] p"),
     "neighbours": ("neighbours", {}, "[data-testid=stMain] [class*=st-key-numbers-] strong"),
-    "what-if": ("what_if", {}, ".fusion .scores .number:not(:empty)"),
-    "submit": ("submit", {}, "[data-testid=stMain] [data-testid=stDownloadButton], [data-testid=stMain] [data-testid=stAlert]"),
-    "launch": ("launch", {}, "[data-testid=stMain] .st-key-id-method"),
-    "search": ("search", {"phrase": "cell cycle"}, "[data-testid=stMain] .st-key-hits"),
-    "report": ("report", {}, "[data-testid=stMain] [data-testid=stDownloadButton]"),
+    "fuse": ("fuse", {}, ".fusion .scores .number:not(:empty)"),
+    "fuse, its plane": ("fuse", {}, ".fusion .plane svg rect[fill-opacity]"),
+    "package": (
+        "share",
+        {"tab": "Package a run"},
+        "[data-testid=stMain] :is([data-testid=stDownloadButton], [data-testid=stAlert])",
+    ),
+    "run": ("run", {}, "[data-testid=stMain] .st-key-id-method"),
+    "search": ("search", {"phrase": "{phrase}"}, "[data-testid=stMain] .st-key-hits"),
+    "report": ("share", {}, "[data-testid=stMain] [data-testid=stDownloadButton]"),
     "gene": ("gene", {"name": "{gene}"}, "[data-testid=stMain] [data-testid=stText]"),
     "perturbation": ("perturbation", {"name": "{pert}"}, "[data-testid=stMain] [data-testid=stText]"),
     "data": ("data", {}, "[data-testid=stMain] [data-testid=stFileUploader]"),
@@ -53,7 +65,11 @@ CONTENT = {
 # Finds an element in the page, or in the explorer of a fusion, which stands apart from it.
 FIND = """const parts = () => [...document.querySelectorAll('.st-key-fusion-explorer *')];
   const inside = () => parts().find(each => each.shadowRoot)?.shadowRoot;
-  const find = selector => document.querySelector(selector) ?? inside()?.querySelector(selector);"""
+  const find = wanted => {
+    const [selector, words] = wanted.split(" » ");
+    if (words) return [...document.querySelectorAll(selector)].find(each => each.innerText.includes(words));
+    return document.querySelector(selector) ?? inside()?.querySelector(selector);
+  };"""
 # Resolves with the time of the first frame after `content` is there, since the navigation began.
 SHOWN = (
     f"""selector => new Promise((resolve, reject) => {{
@@ -86,7 +102,7 @@ WATCHED = (
   for (const root of [document.body, inside()]) if (root) observer.observe(root, watched);
 }"""
 )
-CHANGE = ".fusion .scores .mean .number"  # the mean, in What-if
+CHANGE = ".fusion .scores .mean .number"  # the mean, in Fuse
 # Clicks, and resolves with the time until the first frame after the heading's text is another, and with that text.
 CLICKED = """([button, heading]) => new Promise(resolve => {
   const text = () => document.querySelector(heading)?.innerText;
@@ -168,34 +184,39 @@ def _measure_desk(browser: Browser, workspace: Workspace, data: str) -> dict[str
     with workspace.store.read() as db:
         run, labelled = runs.find(db, RUNS[data]).id, runs.find(db, LABELLED[data]).id
         ids = predictions.find_pair_ids(db, run, predictions.RowFilter())
-        first_row = predictions.row(db, run, ids[0])
+        first_row = {**predictions.row(db, run, ids[0]), "phrase": PHRASES[data]}
     with serving(workspace.settings.workspace) as server:
         first = first_contents(browser, server, (run, labelled), first_row)
-        steps = _clicks(browser, server.url("debates", run=run), ".st-key-go-right button", CONTENT["debates"][2])
-        moves = {f"{what}_slider": _slide(browser, server.url("what_if", run=labelled), at) for what, at in SLIDERS.items()}
+        steps = _clicks(browser, server.url("rows", run=run), ".st-key-go-right button", CONTENT["rows"][2])
+        moves = {f"{what}_slider": _slide(browser, server.url("fuse", run=labelled), at) for what, at in SLIDERS.items()}
         peak_mb = memory_mb(server)
     moves["next_row"] = [ms for ms, _ in steps]
     expected = [key.replace("_", " ⟶ ") for key in ids[1 : MOVES + 1]]
     return {
         "first_content_ms": first,
-        **{f"{what}_ms_median": median(times) for what, times in moves.items()},
-        **{f"{what}_ms_p95": sorted(times)[int(0.95 * len(times))] for what, times in moves.items()},
+        **{f"{what}_ms_median": _quantile(times, 0.5) for what, times in moves.items()},
+        **{f"{what}_ms_p95": _quantile(times, 0.95) for what, times in moves.items()},
         "max_abs_diff": sum(shown != wanted for (_, shown), wanted in zip(steps, expected, strict=True)),
         "peak_mb_ours": peak_mb,
     }
 
 
+def _quantile(times: Sequence[float], share: float) -> float:
+    """The time below which a share of the times lies; NaN where no press changed a number."""
+    return sorted(times)[int(share * len(times))] if times else math.nan
+
+
 def first_contents(
     browser: Browser, server: Server, of: tuple[str, str], row: Mapping[str, Any], left_out: Collection[str] = ()
 ) -> dict[str, float]:
-    """The ms to the first content of every page but those left out. of: the run that pages show, and that of What-if; row: of the
+    """The ms to the first content of every page but those left out. of: the run that pages show, and that of Fuse; row: of the
     first of them."""
-    run, labelled = of
-    return {
-        title: _first_content(browser, server.url(path, run=labelled if title == "what-if" else run, **parameters), content)
-        for title, (path, parameters, content) in _content_of(row).items()
-        if title not in left_out
-    }
+    found = {}
+    for title, (path, parameters, content) in _content_of(row).items():
+        if title not in left_out:
+            run = of[title.startswith(ON_LABELS)]
+            found[title] = _first_content(browser, server.url(path, run=run, **parameters), content)
+    return found
 
 
 def _content_of(row: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, str], str]]:

@@ -5,7 +5,7 @@ import streamlit as st
 from core.scoring import sentences
 from core.scoring.compare_runs import has_an_auroc
 from core.ui.compare import panels
-from core.ui.shared import links, loaders, run_browser, score_box, shell
+from core.ui.shared import links, loaders, run_browser, score_box, shell, widgets
 
 context = shell.open_page(__file__)
 st.markdown("## Compare")
@@ -20,7 +20,8 @@ if choice is None:
     st.stop()
 
 baseline = choice.baseline
-result = loaders.comparison(baseline.id, run.id)
+with st.spinner(f"Comparing {widgets.as_text(run.name)} with {widgets.as_text(baseline.name)} …"):
+    result = loaders.comparison(baseline.id, run.id)
 panels.show_verdict(sentences.comparison_sentences(result, baseline.name, run.name, choice.margin))
 if not result.covered.n_labelled:
     run_browser.offer_labelled_run(context, links.COMPARE)

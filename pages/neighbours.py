@@ -23,8 +23,9 @@ if settings is None:
     st.stop()
 
 panels.show_number(dataset, settings)
-live = neighbour_controls.find_neighbours(dataset, settings, (pair_id,))
-provenance = panels.explain_priors(live)
+with st.spinner("Finding the similar genes …"):
+    live = neighbour_controls.find_neighbours(dataset, settings, (pair_id,))
+    provenance = panels.explain_priors(live)
 rows = panels.list_neighbours(live, provenance)
 picked = panels.find_picked_rows(live, rows, pair_id)
 without_picked = panels.explain_priors(live, picked) if picked else provenance

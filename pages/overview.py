@@ -3,30 +3,32 @@
 import streamlit as st
 
 from core.report.figures import labels
-from core.ui.overview import ladder, panels, runs_table, summary
-from core.ui.shared import loaders, shell, widgets
+from core.scoring import terms
+from core.ui.overview import concerns, dataset, ladder, runs_table, summary
+from core.ui.shared import after_import, hint, loaders, shell, widgets
 
 context = shell.open_page(__file__).without_asked()
 st.markdown("## Overview")
+after_import.show()
 if context.dataset is None:
-    panels.show_welcome()
+    dataset.show_welcome(context)
     st.stop()
 
-summary.show_summary(context)
+dataset.say_if_simulated(context)
+summary.show_first_screen(context)
 counts = loaders.dataset_counts()
 counts = counts[counts["dataset"] == context.dataset.id]
-panels.show_counts(context, counts)
 noise = ladder.noise_of(context, int(counts["unlabelled"].sum()))
 
 st.markdown("### Runs")
+hint.show("terms", terms.FIRST_TERMS)
 runs_table.show_runs(context, noise)
-
-st.markdown("### The ladder")
-ladder.show_ladder(context, noise)
+ladder.show_published(context, noise)
 
 st.markdown("### What needs attention")
-panels.show_concerns(context)
-panels.watch_states(context)
+concerns.show_all(context)
+concerns.watch_states(context)
 
 st.markdown("### The dataset")
+dataset.show_counts(counts)
 widgets.show_captioned(labels.of_dataset(context.dataset.name, counts), "labels")

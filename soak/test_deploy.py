@@ -190,12 +190,12 @@ def test_a_page_is_drawn_through_the_proxy(served: Image, prepare: Callable[[Ima
         browser = playwright.chromium.launch(executable_path=chromium(), args=flags)
         page = browser.new_context(ignore_https_errors=True).new_page()
         page.add_init_script(WATCH)
-        page.goto(f"https://{HOST}/debates")
+        page.goto(f"https://{HOST}/rows")
         settle(page)
         assert page.get_by_test_id("stMain").get_by_role("heading").count()
         assert page.evaluate("window.alerts") == []
         too_large = (413, 502)  # Caddy before 2.8 says of a body that it cut off that the app broke the connection
-        for path, size, statuses in (("_stcore/upload_file/a/b", 10**6, (403,)), ("debates", 10**5, too_large)):
+        for path, size, statuses in (("_stcore/upload_file/a/b", 10**6, (403,)), ("rows", 10**5, too_large)):
             sent = "([path, size]) => fetch('/' + path, {method: 'PUT', body: 'x'.repeat(size)}).then(answer => answer.status)"
             assert page.evaluate(sent, [path, size]) in statuses
         browser.close()

@@ -22,7 +22,7 @@ def test_a_run_survives_fifty_kills(tmp_path: Path, record: Record, monkeypatch:
         """Overview and Launch tell the state before `runs`, which settles the run, does."""
         monkeypatch.setenv("PERTURBDESK_WORKSPACE", str(workspace.settings.workspace))
         assert NO_REASON in read_page("overview")
-        assert "crashed; can be resumed" in read_page("launch")
+        assert "crashed; can be resumed" in read_page("run")
         read_states(workspace, run)
 
     survived = run_with_kills(tmp_path, KILLS, DELAY_S, see, patient=True)

@@ -38,7 +38,7 @@ def test_fifty_labels(browser: Browser, demo_copy: Workspace, record: Record) ->
             context = new_context(browser)
             context.add_init_script(STOPWATCH)
             page = context.new_page()
-            page.goto(server.url("read", run=run.id, tab="Label", rubric=RUBRIC.name, sample=sample.id))
+            page.goto(server.url("arguments", run=run.id, tab="Label", rubric=RUBRIC.name, sample=sample.id))
             page.get_by_label("Reader").fill(author)
             page.get_by_label("Reader").press("Enter")
             settle(page)

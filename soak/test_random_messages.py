@@ -38,7 +38,7 @@ MOST_MB = 1024
 SEED = 0
 SECRETS = (API_KEY.encode(), COOKIE_SECRET.encode(), CLIENT_SECRET.encode())
 HOSTILE = ("", "'", "../../etc/passwd", "<script>alert(1)</script>", "\0", "１", "-1", "1e999", "null", "[]", "{}", "A" * 10_000)
-PATHS = ("/", "/debates", "/_stcore/health", "/_stcore/host-config", "/_stcore/metrics", "/_stcore/script-health-check")
+PATHS = ("/", "/rows", "/_stcore/health", "/_stcore/host-config", "/_stcore/metrics", "/_stcore/script-health-check")
 PATHS += ("/_stcore/stream", "/_stcore/upload_file/{}/{}", "/_stcore/agent/interact", "/_stcore/agent/openapi.json")
 PATHS += ("/_stcore/bidi-components/{}/{}", "/media/{}", "/media/{}.csv", "/component/{}/index.html", "/app/static/{}")
 PATHS += ("/auth/login?provider={}", "/oauth2callback?state={}&code={}", "/static/{}", "/.streamlit/secrets.toml", "/{}")
@@ -237,7 +237,7 @@ def assert_well(shared: SharedServer, *sent: Sent) -> None:
     assert rss_mb(shared) < MOST_MB
     with browsing(shared.address) as client:
         assert client.get("/_stcore/health") == (200, b"ok")
-        assert [each.label for each in client.run("debates").widgets] == ["Sign in"]
+        assert [each.label for each in client.run("rows").widgets] == ["Sign in"]
 
 
 def test_a_reader_uses_every_widget(shared: SharedServer, steps: Sequence[Step], record: Record) -> None:

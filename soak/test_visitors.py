@@ -48,7 +48,7 @@ while True:
 """
 SERVER_P95_S, MORE_MB = 3.0, 50
 # What a visitor does, once a round: a page's name opens it, anything else is a key pressed there.
-WALK = ("Debates", "j", "j", "Breakdown", "What-if", "Compare", "Neighbours", "Overview")
+WALK = ("Rows", "j", "j", "Scores", "Fuse", "Compare", "Neighbours", "Overview")
 PAGES = frozenset(step for step in WALK if len(step) > 1)
 STARTS = [k for k, step in enumerate(WALK) if step in PAGES]
 # Notes the milliseconds from a key or a click to the frame after the script that it started has ended.

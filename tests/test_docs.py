@@ -32,7 +32,7 @@ PLACEHOLDER = re.compile("[A-Z]{4,}|…")  # core/methods/NAME.py
 GIVEN_BY_PEOPLE = {".streamlit/secrets.toml"}
 EXAMPLE = re.compile(r"# ((?:core|pages|tests|app)[\w/]*\.py)\n")
 ADDED_BEFORE = {  # the first words of a line that an example adds to a file → those of the line above which it stands
-    "st.Page(": '            st.Page("pages/data.py"',
+    "page(": '            page("search"',
     "timeout_s: float": "    endpoint: str | None = one_server()",
     "timeout_s=": "        concurrency=request.concurrency,",
 }

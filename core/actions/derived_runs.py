@@ -20,7 +20,7 @@ from core.transfer.permutation_null import N_PERMUTATIONS
 from core.transfer.prior_provenance import Provenance, explain_prior
 from core.transfer.protocols import EvaluationProtocol, predict_priors
 
-_NAMED = "the form of Launch names every run"
+_NAMED = "the form of the page Run names every run"
 
 
 @dataclass(frozen=True, slots=True)

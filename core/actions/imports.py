@@ -155,6 +155,7 @@ def import_uploads(
         except DeskError as error:
             outcomes.append(_failed_import(name, error))
             continue
+        on_file((at + 0.5) / len(files), f"writing {name}")
         outcomes += _import_or_report(workspace, table, name, options)
     return outcomes
 

@@ -12,13 +12,13 @@ from core.types import Flag
 class Concern:
     """One thing to look at; run: an id, or None for the workspace; text: in words; flag: to filter rows by.
 
-    on_launch: whether the page Launch has the buttons for what to do. cause: of a run's ending, "" if it says no more.
+    on_run_page: whether the page Run has the buttons for what to do. cause: of a run's ending, "" if it says no more.
     """
 
     run: str | None
     text: str
     flag: str | None = None
-    on_launch: bool = False
+    on_run_page: bool = False
     cause: str = ""
 
 
@@ -52,11 +52,11 @@ def find_concerns(runs: Sequence[RunFacts], rejected: int) -> list[Concern]:
 
 # States in which a run waits for a person → in words, and what there is to do.
 _ENDINGS = {
-    "crashed": ("crashed", "resume it on Launch"),
-    "interrupted": ("interrupted", "resume it on Launch"),
-    "stopped": ("stopped", "mend the cause, then resume it on Launch"),
-    "budget": ("token budget spent", "resume it on Launch with a larger one"),
-    "cancelled": ("cancelled", "resume it on Launch, or leave it"),
+    "crashed": ("crashed", "resume it on the page Run"),
+    "interrupted": ("interrupted", "resume it on the page Run"),
+    "stopped": ("stopped", "mend the cause, then resume it on the page Run"),
+    "budget": ("token budget spent", "resume it on the page Run with a larger one"),
+    "cancelled": ("cancelled", "resume it on the page Run, or leave it"),
 }
 _SENTENCES = {
     Flag.ROLE_COLLAPSE: "a brief answers the multiple-choice question instead of arguing",
@@ -97,4 +97,4 @@ def _describe_ending(run: RunFacts) -> Concern:
     """The concern about a run that ended with rows missing."""
     words, to_do = _ENDINGS[run.state]
     text = f"{words}: {run.done + run.failed:,} of {run.total:,} rows are finished{f'; {to_do}' if run.can_go_on else ''}"
-    return Concern(run.id, text, on_launch=run.can_go_on, cause=run.cause)
+    return Concern(run.id, text, on_run_page=run.can_go_on, cause=run.cause)

@@ -118,8 +118,8 @@ def debates_sentence(audits: Mapping[str, DebateAudit]) -> str:
     if not shares:
         return ""
     most = max(shares, key=lambda run: shares[run])
-    worst = f"{100 * shares[most]:.0f}% of the briefs of {most} answer the multiple-choice question instead of arguing."
-    argued = sum(share < 0.5 for share in shares.values())
+    share = f"{100 * shares[most]:.0f}%"
     if len(shares) == 1:
-        return worst
-    return f"In {argued or 'none'} of {len(shares)} runs with debates {'most' if argued else 'do most'} briefs argue: {worst}"
+        return f"In {most}, {share} of the briefs answer the multiple-choice question instead of arguing."
+    argued = sum(share < 0.5 for share in shares.values())
+    return f"Most briefs argue in {argued or 'none'} of {len(shares)} debates; in {most}, {share} answer the question instead."

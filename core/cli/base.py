@@ -95,9 +95,14 @@ def say(text: str) -> None:
     print(shorten(printable(text), _LONGEST_LINE), file=sys.stderr)
 
 
+def is_watched() -> bool:
+    """Return whether a person follows the progress: at a terminal, or because they asked for it."""
+    return _Output.progress or sys.stderr.isatty()
+
+
 def say_progress(text: str) -> None:
     """Prints how far a command is on standard error: for people at a terminal, since a command that fails says one line."""
-    if _Output.progress or sys.stderr.isatty():
+    if is_watched():
         say(text)
 
 

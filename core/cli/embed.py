@@ -12,6 +12,7 @@ from core.actions import component_loader, imports
 from core.actions import spaces as actions
 from core.actions.workspace import Workspace
 from core.cli.base import Json, say, show
+from core.cli.progress import working
 from core.errors import InputError, StateError
 from core.store import spaces
 from core.store.spaces import SpaceRecord
@@ -64,7 +65,9 @@ def text(
         kind, options = "sentences", {"model": actions.MINILM if encoder.lower() == "minilm" else encoder}
     else:
         kind, options = "text", {"columns": columns, "seed": seed}
-    _show(context.obj, actions.embed(context.obj, kind, name, options, pack=pack, replace=replace), dataset, as_json)
+    with working(f"building {name}") as step:
+        found = actions.embed(context.obj, kind, name, options, pack=pack, replace=replace, say=step)
+    _show(context.obj, found, dataset, as_json)
 
 
 @app.command()
@@ -80,7 +83,9 @@ def network(
 ) -> None:
     """Build a space from a network's edges: normalised adjacency, then SVD."""
     options = {"columns": columns, "seed": seed}
-    _show(context.obj, actions.embed(context.obj, "network", name, options, pack=pack, replace=replace), dataset, as_json)
+    with working(f"building {name}") as step:
+        found = actions.embed(context.obj, "network", name, options, pack=pack, replace=replace, say=step)
+    _show(context.obj, found, dataset, as_json)
 
 
 @app.command()
@@ -93,7 +98,9 @@ def response(
     as_json: Json = False,
 ) -> None:
     """Build a space from a published LPS response: log fold change and mean expression."""
-    _show(context.obj, actions.embed(context.obj, "response", name, {}, pack=pack, replace=replace), dataset, as_json)
+    with working(f"building {name}") as step:
+        found = actions.embed(context.obj, "response", name, {}, pack=pack, replace=replace, say=step)
+    _show(context.obj, found, dataset, as_json)
 
 
 @app.command()
@@ -112,7 +119,9 @@ def coresponse(
     if of not in ("gene", "pert"):
         raise InputError(f"embed coresponse --of {of}: expected gene or pert")
     options = {"dataset": component_loader.default_dataset(context.obj, dataset).name, "of": of, "columns": columns, "seed": seed}
-    _show(context.obj, actions.embed(context.obj, "coresponse", name, options, replace=replace), dataset, as_json)
+    with working(f"building {name}") as step:
+        found = actions.embed(context.obj, "coresponse", name, options, replace=replace, say=step)
+    _show(context.obj, found, dataset, as_json)
 
 
 @app.command()
@@ -128,7 +137,8 @@ def load(
     as_json: Json = False,
 ) -> None:
     """Load a space from a file: safetensors, npz, parquet, CSV, word2vec text, GenePT's pickle, scGPT's, Geneformer's."""
-    found = imports.import_space(context.obj, file, name, replace=replace, kept=keep_column or ())
+    with working(f"reading {file.name}"):
+        found = imports.import_space(context.obj, file, name, replace=replace, kept=keep_column or ())
     _show(context.obj, found, dataset, as_json)
 
 

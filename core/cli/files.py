@@ -14,6 +14,7 @@ from core.actions import imports
 from core.actions import site as site_action
 from core.actions import undo as undo_action
 from core.cli.base import Json, RunName, say, say_progress, show
+from core.cli.progress import working
 from core.errors import InputError
 from core.store import datasets
 from core.submission.package import write_by
@@ -52,16 +53,17 @@ def import_(
     external scores: a CSV of ids and columns of numbers, each a run unless --de and --dir say which answer which question."""
     options = imports.ImportOptions(name, dataset, strict, replace, de, direction, epochs)
 
-    def say_found(n_files: int) -> None:
-        if any(path.is_dir() for path in paths):
-            say_progress(f"{n_files:,} file{'s' * (n_files != 1)} found")
+    with working("looking for files") as step:
 
-    def say_file(share: float, what: str) -> None:
-        say_progress(f"{share:4.0%} {what}")
+        def say_found(n_files: int) -> None:
+            if any(path.is_dir() for path in paths):
+                step(f"{n_files:,} file{'s' * (n_files != 1)} found")
 
-    show_imports(
-        imports.import_paths(context.obj, paths, options, recursive=recursive, on_found=say_found, on_file=say_file), as_json
-    )
+        def say_file(share: float, what: str) -> None:
+            step(f"{share:4.0%} {what}")
+
+        found = imports.import_paths(context.obj, paths, options, recursive=recursive, on_found=say_found, on_file=say_file)
+    show_imports(found, as_json)
 
 
 @app.command()

@@ -13,7 +13,8 @@ from core.actions import derived_runs, knn_numbers, launch
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.derived_runs import KnnRequest
 from core.actions.workspace import Workspace
-from core.cli.base import Json, say_if_named_otherwise, say_progress, show
+from core.cli.base import Json, say_if_named_otherwise, show
+from core.cli.progress import working
 from core.cli.settings import takes
 from core.engine.request import RunRequest
 from core.errors import InputError
@@ -49,8 +50,9 @@ def knn(context: typer.Context, chosen: dict[str, Any], replace: Replace = False
         _predict_file(context.obj, target, asked, as_json)
         return
     loader = WorkspaceComponents(context.obj, target)
-    predicted = loader.predict_knn(settings, None)
-    numbers = knn_numbers.numbers_of(context.obj, predicted, settings.protocol, asked.permutations, _say_share())
+    with working("finding the similar genes of every row") as step:
+        predicted = loader.predict_knn(settings, None)
+        numbers = knn_numbers.numbers_of(context.obj, predicted, settings.protocol, asked.permutations, _share_of(step))
     result = json_shapes.knn(numbers, predicted.seconds)
     lines = [settings.describe(), *sentences.knn_sentences(numbers)]
     if target.headline == "macro":
@@ -74,7 +76,8 @@ def _predict_file(workspace: Workspace, target: Dataset, asked: KnnRequest, as_j
             "knn: got one of --pairs and --out, or a --name; expected --pairs FILE and --out FILE, which make no run"
         )
     start = time.perf_counter()
-    found = predict_file(workspace, target, settings, pairs, out)
+    with working(f"predicting the pairs of {pairs.name}"):
+        found = predict_file(workspace, target, settings, pairs, out)
     seconds = time.perf_counter() - start
     axis = settings.similarity.weighting.axis
     result = {"path": str(out), "rows": found.rows, "symbols": found.symbols, "uncovered": found.uncovered, "seconds": seconds}
@@ -90,17 +93,17 @@ def _pooled_lines(dataset: str, settings: KnnSettings) -> list[str]:
     return lines
 
 
-def _say_share() -> Callable[[float], None]:
-    """Returns a function that says, every few seconds, which share of the permutations is done."""
+def _share_of(step: Callable[[str], None]) -> Callable[[float], None]:
+    """Return a function that takes the share of the permutations that is done, and makes a step of it every few seconds."""
     last = time.monotonic()
 
-    def say_share(share: float) -> None:
+    def take_share(share: float) -> None:
         nonlocal last
         if time.monotonic() - last > PROGRESS_EVERY_S:
             last = time.monotonic()
-            say_progress(f"permuting vectors: {share:.0%}")
+            step(f"permuting vectors: {share:.0%}")
 
-    return say_share
+    return take_share
 
 
 @app.command()
@@ -174,7 +177,8 @@ def decompose(
 
 
 def _start_and_show(workspace: Workspace, request: RunRequest, uncovered: Flag, replace: bool, as_json: bool) -> None:
-    run = launch.start(workspace, request, replace=replace)
+    with working(f"making {launch.name_of(request)}"):
+        run = launch.start(workspace, request, replace=replace)
     say_if_named_otherwise(run, launch.name_of(request))
     with workspace.store.read() as db:
         n = predictions.flag_counts(db, run.id).get(uncovered, 0)

@@ -19,6 +19,7 @@ from core.row_schema import is_finite_number
 MAX_BYTES = 1 << 28
 
 _LPS_FIELDS = ("logfc", "p_value", "p_adj", "mean_lps", "mean_ctrl")
+_GENE_SETS = "; a list of gene sets is summarised by `perturbdesk gene-sets FILE`"
 _KINDS = "descriptions, orthologs, proteins, pathways, STRING edges, signed regulation or an LPS response"
 
 
@@ -151,7 +152,8 @@ def read_knowledge(content: bytes, name: str) -> Pack:
             return Orthologs(
                 _require_valid(found, lambda text: bool(text) and not re.search(r"\s", text), "a gene symbol", name), sha256
             )
-    raise UnknownFormat(f"{name}: JSON that is no knowledge pack: {recognised.found}; expected {_KINDS}")
+    is_sets = isinstance(found, list) and bool(found) and isinstance(found[0], dict) and "genes" in found[0]
+    raise UnknownFormat(f"{name}: JSON that is no knowledge pack: {recognised.found}; expected {_KINDS}{_GENE_SETS * is_sets}")
 
 
 def organism_of(pack: Pack) -> Organism:

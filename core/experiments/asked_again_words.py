@@ -80,7 +80,7 @@ def again_lines(found: AskedAgain) -> list[str]:
 
 LIMITS = (
     "This is about one row and one change. Of many cards that are tried one by one, some fall outside by chance; attribute, on "
-    "Experiments › Evidence, tests the tools over many rows."
+    "the page Evidence, tests the tools over many rows."
 )
 
 

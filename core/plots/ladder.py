@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,8 +13,8 @@ from core.plots import drawing, forest_plot, theme
 from core.texts import estimate_text
 
 COLUMNS = ("run", "kind", "score", "low", "high", "n", "chosen")
-_SYMBOLS = {"here": "circle", "public": "diamond"}
-_WORDS = {"here": "measured here", "public": "public score"}
+_SYMBOLS = {"here": "circle", "public": "diamond", "baseline": "square"}
+_WORDS = {"here": "measured here", "public": "public score", "baseline": "knows no biology"}
 
 
 def figure(table: pd.DataFrame, lines: Mapping[str, float], metric: str = "mean") -> go.Figure:
@@ -29,14 +30,37 @@ def figure(table: pd.DataFrame, lines: Mapping[str, float], metric: str = "mean"
     return forest_plot.draw_forest(pd.DataFrame(rows), drawing.reference_lines(lines), drawing.METRICS.get(metric, metric))
 
 
+def grouped_figure(table: pd.DataFrame, metric: str = "mean") -> go.Figure:
+    """The same for several groups of runs, each under its name; squares are what knows no biology on the rows of the group.
+
+    table: the columns of `figure` and group, in the order in which they are drawn; kind may be "baseline".
+    """
+    drawing.require_columns("ladder", table, (*COLUMNS, "group"))
+    drawing.require_values("ladder", table, "kind", _SYMBOLS)
+    rows: list[dict[str, object]] = []
+    for group, part in table.groupby("group", sort=False):
+        rows.append(_heading(str(group)))
+        drawn = [_row(row) for row in part[list(COLUMNS)].itertuples(index=False)]
+        rows += [{**row, "words": str(row["words"]).removesuffix(" here")} for row in drawn]
+    return forest_plot.draw_forest(
+        pd.DataFrame(rows), drawing.reference_lines({}), drawing.METRICS.get(metric, metric), row_px=22
+    )
+
+
+def _heading(name: str) -> dict[str, object]:
+    """A row of the plot that names the group below it."""
+    nothing = {"words": "", "hover": "", "colour": theme.NONE, "symbol": "circle"}
+    return {"name": f"<i>{drawing.escape(name)}</i>", **nothing, "estimate": math.nan, "low": math.nan, "high": math.nan}
+
+
 def _row(row: Any) -> dict[str, object]:
     interval = estimate_text(row.score, row.low, row.high)
     name = drawing.escape(row.run, forest_plot.NAME_LENGTH)
     return {
         "name": f"<b>{name}</b>" if row.chosen else name,
-        "words": f"{interval} {row.kind}",
+        "words": f"{interval} {row.kind}".removesuffix(" baseline"),
         "hover": f"{drawing.escape(row.run)}<br>{_WORDS[row.kind]} {interval}<br>{drawing.rows_text(row.n)}",
-        "colour": theme.CHOSEN if row.chosen else theme.BASELINE,
+        "colour": theme.CHOSEN if row.chosen else theme.WARNING if row.kind == "baseline" else theme.BASELINE,
         "symbol": _SYMBOLS[row.kind],
         "estimate": row.score,
         "low": row.low,

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from core.scoring.controls import Verdicts, judge_run
+from core.scoring.controls import Verdict, Verdicts, judge_run
 from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.sentences import interval_text
-from core.texts import NO_BIOLOGY
+from core.texts import number_text
 from core.transfer.run_cells import ALL_ROWS
 
-# Of a comparison with a baseline, by `Verdict.word`.
-_OUTCOMES = {"yes": "beats", "no": "is below", "cannot tell": "cannot be told apart from"}
+CHANCE = 0.5
+_MOST_WORDS = 3  # of a run's name in a headline
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,33 +39,39 @@ def standing_of(rows: RunRows, score: RunScore, counts: RunScore) -> Standing:
     return Standing(score, judge_run(rows), counts.whole.mean.value, hashlib.sha256(labelled.tobytes()).hexdigest())
 
 
-def standing_sentence(judged: Mapping[str, Verdicts]) -> str:
-    """Whether any of these runs (by name) beats the no-biology baseline, on each axis; empty if none of them has labels."""
-    parts: list[str] = []
-    subject = ""
-    for axis, name in (("de", "DE"), ("dir", "DIR")):
-        verdicts = {run: getattr(each, axis) for run, each in judged.items()}
-        known = {run: each for run, each in verdicts.items() if each.beats is not None}
-        if not known:
-            continue
-        baseline = f"the {NO_BIOLOGY} ({next(iter(known.values())).control})"
-        above = [run for run, each in known.items() if each.beats]
-        of = f"of {len(known)} runs with labels"
-        if len(known) == 1:
-            [(run, verdict)] = known.items()
-            who = "it" if run == subject else f"{run}, the only run with labels,"
-            subject = run
-            parts.append(f"on {name} {who} {_OUTCOMES[verdict.word]} {baseline}")
-        elif not above:
-            parts.append(f"on {name} none {of} beats {baseline}")
-        else:
-            parts.append(f"on {name} {len(above)} {of} beat{'s' * (len(above) == 1)} {baseline}: {', '.join(above)}")
-    return f"{'; '.join(parts)}.".replace("on", "On", 1) if parts else ""
+def headline(standings: Mapping[str, Standing]) -> str:
+    """Whether any of these runs (by name) is known to beat what knows no biology, in at most twenty words."""
+    known = {name: each for name, each in standings.items() if not math.isnan(each.score.headline.value.estimate)}
+    if not known:
+        return "No run here has a score yet: none of them has rows with labels."
+    axes = {name: [axis for axis, verdict in _verdicts(each) if verdict.beats] for name, each in known.items()}
+    beating = [name for name in known if axes[name]]
+    best = max(beating or known, key=lambda name: known[name].score.headline.value.estimate)
+    found = known[best].score.headline
+    rival = CHANCE if found.genes is not None else known[best].counts
+    numbers = f"mean {interval_text(found.value)} against {number_text(rival)}"
+    if not beating:
+        return f"Nothing here beats what knows no biology yet: best {_name(best)}, {numbers}."
+    on = f"on {' and '.join(axes[best])}: {numbers}."
+    if len(beating) == 1:
+        return f"{_name(best)} beats what knows no biology {on}"
+    return f"{len(beating)} runs beat what knows no biology, {_name(best)} {on}"
+
+
+def _verdicts(found: Standing) -> tuple[tuple[str, Verdict], ...]:
+    return ("DE", found.verdicts.de), ("DIR", found.verdicts.dir)
+
+
+def _name(run: str) -> str:
+    """A run's name as part of a headline, which has room for three words."""
+    words = run.split()
+    return run if len(words) <= _MOST_WORDS else " ".join((*words[: _MOST_WORDS - 1], f"{words[_MOST_WORDS - 1]}…"))
 
 
 def best_sentence(groups: Sequence[Mapping[str, RunScore]]) -> str:
     """The run (by name) with the highest headline of each group of runs that can be compared; empty without a score."""
     best = [max(group.items(), key=lambda item: item[1].headline.value.estimate) for group in groups if group]
+    best.sort(key=lambda item: -item[1].headline.value.estimate)
     if not best:
         return ""
     parts = [

@@ -16,7 +16,7 @@ shared/background          results that take long, computed by one thread of the
 shared/cached_components   what fusions are made from, cached while their runs do not change
 overview/, debates/, ask/, search/, read/, neighbours/, breakdown/, what_if/, compare/, experiments/, targets/, report/,
 submit/, launch/, data/: one page each
-ask/                       panels about asking again, which Debates and Experiments show
+ask/                       panels about asking again, which Rows and Evidence show
 symbol/                    the pages of one perturbation and of one target gene
 sessions                   what reaches the sessions of a shared server, message by message
 start, server              `make app`: the demo for an empty workspace, then the server with its security headers

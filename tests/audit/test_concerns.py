@@ -18,17 +18,17 @@ FACTS = RunFacts(
 @pytest.mark.parametrize(
     ("state", "text", "to_do"),
     [
-        ("crashed", "crashed", "resume it on Launch"),
-        ("stopped", "stopped", "mend the cause, then resume it on Launch"),
-        ("budget", "token budget spent", "resume it on Launch with a larger one"),
-        ("interrupted", "interrupted", "resume it on Launch"),
-        ("cancelled", "cancelled", "resume it on Launch, or leave it"),
+        ("crashed", "crashed", "resume it on the page Run"),
+        ("stopped", "stopped", "mend the cause, then resume it on the page Run"),
+        ("budget", "token budget spent", "resume it on the page Run with a larger one"),
+        ("interrupted", "interrupted", "resume it on the page Run"),
+        ("cancelled", "cancelled", "resume it on the page Run, or leave it"),
     ],
 )
 def test_a_run_that_ended_early_comes_first_with_what_to_do(state: str, text: str, to_do: str) -> None:
     text = f"{text}: 123 of 300 rows are finished"
     facts = replace(FACTS, state=state, cause="why", done=120, failed=3)
-    first = Concern("r1", f"{text}; {to_do}", on_launch=True, cause="why")
+    first = Concern("r1", f"{text}; {to_do}", on_run_page=True, cause="why")
     assert find_concerns([facts], 0) == [first, Concern("r1", "3 of 123 rows failed")]
     elsewhere = replace(facts, can_go_on=False)  # it came in a bundle: no worker of this workspace can go on with it
     assert find_concerns([elsewhere], 0)[0] == Concern("r1", text, cause="why")

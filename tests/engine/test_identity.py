@@ -81,7 +81,7 @@ WAYS: Mapping[str, Mapping[str, Way]] = {
         "run": lambda w: run_command(w, "knn"),
         "run, its rows named": lambda w: run_command(w, "knn", "--rows", "split=train"),
         "knn": lambda w: by_command(w, "knn", "knn", "--space", "near", "--protocol", "loo"),
-        "What-if": lambda w: launch.start(w, from_what_if(w, "knn")).id,
+        "Fuse": lambda w: launch.start(w, from_what_if(w, "knn")).id,
     },
     "fusion": {
         "run": lambda w: run_command(w, "fusion"),
@@ -89,7 +89,7 @@ WAYS: Mapping[str, Mapping[str, Way]] = {
         "fuse": lambda w: by_command(
             w, "fusion", "fuse", "--base", "llm train", "--with", "knn", "--w-de", ".5", "--w-dir", "0.70"
         ),
-        "What-if": lambda w: launch.start(w, from_what_if(w, "fusion")).id,
+        "Fuse": lambda w: launch.start(w, from_what_if(w, "fusion")).id,
     },
     "recovered": {
         "run": lambda w: run_command(w, "recovered"),

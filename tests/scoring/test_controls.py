@@ -14,11 +14,9 @@ from core.scoring import control_shapes, json_shapes, sentences
 from core.scoring.compare_runs import compare_runs
 from core.scoring.controls import NO_SKILL, Control, RunControls, Verdict, control_run, judge_run
 from core.scoring.run_scores import RunRows, count_rows, score_run
-from core.scoring.standing import standing_sentence
 from core.stats.intervals import Interval
 from core.stats.within_axis import score_within
 from core.store import pairs
-from core.transfer.protocols import EvaluationProtocol
 from tests.scoring.test_run_scores import CELLS, FOLDS, LABELS, P_DE, loaded, rows_of, run_of
 
 TRAIN = np.array(["train"] * 8, dtype=object)
@@ -180,30 +178,3 @@ def test_the_fingerprint_stands_apart_with_its_reversed_value(demo_workspace: Wo
     assert not {each["name"] for each in shape["fingerprint"]} & {each["name"] for each in shape["controls"]}
     for each in shape["fingerprint"]:
         assert each["reversed"]["de"] == 1 - each["de"]
-
-
-def test_one_sentence_says_whether_any_run_beats_what_knows_no_biology() -> None:
-    above, below, unknown = (Verdict("count-only", change_of(*ends)) for ends in ((0.1, 0.2), (-0.2, -0.1), (np.nan, np.nan)))
-    both = {"a": replace(judge_run(rows_with_counts()), de=above, dir=unknown)}
-    assert standing_sentence(both) == ("On DE a, the only run with labels, beats the no-biology baseline (count-only).")
-    level = Verdict("count-only", change_of(-0.1, 0.1))
-    for verdict, said in ((below, "is below"), (level, "cannot be told apart from")):
-        sentence = standing_sentence({"a": replace(both["a"], de=verdict)})
-        assert sentence == f"On DE a, the only run with labels, {said} the no-biology baseline (count-only)."
-    sentence = standing_sentence({"a": replace(both["a"], de=below, dir=Verdict("rarer gene", change_of(-0.1, 0.1)))})
-    assert sentence.endswith("; on DIR it cannot be told apart from the no-biology baseline (rarer gene).")
-    both["b"] = replace(both["a"], de=below)
-    assert "On DE 1 of 2 runs with labels beats the no-biology baseline (count-only): a." in standing_sentence(both)
-    assert "On DE none of 2 runs" in standing_sentence({"b": both["b"], "c": both["b"]})
-    assert standing_sentence({"c": replace(both["a"], de=unknown)}) == ""
-
-
-def rows_with_counts() -> RunRows:
-    rows = rows_of()
-    return replace(rows, frame=rows.frame.assign(count_only=P_DE, rarer_gene=0.0))
-
-
-def test_a_protocol_leaves_nothing_but_the_base_rate_to_the_means() -> None:
-    rows = replace(rows_with_counts(), protocols=(EvaluationProtocol("loo"),))
-    found = named(control_run(rows, np.array(["train"] * 4 + ["test"] * 4, dtype=object), n=2))
-    assert found["gene mean"].de == found["base rate"].de

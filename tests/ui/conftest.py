@@ -19,9 +19,10 @@ from core.methods.fusion_settings import FusionSettings
 from core.store import runs
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
-from core.ui.experiments import baselines_tab
+from core.ui.breakdown import split_baselines
 from core.ui.read import kinds_tab
 from core.ui.shared import space_numbers, widgets
+from core.ui.shared.addresses import FORMER
 from core.ui.shared.background import Background, Result
 from core.ui.shared.loaders import rows
 from core.ui.what_if import at_rest
@@ -123,9 +124,15 @@ class Idle(Background):
         return Result(ready=False)
 
 
+def app_at(page: str) -> AppTest:
+    """The app, about to open a page by its address, or by one that it had before."""
+    app = AppTest.from_file(APP, default_timeout=60)
+    return app if page == "overview" else app.switch_page(f"pages/{FORMER.get(page, page)}.py")  # that one lives at /
+
+
 def page_opener(monkeypatch: pytest.MonkeyPatch) -> Visit:
     """Return what opens a page with what the caches hold; nothing is computed in the background, and no browser is waited for."""
-    for module in (space_numbers, at_rest, baselines_tab, kinds_tab):
+    for module in (space_numbers, at_rest, split_baselines, kinds_tab):
         monkeypatch.setattr(module, "background", Idle)
     monkeypatch.setattr(widgets, "_HEAD_START_S", 0)
     monkeypatch.setattr(widgets, "_DRAWN_S", 0)
@@ -135,9 +142,7 @@ def page_opener(monkeypatch: pytest.MonkeyPatch) -> Visit:
 
     def open_page(workspace: Workspace, page: str, **parameters: str | Sequence[str]) -> AppTest:
         monkeypatch.setenv("PERTURBDESK_WORKSPACE", str(workspace.settings.workspace))
-        app = AppTest.from_file(APP, default_timeout=60)
-        if page != "overview":  # the one that lives at /
-            app.switch_page(f"pages/{page}.py")
+        app = app_at(page)
         app.query_params.update(parameters)
         return app.run()
 
@@ -183,10 +188,7 @@ def forget() -> None:
 def read_page(page: str) -> str:
     """Everything that a page shows, as text."""
     forget()
-    app = AppTest.from_file(APP, default_timeout=60)
-    if page != "overview":
-        app.switch_page(f"pages/{page}.py")
-    app.run()
+    app = app_at(page).run()
     assert not app.exception
     assert not app.error
     return "\n".join(str(element.proto) for element in app.main)

@@ -31,9 +31,9 @@ REAL_RUNS = ("track_b_sharp", "track_a_logprobs_train2499")  # without labels, a
 WORKSPACES = [("workspace", ""), ("demo_workspace", ""), *(("real_workspace", run) for run in REAL_RUNS)]
 # Traces of other shapes, on the pages where a trace's shape shows.
 OTHER_SHAPES = [
-    ("real_workspace", run, page, "")
+    ("real_workspace", run, page, tab)
     for run in ("track_b_react", "track_c_qwen3_4b")
-    for page in ("debates", "breakdown", "submit")
+    for page, tab in (("rows", ""), ("scores", ""), ("share", "Package a run"))
 ]
 MOST = [(*where, *view) for where in WORKSPACES[:-1] for view in VIEWS] + OTHER_SHAPES
 LAST = [(*WORKSPACES[-1], *view) for view in VIEWS]
@@ -140,7 +140,7 @@ def test_an_empty_workspace_says_what_to_do(visit: Visit, workspace: Workspace, 
 
 
 def test_what_a_published_run_lacks_is_said_in_words(glance: Visit, real_workspace: Workspace) -> None:
-    app = glance(real_workspace, "debates", run="track_b_sharp")
+    app = glance(real_workspace, "rows", run="track_b_sharp")
     text = text_of(app)
     assert "This file kept no dossier" in text
     assert any(each.value.endswith(" no label") for each in app.markdown)
@@ -152,12 +152,12 @@ def test_what_a_published_run_lacks_is_said_in_words(glance: Visit, real_workspa
 
 def test_methods_without_briefs_have_no_debate_to_audit(glance: Visit, real_workspace: Workspace) -> None:
     for run, method in (("track_b_react", "react"), ("track_c_qwen3_4b", "local model")):
-        text = text_of(glance(real_workspace, "debates", run=run, tab="Audit"))
+        text = text_of(glance(real_workspace, "rows", run=run, tab="Audit"))
         assert f"method is {method}: its traces hold no briefs" in text
 
 
 def test_the_audit_tells_what_the_published_briefs_are(glance: Visit, real_workspace: Workspace) -> None:
-    app = glance(real_workspace, "debates", run="track_b_sharp", tab="Audit")
+    app = glance(real_workspace, "rows", run="track_b_sharp", tab="Audit")
     text = text_of(app)
     assert "6,556 of 7,252 briefs (90%) answer the multiple-choice question instead of arguing, 2,557 of them against" in text
     labels = [button.label for button in app.button]
@@ -167,7 +167,7 @@ def test_the_audit_tells_what_the_published_briefs_are(glance: Visit, real_works
 
 
 def test_a_number_of_the_audit_opens_its_rows_and_takes_off_other_filters(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "debates", run="debate", label="up")
+    app = visit(small_workspace, "rows", run="debate", label="up")
     app.session_state["tab"] = "Audit"
     app.run()
     app.button(key="rows-any: answers A, B or C").click().run()
@@ -206,7 +206,7 @@ FILTERS: list[tuple[dict[str, str | Sequence[str]], list[str]]] = [
 def test_a_link_with_filters_leaves_the_right_rows(
     visit: Visit, small_workspace: Workspace, parameters: dict[str, str | Sequence[str]], expected: list[str]
 ) -> None:
-    app = visit(small_workspace, "debates", run="debate", **parameters)
+    app = visit(small_workspace, "rows", run="debate", **parameters)
     assert listed(app) == expected
     assert {name: app.query_params.get(name) for name in parameters} == parameters
     if not expected:
@@ -214,20 +214,20 @@ def test_a_link_with_filters_leaves_the_right_rows(
 
 
 def test_an_older_link_to_rows_without_a_label_is_read(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "debates", run="debate", label="unknown")  # as such rows were called once
+    app = visit(small_workspace, "rows", run="debate", label="unknown")  # as such rows were called once
     assert listed(app) == ["Pc_Gc"]
     assert app.multiselect(key="label").value == ["no label"]
 
 
 def test_rows_with_notes(visit: Visit, small_workspace: Workspace) -> None:
     actions.add_note(small_workspace, "debate", "Pb_Ga", "odd")
-    app = visit(small_workspace, "debates", run="debate", noted="true")
+    app = visit(small_workspace, "rows", run="debate", noted="true")
     assert listed(app) == ["Pb_Ga"]
     assert "✎" in drawn(app)["marks"][0]
 
 
 def test_next_and_previous_move_within_the_filter(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "debates", run="debate", row="Pa_Ga", call="miss")
+    app = visit(small_workspace, "rows", run="debate", row="Pa_Ga", call="miss")
     assert app.button(key="go-left").disabled
     app.button(key="go-right").click().run()
     assert app.query_params["row"] == "Pb_Ga"
@@ -238,22 +238,22 @@ def test_next_and_previous_move_within_the_filter(visit: Visit, small_workspace:
 
 
 def test_a_link_to_an_unknown_run_says_so_and_shows_another(visit: Visit, small_workspace: Workspace) -> None:
-    for page in ("overview", "debates", "data"):
+    for page in ("overview", "rows", "data"):
         app = visit(small_workspace, page, run="nobody")
         assert "not in this workspace" in app.warning[0].value
         assert app.query_params["run"] == the_run(small_workspace).id
 
 
 def test_a_link_to_an_unknown_row_says_so_and_shows_another(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "debates", run="debate", row="Pz_Gz")
+    app = visit(small_workspace, "rows", run="debate", row="Pz_Gz")
     assert "not among these" in text_of(app)
     assert pair_of(app) == "### *Pa* ⟶ *Ga*"
-    app = visit(small_workspace, "debates", run="debate", row="Pa_Ga")
+    app = visit(small_workspace, "rows", run="debate", row="Pa_Ga")
     assert "not among these" not in text_of(app)
 
 
 def test_a_note_is_kept(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "debates", run="debate", row="Pa_Gb")
+    app = visit(small_workspace, "rows", run="debate", row="Pa_Gb")
     app.text_area(key="note_text").input("is *this* an argument?")
     app.text_input(key="note_author").input("Ada")
     press(app, "Add note")
@@ -264,14 +264,14 @@ def test_a_note_is_kept(visit: Visit, small_workspace: Workspace) -> None:
 
 
 def test_an_empty_note_is_none(visit: Visit, small_workspace: Workspace) -> None:
-    press(visit(small_workspace, "debates", run="debate"), "Add note")
+    press(visit(small_workspace, "rows", run="debate"), "Add note")
     with small_workspace.store.read() as db:
         assert notes.of_run(db, the_run(small_workspace).id).empty
 
 
 def test_a_run_is_renamed_scored_and_remarked_on(visit: Visit, small_workspace: Workspace) -> None:
     run = the_run(small_workspace)
-    app = visit(small_workspace, "data", tab="Runs")
+    app = visit(small_workspace, "data", tab="Runs and notes")
     app.text_input(key=f"name-{run.id}").input("another name")
     app.text_input(key=f"score-{run.id}").input("0.569")
     app.text_area(key=f"note-{run.id}").input("base")
@@ -283,7 +283,7 @@ def test_a_run_is_renamed_scored_and_remarked_on(visit: Visit, small_workspace: 
 
 
 def test_a_wrong_score_is_explained_and_nothing_is_changed(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "data", tab="Runs")
+    app = visit(small_workspace, "data", tab="Runs and notes")
     app.text_input(key=f"score-{the_run(small_workspace).id}").input("high")
     press(app, "Save")
     assert "expected a number between 0 and 1" in app.error[0].value
@@ -291,7 +291,7 @@ def test_a_wrong_score_is_explained_and_nothing_is_changed(visit: Visit, small_w
 
 
 def test_a_run_is_deleted(visit: Visit, small_workspace: Workspace) -> None:
-    app = press(visit(small_workspace, "data", tab="Runs"), "Delete")
+    app = press(visit(small_workspace, "data", tab="Runs and notes"), "Delete")
     assert not app.exception
     assert not app.warning
     with small_workspace.store.read() as db:
@@ -307,21 +307,21 @@ def test_a_reader_of_data_finds_nothing_to_change(
         assert not app.exception
         return {kind: len(app.main.get(kind)) for kind in CONTROLS if app.main.get(kind)}
 
-    if tab in ("", "Spaces", "Imported files", "Runs"):
+    if tab in ("", "Spaces and leaks", "History", "Runs and notes"):
         assert "button" in controls()
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
     assert controls() == (
-        {"button": 2} if tab == "Runs" else {}
+        {"button": 2} if tab == "Runs and notes" else {}
     )  # a run may be packed and sent in two ways: that changes nothing
 
 
 def test_a_reader_of_debates_finds_nothing_to_change(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    writer = visit(small_workspace, "debates", run="debate")
+    writer = visit(small_workspace, "rows", run="debate")
     assert "Add note" in [button.label for button in writer.button]
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    reader = visit(small_workspace, "debates", run="debate")
+    reader = visit(small_workspace, "rows", run="debate")
     assert "read-only" in reader.sidebar.caption[-1].value
     assert [button.label for button in reader.button] == ["previous row", "next row"]
     assert not reader.text_area

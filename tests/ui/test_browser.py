@@ -112,10 +112,10 @@ def test_the_first_visit_to_a_fresh_server_may_be_any_page(open_tab: OpenTab, de
         row = predictions.find_pair_ids(db, run.id, RowFilter(flags=("role_collapse",), p_de=(0.0, 0.5)))[6]
     asked = {"run": [run.id], "row": [row], "flags": ["did not argue its side"], "p_de": ["0.0", "0.5"]}
     with serving(demo_copy.settings.workspace, STARTS[start]) as server:
-        page.goto(server.url("debates", **asked))
+        page.goto(server.url("rows", **asked))
         page.get_by_text(ROW_OF).wait_for()
         settle(page)
-        assert urlsplit(page.url).path == "/debates"
+        assert urlsplit(page.url).path == "/rows"
         assert query(page) == asked | {"dataset": [run.dataset]}
         assert place(page) == 7
         assert heading(page).inner_text() == row.replace("_", " ⟶ ")
@@ -144,9 +144,7 @@ def test_a_copied_link_shows_the_same_elsewhere(
     open_tab: OpenTab, demo_server: Server, demo_workspace: Workspace, demo_copy: Workspace
 ) -> None:
     run, here = the_run(demo_workspace), open_tab()
-    here.goto(
-        demo_server.url("debates", run=run.id, flags="did not argue its side", p_up=["0.4", "0.9"], order="P(DE), high first")
-    )
+    here.goto(demo_server.url("rows", run=run.id, flags="did not argue its side", p_up=["0.4", "0.9"], order="P(DE), high first"))
     for _ in range(3):
         before = heading(here).inner_text()
         button(here, "go-right").click()
@@ -176,7 +174,7 @@ def test_a_number_of_the_audit_opens_its_rows_and_the_address_names_them(
     run, page = the_run(demo_workspace), open_tab()
     with demo_workspace.store.read() as db:
         rows = predictions.find_pair_ids(db, run.id, RowFilter(arguing=2))
-    page.goto(demo_server.url("debates", run=run.id, flags="unreadable verdict on the effect"))
+    page.goto(demo_server.url("rows", run=run.id, flags="unreadable verdict on the effect"))
     settle(page)
     then(page, page.get_by_role("tab", name="Audit").click)
     then(page, page.get_by_role("button", name=f"{len(rows)} (", exact=False).first.click)
@@ -195,14 +193,14 @@ def test_the_sidebar_keeps_the_run_and_back_goes_back(open_tab: OpenTab, demo_se
     settle(page)
     assert query(page)["run"] != [run.id]
     choose_run(page, COLLAPSED)
-    for title in ("Debates", "Data", "Debates"):
+    for title in ("Rows", "Data", "Rows"):
         go_to(page, title)
         assert on(page, run) == title.lower()
     then(page, button(page, "go-right").click)
     page.get_by_text("row 2 of").wait_for()
     then(page, page.go_back)
     page.get_by_text("row 1 of").wait_for()
-    for title in ("Data", "Debates", ""):
+    for title in ("Data", "Rows", ""):
         then(page, page.go_back)
         assert on(page, run) == title.lower()
 
@@ -210,7 +208,7 @@ def test_the_sidebar_keeps_the_run_and_back_goes_back(open_tab: OpenTab, demo_se
 @pytest.mark.soak
 def test_arrow_keys_move_between_rows_but_not_while_typing(open_tab: OpenTab, demo_server: Server) -> None:
     page = open_tab()
-    page.goto(demo_server.url("debates"))
+    page.goto(demo_server.url("rows"))
     settle(page)
     for key, expected in (("ArrowRight", 2), ("ArrowRight", 3), ("ArrowLeft", 2)):
         page.keyboard.press(key)
@@ -240,7 +238,7 @@ def import_files(workspace: Workspace, folder: Path) -> subprocess.Popen[bytes]:
 def test_reading_goes_on_while_another_process_imports(open_tab: OpenTab, demo_copy: Workspace, tmp_path: Path) -> None:
     page, run = open_tab(), the_run(demo_copy)
     with serving(demo_copy.settings.workspace) as server:
-        page.goto(server.url("debates", run=run.id))
+        page.goto(server.url("rows", run=run.id))
         settle(page)
         importing, moves = import_files(demo_copy, tmp_path), 0
         try:

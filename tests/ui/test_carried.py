@@ -42,7 +42,7 @@ def assert_same_elsewhere(visit: Visit, workspace: Workspace, page: str, app: Ap
 
 def test_what_if_is_carried(visit: Visit, fused_demo: Workspace) -> None:
     base, knn, fused = (the_run(fused_demo, name).id for name in (LABELLED, KNN, FUSED))
-    app = visit(fused_demo, "what_if", run=base, figures="true")
+    app = visit(fused_demo, "fuse", run=base, figures="true")
     app.multiselect(key="id-with").set_value(["knn", knn]).run()
     app.segmented_control(key="over").set_value("labelled rows").run()
     app.selectbox(key=f"id-reference_{base}").set_value(fused).run()
@@ -72,13 +72,13 @@ def test_what_if_is_carried(visit: Visit, fused_demo: Workspace) -> None:
         "centre",
     }
     assert {*app.query_params} == {"dataset", "run", *names}
-    assert_same_elsewhere(visit, fused_demo, "what_if", app)
-    there = explorer_view.state_of(visit(fused_demo, "what_if", **address_of(app)))
+    assert_same_elsewhere(visit, fused_demo, "fuse", app)
+    there = explorer_view.state_of(visit(fused_demo, "fuse", **address_of(app)))
     assert (there["de"], there["up"], there["position"]) == ([0.2, 0.33], [0.33, 0.6], 1)
 
 
 def test_launch_is_carried(visit: Visit, little_demo: Workspace) -> None:
-    app = visit(little_demo, "launch")
+    app = visit(little_demo, "run")
     app.selectbox(key="launch_split").set_value("train").run()
     app.number_input(key="launch_sample").set_value(20).run()
     app.number_input(key="launch_seed").set_value(3).run()
@@ -86,26 +86,26 @@ def test_launch_is_carried(visit: Visit, little_demo: Workspace) -> None:
     app.text_input(key="run_name").input("mine").run()
     names = {"launch_split", "launch_sample", "launch_seed", "labels", "run_name"}
     assert {*app.query_params} - {"dataset", "run"} == names
-    assert_same_elsewhere(visit, little_demo, "launch", app)
+    assert_same_elsewhere(visit, little_demo, "run", app)
     app.selectbox(key="id-method").set_value("debate").run()
     assert {*app.query_params} - {"dataset", "run"} == {*names, "method"}
-    assert_same_elsewhere(visit, little_demo, "launch", app)
+    assert_same_elsewhere(visit, little_demo, "run", app)
 
 
 def test_submit_is_carried(visit: Visit, fused_demo: Workspace) -> None:
-    app = visit(fused_demo, "submit", run=the_run(fused_demo, FUSED).id)
+    app = visit(fused_demo, "share", tab="Package a run", run=the_run(fused_demo, FUSED).id)
     app.segmented_control(key="track").set_value("A").run()
     app.toggle(key="fusion_trace").set_value(True).run()
-    assert {*app.query_params} == {"dataset", "run", "track", "fusion_trace"}
-    assert_same_elsewhere(visit, fused_demo, "submit", app)
-    checked = visit(fused_demo, "submit", tab="Check a file", check_track="C", check_labelled="true")
+    assert {*app.query_params} == {"dataset", "run", "tab", "track", "fusion_trace"}
+    assert_same_elsewhere(visit, fused_demo, "share", app)
+    checked = visit(fused_demo, "share", tab="Check a file", check_track="C", check_labelled="true")
     assert {*checked.query_params} >= {"tab", "check_track", "check_labelled"}
-    assert_same_elsewhere(visit, fused_demo, "submit", checked)
+    assert_same_elsewhere(visit, fused_demo, "share", checked)
 
 
 def test_debates_are_carried_with_the_open_card(visit: Visit, little_demo: Workspace) -> None:
     run, other = (the_run(little_demo, f"simulated {name}debate").id for name in ("", "collapsed "))
-    app = visit(little_demo, "debates", run=run)
+    app = visit(little_demo, "rows", run=run)
     app.multiselect(key="label").set_value(["up", "none"]).run()
     app.slider(key="p_up").set_value((0.1, 0.9)).run()
     app.toggle(key="failed").set_value(False).run()
@@ -114,4 +114,4 @@ def test_debates_are_carried_with_the_open_card(visit: Visit, little_demo: Works
     for key in ("id-card", f"id-card-{other}"):
         app.pills(key=key).set_value(app.pills(key=key).options[-1]).run()
     assert {*app.query_params} - {"row"} == {"dataset", "run", "label", "p_up", "order", "with", "card", f"card-{other}"}
-    assert_same_elsewhere(visit, little_demo, "debates", app)
+    assert_same_elsewhere(visit, little_demo, "rows", app)

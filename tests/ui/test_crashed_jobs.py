@@ -26,7 +26,7 @@ def test_the_first_visit_says_that_it_crashed_and_why(
     assert not overview.exception
     [job] = job_control.list_jobs(small_workspace, [kind])
     links = [link.proto for link in overview.get("page_link") if link.proto.label.startswith((kinds()[kind].title, "crashed"))]
-    assert [link.page for link in links] == [job.page]
+    assert {link.page for link in links} == {job.page}
     assert NO_REASON in text_of(overview).replace("\\", "")
     drawn = watched(monkeypatch)
     app = visit(small_workspace, job.page, **{"dataset": "bmdm", **job.view})

@@ -43,7 +43,7 @@ def test_every_error_that_a_page_shows_is_in_the_log_with_its_traceback(
         raise InputError("planted: got 1, expected 2")
 
     monkeypatch.setattr(loaders, "predicting_runs", fail)
-    app = visit(small_workspace, "debates", row="Pa_Ga")
+    app = visit(small_workspace, "rows", row="Pa_Ga")
     assert [error.value.replace("\\", "") for error in app.error] == ["planted: got 1, expected 2"]
     text = log.log_file(small_workspace.settings).read_text("utf-8")
     assert "InputError: planted: got 1, expected 2" in text
@@ -58,7 +58,7 @@ def test_an_error_that_nobody_foresaw_is_in_the_log_too(
         raise ZeroDivisionError("planted")
 
     monkeypatch.setattr(loaders, "predicting_runs", fail)
-    assert visit(small_workspace, "debates").exception
+    assert visit(small_workspace, "rows").exception
     [line] = log.last_problems(small_workspace.settings)
     assert line.endswith("ZeroDivisionError: planted")
 
@@ -88,13 +88,13 @@ def test_what_the_system_refuses_is_a_sentence(
         raise planted
 
     monkeypatch.setattr(loaders, "predicting_runs", fail)
-    app = visit(small_workspace, "debates")
+    app = visit(small_workspace, "rows")
     assert not app.exception
     assert [words in error.value.replace("\\", "") for error in app.error] == [True]
     assert "Traceback" in log.log_file(small_workspace.settings).read_text("utf-8")
 
 
-@pytest.mark.parametrize("page", ["overview", "debates", "breakdown", "data", "launch"])
+@pytest.mark.parametrize("page", ["overview", "rows", "scores", "data", "run"])
 def test_pages_of_a_disk_that_nobody_can_write_to(visit: Visit, small_workspace: Workspace, page: str, tmp_path: Path) -> None:
     place = tmp_path / "copy"
     shutil.copytree(small_workspace.settings.workspace, place)

@@ -20,14 +20,14 @@ def run(small_workspace: Workspace) -> str:
 
 
 def test_what_it_does_not_rank_is_said_and_has_no_number(visit: Visit, small_workspace: Workspace, run: str) -> None:
-    app = visit(small_workspace, "debates", run=run, row="Pa_Ga")
+    app = visit(small_workspace, "rows", run=run, row="Pa_Ga")
     assert not app.exception
     assert numbers(app)["DE rank score"].startswith("–")
     assert numbers(app)["DIR rank score"].startswith("0.60")  # 3 is the third of four: 3 / 5
     assert "no score for an effect" in text_of(app)
 
 
-@pytest.mark.parametrize("page", ["overview", "breakdown", "compare", "what_if", "submit"])
+@pytest.mark.parametrize("page", ["overview", "scores", "compare", "fuse", "share"])
 def test_pages_show_it(visit: Visit, small_workspace: Workspace, run: str, page: str) -> None:
     app = visit(small_workspace, page, run=run)
     assert not app.exception

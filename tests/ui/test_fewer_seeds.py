@@ -78,8 +78,8 @@ def test_overview_links_to_them(made: Workspace, visit: Visit) -> None:
 
 def test_debates_filters_by_it_and_says_of_how_many(made: Workspace, visit: Visit) -> None:
     rows, run = partial(made), the_run(made, "asked").id
-    assert sorted(listed(visit(made, "debates", run=run, flags="fewer seeds"))) == rows
-    shown = text_of(visit(made, "debates", run=run, row=rows[0])).replace("\\", "")
+    assert sorted(listed(visit(made, "rows", run=run, flags="fewer seeds"))) == rows
+    shown = text_of(visit(made, "rows", run=run, row=rows[0])).replace("\\", "")
     assert "fewer seeds" in shown
     assert "up and down: mean of 2 of 3 seeds" in shown
     assert "Mean over 2 of 3 seeds: up 0.500000, down 0.500000." in shown

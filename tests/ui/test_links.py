@@ -87,7 +87,7 @@ def test_a_new_control_that_no_link_carries_is_found(tmp_path: Path, code: str, 
 
 
 def test_another_run_keeps_the_filters(visit: Visit, little_demo: Workspace) -> None:
-    app = visit(little_demo, "debates", run=the_run(little_demo, "simulated debate").id, label="up", p_de=["0.2", "0.8"])
+    app = visit(little_demo, "rows", run=the_run(little_demo, "simulated debate").id, label="up", p_de=["0.2", "0.8"])
     other = the_run(little_demo, "simulated collapsed debate").id
     app.selectbox(key="choose_run").set_value(other).run()
     assert app.query_params["run"] == other
@@ -98,7 +98,7 @@ def test_another_run_keeps_the_filters(visit: Visit, little_demo: Workspace) -> 
 
 def test_what_a_control_did_not_write_to_the_address_is_written(visit: Visit, little_demo: Workspace) -> None:
     """AppTest writes no address, as a browser in which a control has moved."""
-    app = visit(little_demo, "debates", run=the_run(little_demo, "simulated debate").id)
+    app = visit(little_demo, "rows", run=the_run(little_demo, "simulated debate").id)
     app.slider(key="p_de").set_value((0.2, 0.8)).run()
     assert app.query_params["p_de"] == ["0.2", "0.8"]
     app.slider(key="p_de").set_value((0.2, 0.9)).run()
@@ -109,7 +109,7 @@ def test_what_a_control_did_not_write_to_the_address_is_written(visit: Visit, li
 
 def test_what_a_link_names_in_vain_is_said_in_a_line(visit: Visit, little_demo: Workspace) -> None:
     known = {"run": the_run(little_demo, "simulated debate").id, "label": "up"}
-    app = visit(little_demo, "debates", **known, order="by taste", card="a tool of the future", spin="left")
+    app = visit(little_demo, "rows", **known, order="by taste", card="a tool of the future", spin="left")
     assert not app.exception
     text = text_of(app).replace("\\", "")
     assert "This link sets order to “by taste”, which is not known here: left out" in text
@@ -136,5 +136,5 @@ def test_on_a_shared_server_a_copied_link_begins_with_its_address(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PERTURBDESK_BASE_URL", "https://desk.example.org/base/")
-    visit(small_workspace, "debates")
+    visit(small_workspace, "rows")
     assert links.base_address() == "https://desk.example.org/base"

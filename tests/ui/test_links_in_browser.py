@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 CHANGED = 1  # control of a page; all of them in soak/test_links.py
-LOOKED_AT = ("breakdown", "compare", "debates", "launch", "neighbours", "what_if")
+LOOKED_AT = ("scores", "compare", "rows", "run", "neighbours", "fuse")
 FIRST_VIEWS = [view for page, view in {view.page: view for view in reversed(VIEWS)}.items() if page in LOOKED_AT]
 
 
@@ -44,7 +44,7 @@ def test_a_link_shows_the_same_screen_elsewhere(
 @pytest.mark.soak
 def test_a_control_that_another_moves_still_writes_to_the_address(two_tabs: tuple[Page, Page], demo_server: Server) -> None:
     page, _ = two_tabs
-    visit(page, demo_server.url("what_if"))
+    visit(page, demo_server.url("fuse"))
     for key in ("over", "w_de_knn"):  # by the first, a choice comes between it and the second
         [control] = [each for each in controls(page) if each.key == key]
         assert change_in_address(page, control)
@@ -53,7 +53,7 @@ def test_a_control_that_another_moves_still_writes_to_the_address(two_tabs: tupl
 
 def test_what_is_copied_is_the_address(open_tab: OpenTab, demo_server: Server) -> None:
     page = open_tab(permissions=["clipboard-read", "clipboard-write"])
-    visit(page, demo_server.url("debates"))
+    visit(page, demo_server.url("rows"))
     then(page, button(page, "go-right").click)
     search = page.get_by_role("searchbox")
     search.fill("Sim")

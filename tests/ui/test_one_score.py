@@ -76,13 +76,13 @@ def _on_rows_of(workspace: Workspace, name: str, other: str) -> float:
 
 def test_every_page_shows_it(visit: Visit, fused_demo: Workspace) -> None:
     overview = visit(fused_demo, "overview")
-    table = next(each.value for each in overview.dataframe if "run" in each.value).set_index("run")
+    table = next(each.value for each in overview.dataframe if "run" in each.value and "group" not in each.value).set_index("run")
     for name, scored in WAYS.items():
         found = score_of(fused_demo, name)
         line = table.loc[name]
         assert {part: line[part] for part in ("DE", "DIR", "mean")} == texts(found.whole)
         assert line["scored"] == scored
-        breakdown = visit(fused_demo, "breakdown", run=name)
+        breakdown = visit(fused_demo, "scores", run=name)
         assert {part: numbers(breakdown)[part] for part in ("DE", "DIR", "mean")} == values(found.whole)
         [sentence, *_] = sentences.scoring_sentences(found)
         assert sentence in text_of(breakdown).replace("\\", "")
@@ -90,7 +90,7 @@ def test_every_page_shows_it(visit: Visit, fused_demo: Workspace) -> None:
 
 def test_what_if_shows_the_score_of_the_run_that_it_would_save(visit: Visit, fused_demo: Workspace) -> None:
     found = score_of(fused_demo, FUSED).whole
-    app = visit(fused_demo, "what_if", run=LABELLED, **{"with": the_run(fused_demo, KNN).id})
+    app = visit(fused_demo, "fuse", run=LABELLED, **{"with": the_run(fused_demo, KNN).id})
     assert f"Scored {INSIDE}" in text_of(app)
     for part, estimate in explorer_view.shown(app).parts.items():
         ours, stored = estimate.after.shown, found.parts[part].shown
@@ -134,13 +134,13 @@ def test_every_figure_draws_and_exports_it_and_says_how_it_was_scored(visit: Vis
         mean = found.mean.shown
         line = ladder.loc[name]
         assert line[["score", "low", "high"]].tolist() == pytest.approx([mean.estimate, mean.low, mean.high], abs=1e-12)
-        assert f"labelled rows · {scored}" in text_of(overview)
-        curves = visit(fused_demo, "breakdown", run=name, part="Curves")
+        assert f"labelled rows · {scored}" in line["group"]
+        curves = visit(fused_demo, "scores", run=name, part="Curves")
         [table] = tables_with(curves, "task", "who", "auroc")
         drawn = table[table["who"] == name].groupby("task")["auroc"].first()
         assert drawn.to_dict() == pytest.approx({"DE": found.de.value, "DIR": found.dir.value}, abs=1e-12)
         assert scored_text(scored) in text_of(curves)
-        assert scored_text(scored) in text_of(visit(fused_demo, "breakdown", run=name))
+        assert scored_text(scored) in text_of(visit(fused_demo, "scores", run=name))
     compared = visit(fused_demo, "compare", run=FUSED, baseline=the_run(fused_demo, LABELLED).id)
     [changes] = tables_with(compared, "metric", "unit", "estimate")
     [both] = changes[(changes["metric"] == "mean") & (changes["unit"] == "perturbation and gene")].to_dict("records")

@@ -24,7 +24,7 @@ LABELLED, COLLAPSED, TEST = "simulated debate", "simulated collapsed debate", "s
 
 def test_what_is_chosen_is_carried_saved_opened_and_deleted(visit: Visit, demo_copy: Workspace) -> None:
     ids = {name: the_run(demo_copy, name).id for name in (LABELLED, COLLAPSED, TEST)}
-    app = visit(demo_copy, "report", run=ids[LABELLED])
+    app = visit(demo_copy, "share", run=ids[LABELLED])
     assert not app.exception
     assert "What will be in it" in text_of(app)
     app.multiselect(key="id-runs").set_value([ids[LABELLED], ids[COLLAPSED]]).run()
@@ -36,13 +36,13 @@ def test_what_is_chosen_is_carried_saved_opened_and_deleted(visit: Visit, demo_c
     app.text_input(key="title").input("For the meeting").run()
     assert not app.error
     assert {*address_of(app)} - {"dataset", "run"} == {"runs", "pairs", "figures", "rows", "title"}
-    assert_same_elsewhere(visit, demo_copy, "report", app)
+    assert_same_elsewhere(visit, demo_copy, "share", app)
     app.button(key="save-report").click().run()
     assert not app.exception
     saved = reports.find_report(demo_copy, "For the meeting")
     assert saved["runs"] == [ids[LABELLED], ids[COLLAPSED]]
     assert saved["rows"] == [row]
-    other = visit(demo_copy, "report", run=ids[TEST])
+    other = visit(demo_copy, "share", run=ids[TEST])
     other.button(key="saved-For the meeting").click().run()
     assert not other.exception
     assert other.multiselect(key="id-runs").value == saved["runs"]
@@ -55,10 +55,10 @@ def test_what_is_chosen_is_carried_saved_opened_and_deleted(visit: Visit, demo_c
 def test_an_unknown_row_is_named_and_a_reader_saves_nothing(
     visit: Visit, demo_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = visit(demo_workspace, "report", rows="Pz_Gz")
+    app = visit(demo_workspace, "share", rows="Pz_Gz")
     assert "1 of 1 rows are in none of the chosen runs" in app.error[0].value.replace("\\", "")
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    reader = visit(demo_workspace, "report")
+    reader = visit(demo_workspace, "share")
     assert not reader.exception
     assert "save-report" not in {button.key for button in reader.button}
 

@@ -58,7 +58,7 @@ def test_a_run_outlives_its_browser_and_the_app(copy: Workspace, open_tab: OpenT
         start = {"PERTURBDESK_ENDPOINT": model}
         with serving(copy.settings.workspace, **start) as server:
             first, second = open_tab(), open_tab()
-            first.goto(server.url("launch", method="prompt_only"))
+            first.goto(server.url("run", method="prompt_only"))
             sample = first.get_by_role("spinbutton", name="Only a sample of")
             sample.fill(str(ROWS))
             sample.press("Enter")
@@ -68,7 +68,7 @@ def test_a_run_outlives_its_browser_and_the_app(copy: Workspace, open_tab: OpenT
             first.get_by_text(f"{3 * ROWS} calls").wait_for()
             first.get_by_role("button", name="Start run").click()
             first.locator("[data-testid=stProgress]").wait_for()
-            second.goto(server.url("launch"))
+            second.goto(server.url("run"))
             second.locator("[data-testid=stProgress]").wait_for()
             until(lambda: watched(second) > 0, "no row is finished")
             # Both look every two seconds, and some rows a second are finished: they see the same but for one look.
@@ -82,7 +82,7 @@ def test_a_run_outlives_its_browser_and_the_app(copy: Workspace, open_tab: OpenT
         assert status.counts.done < ROWS
         with serving(copy.settings.workspace, **start) as server:
             again = open_tab()
-            again.goto(server.url("launch"))
+            again.goto(server.url("run"))
             again.locator("[data-testid=stProgress]").wait_for()
             assert re.match("running|done", again.locator("[data-testid=stProgress]").first.inner_text())
             until(lambda: run_control.states(copy)[run].state not in LIVE_STATES, "the run did not end")
@@ -96,9 +96,9 @@ def test_a_run_outlives_its_session_and_the_app(small_workspace: Workspace) -> N
     with scripted_server.serving(scripted_server.Script(delay_s=5 * DELAY_S)) as model:
         with serving(small_workspace.settings.workspace, PERTURBDESK_ENDPOINT=model) as server:
             with browsing(server.address) as client:
-                drawn = client.run("launch", "method=prompt_only")
+                drawn = client.run("run", "method=prompt_only")
                 [start] = [each for each in drawn.widgets if each.label == "Start run"]
-                client.run("launch", "method=prompt_only", [state_of(start)])
+                client.run("run", "method=prompt_only", [state_of(start)])
             [(run, begun)] = run_control.states(small_workspace).items()
             server.stop()  # Ctrl-C
         status = run_control.states(small_workspace)[run]

@@ -46,19 +46,19 @@ def test_below_a_base_address_links_begin_with_it(open_tab: OpenTab, demo_worksp
     with serve_app(demo_workspace.settings.workspace, "/desk", "--read-only") as server:
         watch, page = Watch(), open_tab(permissions=["clipboard-read", "clipboard-write"])
         watch.over(page, server)
-        page.goto(server.url("debates"))
+        page.goto(server.url("rows"))
         settle(page)
         assert page.get_by_test_id("stException").count() == 0, server.log.read_text()
         assert page.get_by_label("Add a note").count() == 0
         page.get_by_role("button", name="Copy link").click()
         page.get_by_text("Link copied").wait_for()
-        assert page.evaluate("navigator.clipboard.readText()").startswith(f"{server.address}/debates?")
+        assert page.evaluate("navigator.clipboard.readText()").startswith(f"{server.address}/rows?")
         page.get_by_text("Link copied").wait_for(state="hidden")
         page.evaluate("navigator.clipboard.writeText('')")
         page.locator(".row-list .rows").focus()
         page.keyboard.press("c")
         page.get_by_text("Link copied").wait_for()
-        assert page.evaluate("navigator.clipboard.readText()").startswith(f"{server.address}/debates?")
+        assert page.evaluate("navigator.clipboard.readText()").startswith(f"{server.address}/rows?")
         assert watch == Watch()
         with urlopen(f"{server.address}/_stcore/health") as answer:
             assert answer.status == 200

@@ -23,7 +23,7 @@ from tests.ui.widget_walk import PAGES as PAGES_BY_ADDRESS
 from tests.ui.widget_walk import Step, walk
 
 SECRETS = (API_KEY, COOKIE_SECRET, CLIENT_SECRET)
-PAGES = ("debates", "launch", "report")
+PAGES = ("rows", "run", "share")
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_who_has_not_signed_in_is_sent_the_sign_in_and_nothing_else(shared: Shar
 def test_who_has_no_role_is_told_why(shared: SharedServer, verified: bool, why: str) -> None:
     email = ADA if not verified else "mal@lab.example"
     with browsing(shared.address, cookie_of(shared.address, email, verified=verified)) as client:
-        drawn = client.run("debates")
+        drawn = client.run("rows")
         assert why in drawn.text
         assert [each.label for each in drawn.widgets] == ["Sign out"]
         assert not [name for name in names_in(shared) if name in client.received]
@@ -87,7 +87,7 @@ def test_a_reader_sends_what_an_editor_may_and_changes_nothing(shared: SharedSer
 def test_a_role_that_is_taken_away_is_gone_at_the_next_message(shared: SharedServer) -> None:
     """Of a page that stands open: its form, its callbacks and its parts, without a new start."""
     with browsing(shared.address, shared.cookie(ADA)) as client:
-        page, query = "debates", f"run={shared.run.id}"
+        page, query = "rows", f"run={shared.run.id}"
         drawn = client.run(page, query)
         [note] = [each for each in drawn.widgets if each.label == "Add note"]
         [text] = [each for each in drawn.widgets if each.id.endswith("note_text")]
@@ -111,25 +111,25 @@ def test_a_callback_asks_for_the_role(shared: SharedServer) -> None:
     """It runs before the page, with the workspace that the page was drawn with: here, an answer about a text."""
     with browsing(shared.address, shared.cookie(ADA)) as client:
         query = f"run={shared.run.id}&tab=Label"
-        drawn = client.run("read", query)
+        drawn = client.run("arguments", query)
         [reader] = [each for each in drawn.widgets if each.kind == "bidi_component" and each.proto.component_name == "reader"]
         content = json.loads(reader.proto.json or reader.proto.mixed.json)
         given = {"n": 1, "key": content["texts"][0]["key"], "act": "answer", "answer": content["answers"][0]}
         before = shared.snapshot()
         shared.set_roles([], [ADA])
-        client.run("read", query, [WidgetState(id=reader.id, json_value=json.dumps({"items": [given]}))])
+        client.run("arguments", query, [WidgetState(id=reader.id, json_value=json.dumps({"items": [given]}))])
         assert shared.snapshot() == before
         shared.set_roles([ADA], [])
-        client.run("read", query)
+        client.run("arguments", query)
         given["n"] = 2
-        client.run("read", query, [WidgetState(id=reader.id, json_value=json.dumps({"items": [given]}))])
+        client.run("arguments", query, [WidgetState(id=reader.id, json_value=json.dumps({"items": [given]}))])
         assert len(shared.snapshot().tables["text_label"]) == len(before.tables["text_label"]) + 1
 
 
 def test_files_are_for_people_with_a_role(shared: SharedServer) -> None:
     """The address of a file, and the message that asks for one to be made, are those of a page that stood open."""
     with browsing(shared.address, shared.cookie(EVE)) as client:
-        drawn = client.run("breakdown", f"run={shared.run.id}")
+        drawn = client.run("scores", f"run={shared.run.id}")
         file = next(each.proto.deferred_file_id for each in drawn.widgets if each.label == "CSV")
         wanted = client.file_request(file)
         address = client.ask(wanted, "backend_operation_response").backend_operation_response.deferred_file.url
@@ -152,7 +152,7 @@ def test_who_signs_out_is_out_in_every_tab(shared: SharedServer) -> None:
         assert tab.wait_until_closed() == SIGN_IN_ENDED
     for session in ("", tab.session):
         with browsing(shared.address, cookie, session) as copied:  # what somebody may have kept of it
-            assert [each.label for each in copied.run("debates").widgets] == ["Sign in"]
+            assert [each.label for each in copied.run("rows").widgets] == ["Sign in"]
     with browsing(shared.address, shared.cookie(ADA)) as again:
         assert "editor" in again.run().text
 
@@ -182,6 +182,6 @@ def test_a_broken_file_of_secrets_lets_nobody_in(shared: SharedServer) -> None:
     with browsing(shared.address, shared.cookie(ADA)) as client:
         client.run()
         shared.secrets.write_text("PERTURBDESK_EDITORS = [", "utf-8")
-        found = client.run("debates", f"run={shared.run.id}")
+        found = client.run("rows", f"run={shared.run.id}")
         assert "cannot be read" in found.text
         assert not found.widgets

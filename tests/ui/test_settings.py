@@ -54,21 +54,21 @@ class Asked:
 
 JSON_TEXTS = {"extra_body": '{"top_k": 3}', "extra_headers": '{"X-Title": "screen"}'}
 REQUESTS = [
-    Asked(RunRequest, ("run",), ("launch", "", {"method": "debate", "backend": "ray"}), {"method": "m"}, JSON_TEXTS),
+    Asked(RunRequest, ("run",), ("run", "", {"method": "debate", "backend": "ray"}), {"method": "m"}, JSON_TEXTS),
     Asked(ChangedSettings, ("resume",)),
     Asked(ChangedSettings, ("retry",)),
-    Asked(FusionSettings, ("fuse",), ("launch", "option-fusion-", {"method": "fusion"})),
-    Asked(KnnRequest, ("knn",), ("launch", "option-knn-", {"method": "knn"})),
+    Asked(FusionSettings, ("fuse",), ("run", "option-fusion-", {"method": "fusion"})),
+    Asked(KnnRequest, ("knn",), ("run", "option-knn-", {"method": "knn"})),
     Asked(LabelSettings, ("cells", "labels"), ("data", "cells_", {"tab": "Cells"})),
     Asked(PredictionOptions, ("cells", "predictions"), ("data", "predicted_", {"tab": "Import"})),
     Asked(EvaluationOptions, ("cells", "evaluate")),
     Asked(TrainingRequest, ("targets", "train"), ("targets", "", {"tab": "Training"})),
     Asked(EvaluationRequest, ("targets", "evaluate")),
-    Asked(FinetuneRequest, ("finetune",), ("launch", "finetune_", {"tab": "Fine-tune"})),
+    Asked(FinetuneRequest, ("finetune",), ("run", "finetune_", {"tab": "Fine-tune"})),
     Asked(AttributionRequest, ("attribute",), others={"run": "r"}),
     Asked(AgainRequest, ("again",), others={"run": "r", "row": "a"}),
-    Asked(SampleRequest, ("label",), ("read", "sample_", {"tab": "Label", "run": "debate"})),
-    Asked(KindsRequest, ("clusters",), ("read", "", {"tab": "Kinds", "run": "debate"}), odd={"k": None}),
+    Asked(SampleRequest, ("label",), ("arguments", "sample_", {"tab": "Label", "run": "debate"})),
+    Asked(KindsRequest, ("clusters",), ("arguments", "", {"tab": "Kinds", "run": "debate"}), odd={"k": None}),
 ]
 FILES = [Rubric, RowsSpec, FoldsSpec, NoiseSpec, PlanSpec, HypothesisSpec, Arm]
 name_of = pytest.mark.parametrize("asked", REQUESTS, ids=lambda asked: " ".join(asked.words))

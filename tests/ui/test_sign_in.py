@@ -102,11 +102,11 @@ def add_note(page: Page, text: str) -> None:
 
 
 def open_debates(page: Page, server: Server) -> None:
-    page.goto(server.url("debates"))
+    page.goto(server.url("rows"))
     settle(page)
 
 
-@pytest.mark.parametrize("read", [("debates",), pytest.param(("debates", "data", "launch"), marks=pytest.mark.soak)], ids=len)
+@pytest.mark.parametrize("read", [("rows",), pytest.param(("rows", "data", "run"), marks=pytest.mark.soak)], ids=len)
 def test_an_editor_and_a_reader_at_the_same_time(
     open_tab: OpenTab, server: Server, shared: Workspace, read: Sequence[str]
 ) -> None:
@@ -114,7 +114,7 @@ def test_an_editor_and_a_reader_at_the_same_time(
     sign_in(ada, server, "ada")
     with shared.store.read() as db:
         [debate] = [run for run in runs.list_all(db) if run.name == "debate"]
-    linked = f"{server.url('debates')}?run={debate.id}&row=Pa_Gb"
+    linked = f"{server.url('rows')}?run={debate.id}&row=Pa_Gb"
     sign_in(bob, server, "bob", linked)
     assert bob.url.startswith(linked)
     assert bob.get_by_role("heading", name="Pa").first.is_visible()

@@ -111,7 +111,7 @@ def test_a_confidently_wrong_row_and_why(person: Person, demo_workspace: Workspa
         worst = predictions.find_pair_ids(db, run.id, RowFilter(), CONFIDENTLY_WRONG)[0]
         briefs = [event["content"] for event in traces.of_row(db, run.id, worst) if event["kind"] == "brief"]
     person.begin_at("", run=run.id)
-    person.go_to("Debates")
+    person.go_to("Rows")
     person.click(person.page.get_by_role("combobox", name="Order"))
     person.click(person.page.get_by_role("option", name=CONFIDENTLY_WRONG))
     wait_for_row(person.page, worst)
@@ -172,7 +172,7 @@ def test_next_row_by_key(person: Person, demo_workspace: Workspace) -> None:
     run = the_run(demo_workspace)
     with demo_workspace.store.read() as db:
         ids = predictions.find_pair_ids(db, run.id, RowFilter())
-    person.begin_at("debates", run=run.id)
+    person.begin_at("rows", run=run.id)
     wait_for_row(person.page, ids[0])
     person.page.get_by_role("option").first.wait_for()
     person.press("j")
@@ -193,7 +193,7 @@ def test_the_same_row_in_three_runs(open_tab: OpenTab, table: list[str], demo_co
         assert row.id in predictions.runs_with(db, run.dataset, first)
     with serving(demo_copy.settings.workspace) as server:
         person = Person(open_tab(), server)
-        person.begin_at("debates", run=run.id)
+        person.begin_at("rows", run=run.id)
         wait_for_row(person.page, first)
         person.click(person.page.locator(".st-key-row-more").get_by_role("button"))
         for name in others:
@@ -207,7 +207,7 @@ def test_the_same_row_in_three_runs(open_tab: OpenTab, table: list[str], demo_co
 @pytest.mark.soak
 def test_a_link_opened_elsewhere(person: Person, open_tab: OpenTab, demo_workspace: Workspace) -> None:
     run = the_run(demo_workspace)
-    person.begin_at("debates", run=run.id)
+    person.begin_at("rows", run=run.id)
     person.page.get_by_role("option").first.wait_for()
     person.press("j")
     person.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -223,7 +223,7 @@ def test_a_link_opened_elsewhere(person: Person, open_tab: OpenTab, demo_workspa
 
 @pytest.mark.soak
 def test_a_weight_moved(person: Person, demo_workspace: Workspace) -> None:
-    person.begin_at("what_if", run=the_run(demo_workspace).id)
+    person.begin_at("fuse", run=the_run(demo_workspace).id)
     settle(person.page)
     main, mean = person.page.get_by_test_id("stMain"), person.page.locator(".fusion .scores .mean .number").first
     before, height = mean.inner_text(), main.evaluate("page => page.scrollHeight")
@@ -239,7 +239,7 @@ def test_a_note(open_tab: OpenTab, table: list[str], demo_copy: Workspace) -> No
     with serving(demo_copy.settings.workspace) as server:
         person = Person(open_tab(), server)
         run = the_run(demo_copy)
-        person.begin_at("debates", run=run.id)
+        person.begin_at("rows", run=run.id)
         person.page.get_by_role("option").first.wait_for()
         person.press("n")
         person.page.locator("textarea:focus").wait_for()
@@ -248,7 +248,7 @@ def test_a_note(open_tab: OpenTab, table: list[str], demo_copy: Workspace) -> No
         person.page.get_by_test_id("stMain").get_by_text("read by two", exact=True).wait_for()
         table.append(line_of("a note", person))
         assert person.clicks == 1
-        person.begin_at("debates", run=run.id, tab="Audit")
+        person.begin_at("rows", run=run.id, tab="Audit")
         person.click(button(person.page, "note-brief-lengths"))
         person.click(person.page.get_by_role("textbox", name="Add a note"))
         person.type("short ones")

@@ -65,12 +65,12 @@ def test_a_link_to_an_unknown_row_says_so(visit: Visit, little_demo: Workspace) 
 
 def test_without_a_space_it_says_what_to_do(visit: Visit, small_workspace: Workspace) -> None:
     assert "Build one from a knowledge pack" in text_of(visit(small_workspace, "neighbours"))
-    assert "Build one from a knowledge pack" in text_of(visit(small_workspace, "what_if"))
+    assert "Build one from a knowledge pack" in text_of(visit(small_workspace, "fuse"))
 
 
 def test_a_space_from_these_labels_is_not_offered(visit: Visit, little_copy: Workspace) -> None:
     spaces.embed(little_copy, "coresponse", "co", {"dataset": "simulated", "of": "gene", "columns": 4, "seed": 0})
-    for page in ("neighbours", "what_if"):
+    for page in ("neighbours", "fuse"):
         app = visit(little_copy, page, run=LABELLED)
         assert not app.exception
         assert "co" not in app.get("pills")[0].options if app.get("pills") else True
@@ -78,7 +78,7 @@ def test_a_space_from_these_labels_is_not_offered(visit: Visit, little_copy: Wor
 
 
 def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visit, little_copy: Workspace) -> None:
-    app = visit(little_copy, "what_if", run=LABELLED)
+    app = visit(little_copy, "fuse", run=LABELLED)
     before = explorer_view.numbers(app)["DE"]
     move(app, w_de_knn=0.8)
     after = explorer_view.numbers(app)["DE"]
@@ -94,10 +94,10 @@ def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visi
     assert after == f"{run_scores.score_run(saved).whole.de.value:.3f}"
     assert [run.spec["options"][name] for name in ("w_de", "w_dir")] == ["0.8", "0.5"]
     assert parent.method == "knn"
-    loo = visit(little_copy, "what_if", run=LABELLED, protocol="leave-one-out", w_de_knn="0.8")
+    loo = visit(little_copy, "fuse", run=LABELLED, protocol="leave-one-out", w_de_knn="0.8")
     assert explorer_view.numbers(loo)["DE"] != after  # other neighbours
     # The page scores inside the cells of folds; the weights 0 and 0 leave the base alone, whatever the neighbours say.
-    alone = visit(little_copy, "what_if", run=LABELLED, protocol="leave-one-out", w_de_knn="0.0", w_dir_knn="0.0")
+    alone = visit(little_copy, "fuse", run=LABELLED, protocol="leave-one-out", w_de_knn="0.0", w_dir_knn="0.0")
     base = the_run(little_copy, LABELLED)
     with little_copy.store.read() as db:
         own = run_scores.load_scored_rows(db, base.id)
@@ -108,7 +108,7 @@ def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visi
 
 
 def test_the_same_on_a_test_run(visit: Visit, little_copy: Workspace) -> None:
-    app = visit(little_copy, "what_if", run=LABELLED)
+    app = visit(little_copy, "fuse", run=LABELLED)
     app.selectbox(key="id-twin").set_value(the_run(little_copy, TEST).id).run()
     app.text_input(key="twin_name").input("to submit")
     press(app, "Apply and save")
@@ -120,13 +120,13 @@ def test_the_same_on_a_test_run(visit: Visit, little_copy: Workspace) -> None:
     assert run.parents[0] == base.id
     assert parent.spec["options"]["protocol"] == "test"
     assert run.total == base.total
-    submit = visit(little_copy, "submit", run=run.id, fusion_trace="true")
+    submit = visit(little_copy, "share", tab="Package a run", run=run.id, fusion_trace="true")
     assert "trace differs" not in submit.dataframe[0].value["check"].tolist()
     assert "prompt missing" in submit.dataframe[0].value["check"].tolist()  # the demo's debates were not made here
 
 
 def test_a_run_without_labels_has_ranks_and_no_score(visit: Visit, little_demo: Workspace) -> None:
-    app = visit(little_demo, "what_if", run=TEST)
+    app = visit(little_demo, "fuse", run=TEST)
     assert not app.exception
     content, state = explorer_view.content_of(app), explorer_view.state_of(app)
     assert (content["outcome"], content["reach"], state["noise"], state["caution"]) == (None, None, None, "")
@@ -134,22 +134,22 @@ def test_a_run_without_labels_has_ranks_and_no_score(visit: Visit, little_demo: 
 
 
 def test_percentiles_against_labelled_rows_need_a_reference(visit: Visit, little_demo: Workspace) -> None:
-    app = visit(little_demo, "what_if", run=TEST, over="labelled rows")
+    app = visit(little_demo, "fuse", run=TEST, over="labelled rows")
     assert "has no reference run on labelled rows" in app.error[0].value
     app.selectbox(key=f"id-reference_{the_run(little_demo, TEST).id}").set_value(the_run(little_demo, LABELLED).id).run()
     assert not app.error
     assert "does not depend on the other rows" in text_of(app)
-    assert "depends on which other rows" in text_of(visit(little_demo, "what_if", run=TEST))
+    assert "depends on which other rows" in text_of(visit(little_demo, "fuse", run=TEST))
 
 
 def test_weights_by_support_are_the_same_on_the_page_in_a_link_and_in_the_run(visit: Visit, little_copy: Workspace) -> None:
-    app = visit(little_copy, "what_if", run=LABELLED)
+    app = visit(little_copy, "fuse", run=LABELLED)
     even = explorer_view.numbers(app)["DE"]
     app.segmented_control(key="by_support").set_value("more with support").run()
     more = explorer_view.numbers(app)["DE"]
     assert more != even
     assert not app.exception
-    by_link = visit(little_copy, "what_if", run=LABELLED, by_support="more with support")
+    by_link = visit(little_copy, "fuse", run=LABELLED, by_support="more with support")
     assert explorer_view.numbers(by_link)["DE"] == more
     by_link.text_input(key="mix_name").input("scaled")
     press(by_link, "Save")
@@ -158,32 +158,32 @@ def test_weights_by_support_are_the_same_on_the_page_in_a_link_and_in_the_run(vi
         saved = run_scores.load_scored_rows(db, run.id)
     assert f"{run_scores.score_run(saved).whole.de.value:.3f}" == more
     assert run.spec["options"]["by_support"] == "more"
-    assert not visit(little_copy, "debates", run="scaled").exception
+    assert not visit(little_copy, "rows", run="scaled").exception
 
 
 def test_presets_keep_and_bring_back_settings(visit: Visit, little_copy: Workspace) -> None:
-    app = move(visit(little_copy, "what_if", run=LABELLED), w_de_knn=0.0, w_dir_knn=0.25)
+    app = move(visit(little_copy, "fuse", run=LABELLED), w_de_knn=0.0, w_dir_knn=0.25)
     app.text_input(key="preset_name").input("quarter").run()
     app.button(key="save-preset").click().run()
     assert confirmation_of(app) == ("Saved the preset quarter.", ["Changes"])
-    fresh = visit(little_copy, "what_if", run=LABELLED)
+    fresh = visit(little_copy, "fuse", run=LABELLED)
     assert (explorer_view.state_of(fresh)["de"], explorer_view.state_of(fresh)["up"]) == ([0.5], [0.5])
     assert {"name": "quarter", "de": [0.0], "up": [0.25]} in explorer_view.state_of(fresh)["mixes"]
     fresh.button(key="preset-quarter").click().run()
     assert (explorer_view.state_of(fresh)["de"], explorer_view.state_of(fresh)["up"]) == ([0.0], [0.25])
-    other = visit(little_copy, "what_if", run=LABELLED, power="3.0")  # other settings than those that it was saved with
+    other = visit(little_copy, "fuse", run=LABELLED, power="3.0")  # other settings than those that it was saved with
     assert "quarter" not in {mix["name"] for mix in explorer_view.state_of(other)["mixes"]}
     fresh.selectbox(key="preset_gone").select("quarter").run()
     fresh.button(key="delete-preset").click().run()
     assert confirmation_of(fresh) == ("Deleted the preset quarter.", ["Changes"])
-    assert not [b for b in visit(little_copy, "what_if", run=LABELLED).button if b.label == "quarter"]
+    assert not [b for b in visit(little_copy, "fuse", run=LABELLED).button if b.label == "quarter"]
 
 
 def test_a_reader_of_what_if_finds_nothing_to_save(visit: Visit, little_demo: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    writer = visit(little_demo, "what_if", run=LABELLED)
+    writer = visit(little_demo, "fuse", run=LABELLED)
     assert {"Save", "Save preset"} <= {button.label for button in writer.button}
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    reader = visit(little_demo, "what_if", run=LABELLED)
+    reader = visit(little_demo, "fuse", run=LABELLED)
     assert {"Save", "Save preset", "Apply and save"}.isdisjoint(button.label for button in reader.button)
 
 
@@ -199,15 +199,15 @@ def test_leave_one_out_never_stands_without_its_null(visit: Visit, little_copy: 
         .null
     )
     told = f"with no gene information: {null.de.value:.3f}"
-    for page, name in (("breakdown", "loo"), ("breakdown", "fused"), ("compare", "fused"), ("overview", "loo")):
+    for page, name in (("scores", "loo"), ("scores", "fused"), ("compare", "fused"), ("overview", "loo")):
         text = text_of(visit(little_copy, page, run=name)).replace("\\", "")
         assert told in text, (page, name)
-    assert "with no gene information" in text_of(visit(little_copy, "what_if", run=LABELLED, protocol="leave-one-out"))
+    assert "with no gene information" in text_of(visit(little_copy, "fuse", run=LABELLED, protocol="leave-one-out"))
     assert not np.isnan(null.dir.value)
 
 
 def test_a_fused_value_is_a_rank_score_wherever_it_is_shown(visit: Visit, fused_demo: Workspace) -> None:
-    app = visit(fused_demo, "debates", run=FUSED)
+    app = visit(fused_demo, "rows", run=FUSED)
     text = text_of(app)
     assert not app.exception
     assert {"DE rank score", "DIR rank score"} <= set(numbers(app))
@@ -216,7 +216,8 @@ def test_a_fused_value_is_a_rank_score_wherever_it_is_shown(visit: Visit, fused_
     assert "P(DE)" not in re.sub(r'<div class="scroll-hint">.*', "", text)  # but in a column for the parts of the fusion
     assert "Call" not in {each.label for each in app.selectbox}
     assert drawn(app)["name"] == "DE rank score"
-    work = visit(fused_demo, "overview", columns="method").dataframe[0].value.set_index("run")
+    tables = [each.value for each in visit(fused_demo, "overview", columns="method").dataframe]
+    work = next(table for table in tables if "method" in table).set_index("run")
     assert work.loc[FUSED, "method"] == "fusion (rank scores)"
     gene = drawn(app)["genes"][0]
     assert f"{FUSED} (rank score)" in visit(fused_demo, "gene", name=gene).dataframe[0].value

@@ -29,7 +29,7 @@ PATIENCE = 15  # times REST_MS
 FAULTS = Path(__file__).with_name("faults.js").read_text("utf-8")
 GRAVE = ("serious", "critical")
 LARGER_WIDTHS = WIDTHS[1:]
-FULLEST = View("debates", "Rows")
+FULLEST = View("rows", "Rows")
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ def test_what_is_clipped_is_seen(open_tab: OpenTab) -> None:
 @pytest.mark.soak
 def test_larger_text_is_remembered(open_tab: OpenTab, demo_server: Server) -> None:
     page = open_tab()
-    page.goto(demo_server.url("what_if"))
+    page.goto(demo_server.url("fuse"))
     settle(page)
     sizes = (
         "[document.documentElement, document.querySelector('.js-plotly-plot .xtick text')].map(e => getComputedStyle(e).fontSize)"
@@ -148,7 +148,7 @@ def test_larger_text_is_remembered(open_tab: OpenTab, demo_server: Server) -> No
     assert page.evaluate(sizes) == ["15px", "14px"]
     with page.expect_navigation():
         page.get_by_label("Larger text").press("Space")
-    for where in ("what_if", "compare"):
+    for where in ("fuse", "compare"):
         page.goto(demo_server.url(where))
         settle(page)
         page.locator(".js-plotly-plot .xtick text").first.wait_for()

@@ -19,20 +19,16 @@ SYMBOL_PAGES = ("perturbation", "gene")  # reached by links only
 PAGES = tuple(sorted({page.stem for page in (REPOSITORY / "pages").glob("*.py")} - {*SYMBOL_PAGES}))
 # The query parameter that names the open tab, and the tabs.
 TABS = {
-    "debates": ("tab", ("Rows", "Audit")),
-    "breakdown": (
+    "rows": ("tab", ("Rows", "Audit")),
+    "scores": (
         "part",
         ("Slices", "Baselines", "Other ways to score", "Top of the list", "Curves", "Distributions", "Calibration"),
     ),
-    "experiments": (
-        "tab",
-        ("Ledger", "Benchmark", "Plan", "Evidence", "Controls", "Baselines", "Ablations", "Published numbers"),
-    ),
-    "read": ("tab", ("Rubrics", "Label", "Worth", "Kinds")),
-    "launch": ("tab", ("Runs", "Fine-tune")),
+    "arguments": ("tab", ("Rubrics", "Label", "Worth", "Kinds")),
+    "run": ("tab", ("Runs", "Fine-tune")),
     "targets": ("tab", ("Table", "Conditions", "Training", "Published")),
-    "submit": ("tab", ("Package a run", "Check a file")),
-    "data": ("tab", ("Import", "Cells", "Leakage", "Spaces", "Imported files", "Rejected rows", "Runs", "Notes", "Changes")),
+    "share": ("tab", ("Report", "Package a run", "Check a file")),
+    "data": ("tab", ("Import", "Spaces and leaks", "Runs and notes", "History")),
 }
 
 

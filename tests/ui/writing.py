@@ -75,13 +75,13 @@ def timed_writes() -> Iterator[list[float]]:
 
 
 def write_by_page() -> Callable[[str], None]:
-    """Returns what writes a note by the page Debates and looks at Overview after every fifth."""
+    """Returns what writes a note by the page Rows and looks at Overview after every fifth."""
     from streamlit.testing.v1 import AppTest, app_test
 
-    from tests.ui.conftest import RoutedPages
+    from tests.ui.conftest import RoutedPages, app_at
 
     app_test.PagesManager = RoutedPages  # type: ignore[misc]
-    app = AppTest.from_file(REPOSITORY / "app.py", default_timeout=60).switch_page("pages/debates.py")
+    app = app_at("rows")
     app.query_params.update({"run": RUN, "row": ROW})
     app.run()
     overview = AppTest.from_file(REPOSITORY / "app.py", default_timeout=60)

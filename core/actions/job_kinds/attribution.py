@@ -15,7 +15,7 @@ from core.store import notes
 class AttributionKind(JobKind):
     """Attributions that were saved here, by a page or by the command."""
 
-    name, title, page, tab = attribution.PAGE, "attribution", "experiments", "Evidence"
+    name, title, page = attribution.PAGE, "attribution", "evidence"
 
     def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
         """Yield every attribution with a job, and those that are not finished."""
@@ -27,7 +27,7 @@ class AttributionKind(JobKind):
 
     def _job_of(self, workspace: Workspace, saved: SavedAttribution) -> Job | None:
         spec = saved.spec
-        view = {"tab": self.tab, "dataset": spec.dataset, "attribution": spec.key}
+        view = {"dataset": spec.dataset, "attribution": spec.key}
         folder, name = attribution.job_of(workspace, spec.key), f"evidence of {spec.name}"
         if folder.was_begun:
             return with_notice_of_run(workspace, self.job_in(folder, name, view=view))

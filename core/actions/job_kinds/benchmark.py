@@ -14,7 +14,7 @@ from core.actions.workspace import Workspace
 class BenchmarkKind(JobKind):
     """Benchmarks that were saved here, by a page or by the command."""
 
-    name, title, page, tab = benchmarks.PAGE, "benchmark", "experiments", "Benchmark"
+    name, title, page = benchmarks.PAGE, "benchmark", "benchmark"
 
     def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
         """Yield every benchmark with a job, and those that are not finished."""
@@ -25,7 +25,7 @@ class BenchmarkKind(JobKind):
     def job_of(self, workspace: Workspace, saved: SavedBenchmark) -> Job | None:
         """Return the job that makes a benchmark; None of one that is done and was made without any."""
         folder, name = benchmarks.job_of(workspace, saved.spec.name), saved.spec.name
-        view = {"tab": self.tab, "dataset": saved.dataset, "benchmark": name}
+        view = {"dataset": saved.dataset, "benchmark": name}
         if not folder.was_begun:
             return None if saved.is_done else self.unbegun_in(folder, name, view)
         return with_notice_of_run(workspace, self.job_in(folder, name, view=view))

@@ -32,7 +32,7 @@ class _EarlierFolder(JobFolder):
 class CellKind(JobKind):
     """Labels of files of cells. One that a person typed as a command cannot be resumed: the same command goes on."""
 
-    name, title, page, tab = NAME, "labels of cells", "data", "Cells"
+    name, title, page, tab = NAME, "labels of cells", "data", "Import"
 
     def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
         """Yield what was started here, by version 0.1 too; what that left and cannot be read is left out."""

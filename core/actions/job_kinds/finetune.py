@@ -16,7 +16,7 @@ from core.texts import describe_duration
 class FinetuneKind(JobKind):
     """Fine-tunes, which lie in data/finetune."""
 
-    name, title, page, tab = "finetune", "fine-tune", "launch", "Fine-tune"
+    name, title, page, tab = "finetune", "fine-tune", "run", "Fine-tune"
 
     def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
         """Yield every fine-tune."""

@@ -17,7 +17,7 @@ from core.texts import describe_duration
 class RunKind(JobKind):
     """Runs that a worker of this workspace makes or made."""
 
-    name, title, page = "run", "run", "launch"
+    name, title, page = "run", "run", "run"
     of_readings = False
 
     def list_jobs(self, workspace: Workspace) -> Iterator[Job]:

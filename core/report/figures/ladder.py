@@ -12,11 +12,13 @@ from core.report.captioned import CaptionedFigure
 from core.report.figure_kind import FigureKind
 from core.report.material import Material
 from core.scoring.public_noise import PublicNoise, public_noise
+from core.scoring.run_scores import RunScore
 from core.scoring.sentences import TWO_WAY, genes_text
-from core.scoring.standing import Standing, best_sentence
+from core.scoring.standing import Standing, best_sentence, headline
 from core.store.runs import Run
 from core.texts import NO_BIOLOGY
 
+MOST_OF_GROUP = 6  # runs that are drawn where all groups are in one figure
 _COLUMNS = ["run", "kind", "score", "low", "high", "n", "chosen"]
 
 
@@ -58,6 +60,42 @@ def _line(run: Run, found: Standing, chosen: str | None) -> dict[str, object]:
     value = found.score.headline.value
     here = {"kind": "here", "score": value.estimate, "low": value.low, "high": value.high, "n": value.n}
     return {"run": run.name, "chosen": run.id == chosen, **here}
+
+
+def of_all(
+    dataset: str,
+    groups: Sequence[Sequence[Run]],
+    standings: Mapping[str, Standing],
+    counts: Mapping[str, RunScore],
+    chosen: str | None,
+) -> CaptionedFigure:
+    """The runs of all groups in one figure, each group in order with what knows no biology on its rows.
+
+    The group whose best run scores highest comes first. counts: of the first run of each group, by its id. chosen: as in
+    `of_group`; of a group of more than MOST_OF_GROUP the best are drawn, and the chosen one.
+    """
+    lines: list[dict[str, object]] = []
+    for group in sorted(groups, key=lambda of: -standings[of[0].id].score.headline.value.estimate):
+        drawn = [run for at, run in enumerate(group) if at < MOST_OF_GROUP or run.id == chosen]
+        of_group = [_line(run, standings[run.id], chosen) for run in drawn]
+        first = standings[group[0].id]
+        if first.score.headline.genes is None:
+            of_group.append(_baseline_line(counts[group[0].id]))
+        some = f", {len(drawn)} of {len(group)} runs" if len(drawn) < len(group) else ""
+        ordered = sorted(of_group, key=lambda line: -float(str(line["score"])))
+        lines += [{"group": f"{describe_rows(first)}{some}", **line} for line in ordered]
+    table = pd.DataFrame(lines, columns=["group", *_COLUMNS])
+    names = dict.fromkeys(standings[group[0].id].score.headline.name for group in groups)
+    caption = f"{dataset} · {', '.join(names)} · 95% interval {TWO_WAY} · squares know only how often genes were measured"
+    sentence = headline({run.name: standings[run.id] for group in groups for run in group})
+    chart = ladder.grouped_figure(table, "mean" if len(names) == 1 else "score")
+    return CaptionedFigure("Runs beside what knows no biology", dataset, sentence, caption, chart, table)
+
+
+def _baseline_line(score: RunScore) -> dict[str, object]:
+    value = score.headline.value
+    known = {"score": value.estimate, "low": value.low, "high": value.high, "n": value.n}
+    return {"run": NO_BIOLOGY, "kind": "baseline", "chosen": False, **known}
 
 
 def of_published(dataset: str, runs: Sequence[Run], noise: PublicNoise | None, chosen: str | None) -> CaptionedFigure:

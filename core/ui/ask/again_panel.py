@@ -93,7 +93,7 @@ def _show_asking(pair_id: str, unchanged: Run, changed: Run | None = None, *, hi
         cause = f": {each.cause}" if each.cause else ""
         st.markdown(as_text(f"{each.name} is {each.status}{cause}."))
         if _is_over(each):
-            links.to_launch(each, "Resume it on Launch")
+            links.to_run_page(each, "Resume it on the page Run")
     if waiting:
         return
     found = loaders.again_report(pair_id, unchanged.id, None if changed is None else changed.id)
@@ -144,7 +144,7 @@ def _show_form(workspace: Workspace, run: Run, pair_id: str) -> None:
     ask_again.start_apart(workspace, plan)
     st.session_state.pop("id-again_run", None)  # so that the choice is read from the address again
     links.set_parameter("again_run", plan.askings[-1].spec.key)
-    confirm(f"{plan.left:,} run{'s' * (plan.left != 1)} of one row started, listed on Launch.")
+    confirm(f"{plan.left:,} run{'s' * (plan.left != 1)} of one row started, listed on the page Run.")
     st.rerun()
 
 

@@ -15,7 +15,7 @@ from core.ui.shared.method_words import method_text
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, pair_text
 
-_HIDDEN = "Debates shows the label too: the link comes once you have said what you expect."
+_HIDDEN = "Rows shows the label too: the link comes once you have said what you expect."
 
 
 def show(context: PageContext, run: Run) -> None:
@@ -26,7 +26,7 @@ def show(context: PageContext, run: Run) -> None:
         if row is not None and expectation.show(context.workspace, run.id, row.pair_id):
             st.caption(_HIDDEN)
         elif row is not None:
-            links.to_row(run, row.pair_id, "This row in Debates")
+            links.to_row(run, row.pair_id, "This row in Rows")
         return
     pair = ask.pair_of(context.workspace, run)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -52,4 +52,4 @@ def _show_actions(context: PageContext, run: Run, row: LiveRow, *, is_hidden: bo
         if is_hidden:
             st.caption(_HIDDEN)
         else:
-            links.to_row(run, row.pair_id, "In Debates, with notes and every call")
+            links.to_row(run, row.pair_id, "In Rows, with notes and every call")

@@ -17,7 +17,7 @@ from core.types import FLAG_NAMES
 from core.ui.ask.live_row import JUDGE, LiveRow, Speech
 from core.ui.shared.widgets import percent_text
 
-_LONGEST_LINE = 160  # characters of a card's text: all of it is in Debates
+_LONGEST_LINE = 160  # characters of a card's text: all of it is in Rows
 _LONGEST_TEXT = 100_000  # characters of an answer
 _SIMULATED = '<span class="ask-tag">simulated</span>'
 

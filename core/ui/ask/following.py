@@ -176,4 +176,4 @@ def _show_ending(workspace: Workspace, run: Run, following: Following) -> None:
         forget(run.id)
         st.rerun()
     if not run.is_asked:
-        links.to_launch(run, "The run on Launch")
+        links.to_run_page(run, "The run on the page Run")

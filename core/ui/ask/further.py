@@ -12,7 +12,7 @@ from core.ui.shared.widgets import as_text
 
 def show_again(run: Run, pair_id: str, *, workspace: Workspace, hides_label: bool = False) -> None:
     """Show what asks a debate that was made here again, with another dossier; nothing for other runs. hides_label: shows no link
-    to Debates, where the row's label stands."""
+    to Rows, where the row's label stands."""
     if run.method != "debate" or "options" not in run.spec:
         return
     with st.expander("Ask again with another dossier", on_change="rerun", **bind("again")) as opened:

@@ -1,22 +1,30 @@
-"""Breakdown: what knows no biology scores on the same rows."""
+"""Scores: what knows no biology scores on the same rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
 
 import pandas as pd
 import streamlit as st
 
-from core.report.figures.baselines import caption_of
+from core.report.figures.baselines import caption_of, of_axis
 from core.scoring import terms
-from core.scoring.controls import Control, reverse_value
+from core.scoring.controls import Control, RunControls, reverse_value
 from core.scoring.run_scores import RunRows
 from core.scoring.sentences import interval_text, verdict_sentence
 from core.stats.intervals import Interval
 from core.texts import number_text
 from core.ui.shared import loaders, tables
-from core.ui.shared.widgets import as_text
+from core.ui.shared.widgets import as_text, show_captioned
 
+_AXES: tuple[tuple[str, Literal["de", "dir"]], ...] = (("DE", "de"), ("DIR", "dir"))
+_INSIDE = "the kNN without biology are scored inside the cells of doubly-disjoint folds, but for the one that says leave-one-out"
+_SPACES = (
+    "A kNN whose vectors hold no biology has 0.5 inside the cells of doubly-disjoint folds, however alike its vectors are. "
+    "Leave-one-out has not: what it takes away from a row's knowledge base pushes equal weights against the label."
+)
 _FINGERPRINT = (
     "These means use labels of other rows of the same gene or perturbation, which no method may see here, so they are nothing to "
     "beat. Where a gene's unchanged rows were sampled to match its changed ones, as in the challenge, they point away from the "
@@ -28,18 +36,31 @@ def show_baselines(rows: RunRows) -> None:
     """Show whether the run beats what knows no biology, all such controls, and apart from them the sampling's fingerprint."""
     with st.spinner("Permuting labels …"):
         found = loaders.run_controls(rows.run.id)
+    _show_verdicts(found)
+    with st.spinner("Permuting vectors …"):
+        spaces = loaders.space_controls(rows.run.id)
+    both = replace(found, controls=(*found.controls, *spaces))
+    caption = f"{caption_of(rows.run, len(rows), found)}; {_INSIDE}"
+    for name, axis in _AXES:
+        figure = of_axis(rows.run, len(rows), both, name, axis)
+        show_captioned(replace(figure, caption=caption if figure.chart is not None else ""), f"controls-{axis}")
+    st.markdown("**In numbers**")
+    _show_controls_table([found.own, *both.controls], "baselines")
+    st.caption(as_text(caption))
+    st.caption(_SPACES)
+    st.markdown("**What the sampling gives away**")
+    st.caption(_FINGERPRINT)
+    _show_controls_table(found.fingerprint, "fingerprint of the sampling", is_reversed=True)
+
+
+def _show_verdicts(found: RunControls) -> None:
     judged = (("DE", found.verdicts.de), ("DIR", found.verdicts.dir))
     sentences = [verdict_sentence(axis, verdict) for axis, verdict in judged if verdict.beats is not None]
     said = "  \n".join(as_text(f"{sentence}.") for sentence in sentences)
     st.markdown(said, help=terms.explain(" ".join(sentences)))
-    show_controls_table([found.own, *found.controls], "baselines")
-    st.caption(as_text(caption_of(rows.run, len(rows), found)))
-    st.markdown("**What the sampling gives away**")
-    st.caption(_FINGERPRINT)
-    show_controls_table(found.fingerprint, "fingerprint of the sampling", is_reversed=True)
 
 
-def show_controls_table(controls: Sequence[Control], name: str, *, is_reversed: bool = False) -> None:
+def _show_controls_table(controls: Sequence[Control], name: str, *, is_reversed: bool = False) -> None:
     """Show the scores of controls in a table, and what each of them is; name: of a file of the table."""
     lines = []
     for each in controls:

@@ -1,4 +1,4 @@
-"""Breakdown, tab Other ways to score: what cell-eval says of the file that a run of predicted expression was made from."""
+"""Scores, tab Other ways to score: what cell-eval says of the file that a run of predicted expression was made from."""
 
 from __future__ import annotations
 

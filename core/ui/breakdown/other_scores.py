@@ -1,4 +1,4 @@
-"""The tabs of the Breakdown page that ask the rows in other ways than the score: inside genes, at the top, for calibration."""
+"""The tabs of the page Scores that ask the rows in other ways than the score: inside genes, at the top, for calibration."""
 
 from __future__ import annotations
 

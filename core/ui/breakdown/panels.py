@@ -1,4 +1,4 @@
-"""The parts of the Breakdown page."""
+"""The parts of the page Scores."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.ui.shared import links, loaders, tables
 from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.widgets import as_text, show_captioned
 
-# Kind of slice → the query parameter of Debates that shows its rows.
+# Kind of slice → the query parameter of Rows that shows its rows.
 PARAMETERS = {
     GENE_ROWS: "gene_rows",
     "gene's symbol": "symbol",
@@ -43,10 +43,10 @@ def show_slices(run: Run, rows: RunRows, score: RunScore) -> None:
 
 
 def _with_links(run: Run, by: str, table: pd.DataFrame) -> pd.DataFrame:
-    """The slices, each with the address of its rows in Debates where a filter leads there."""
+    """The slices, each with the address of its rows in Rows where a filter leads there."""
     address = {"dataset": run.dataset, "run": run.id}
     rows = [
-        links.page_address("debates", **address, **{PARAMETERS[by]: _filter_value(by, name)}) if by in PARAMETERS else None
+        links.page_address("rows", **address, **{PARAMETERS[by]: _filter_value(by, name)}) if by in PARAMETERS else None
         for name in table["value"]
     ]
     return table.drop(columns="value").assign(rows=pd.Series(rows, table.index, dtype=object))

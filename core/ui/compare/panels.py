@@ -148,7 +148,7 @@ def _show_changed_rows(rows: pd.DataFrame, word: str, baseline: Run, run: Run) -
             "row": shown["pert"] + " ⟶ " + shown["gene"],
             "label": [label_text(label) for label in shown["label"]],
             **{name: 1000 * shown[name] for name in PARTS},
-            "debate": [links.page_address("debates", **address, row=key) for key in shown["pair_id"]],
+            "debate": [links.page_address("rows", **address, row=key) for key in shown["pair_id"]],
         }
     )
     number = st.column_config.NumberColumn

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 import streamlit as st
 
 from core.actions import demo, imports, page_imports, runs, undo
-from core.actions.imports import Imported, ImportOptions
+from core.actions.imports import ImportOptions
 from core.config import import_folders
 from core.store.runs import Run
 from core.ui.data import exports, predicted_expression, run_facts
-from core.ui.shared import links, loaders, tables
+from core.ui.shared import after_import, links, loaders, run_choice, tables, upload_form
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty
 
-_PROBLEMS = "_import_problems"  # session key: the outcomes that need reading, shown after the rerun
-_NOTHING = ("failed", "unknown")  # kinds of files of which nothing was imported
 _FILE_COLUMNS = ["file", "kind", "rows", "rejected", "run", "dataset", "imported_at", "author"]  # those that matter most first
-_OF_RUNS = ("submission", "bundle", "external_score", "predicted_expression")
 FETCHABLE = {
     "challenge": "the challenge's train, test and sample files",
     "published": "the published entry's five submissions, with their public scores",
@@ -34,6 +29,7 @@ def show_import(context: PageContext) -> None:
     if context.workspace.settings.read_only:
         show_empty("This workspace is open for reading only: nothing can be imported.")
         return
+    after_import.show()
     with st.expander("Options"):
         dataset = st.text_input(
             "Dataset that the rows belong to", placeholder="recognised by their ids", **bind("import_dataset")
@@ -45,29 +41,18 @@ def show_import(context: PageContext) -> None:
     options = ImportOptions(dataset=dataset or None, strict=strict, de=de or None, dir=up or None)
     upload, path, public = st.columns(3, gap="medium")
     with upload:
-        _show_upload(context, options)
+        st.markdown("**Upload**")
+        upload_form.show(context.workspace, "", options)
     with path:
         _show_path(context, options)
     with public:
         _show_public_files(context)
-    predicted_expression.show_form(context, _show_after_rerun)
+    predicted_expression.show_form(context, lambda made: after_import.take(made, lambda *_: None))
     if not any(d.origin == "simulated" for d in loaders.all_datasets()) and st.button("Make the simulated demo"):
         with st.spinner("Simulating …"):
             simulated = demo.make_demo(context.workspace)
         confirm(f"Made the simulated demo: {len(simulated)} runs.", lambda: links.to_rows(simulated[0], "Open rows"))
         st.rerun()
-    _show_problems()
-
-
-def _show_upload(context: PageContext, options: ImportOptions) -> None:
-    st.markdown("**Upload**")
-    files = st.file_uploader(
-        "Tables, knowledge packs, embeddings: recognised by content", accept_multiple_files=True, key="upload"
-    )
-    if st.button("Import uploaded files", disabled=not files, type="primary"):
-        with explain_errors():
-            uploads = [(f.name, f) for f in files]
-            _show_after_rerun(imports.import_uploads(context.workspace, uploads, options, _show_progress()))
 
 
 def _show_path(context: PageContext, options: ImportOptions) -> None:
@@ -82,13 +67,8 @@ def _show_path(context: PageContext, options: ImportOptions) -> None:
     st.caption(f"Inside {' or '.join(as_text(folder) for folder in folders)}.")
     if go:
         with explain_errors():
-            _show_after_rerun(page_imports.import_path(context.workspace, path, options, address, _show_progress()))
-
-
-def _show_progress() -> imports.OnFile:
-    """Show a bar, and return what moves it."""
-    bar = st.progress(0.0, "Reading …")
-    return lambda share, what: bar.progress(share, as_text(f"{what} …"))
+            show_step = upload_form.show_progress()
+            after_import.take(page_imports.import_path(context.workspace, path, options, address, show_step), show_step)
 
 
 def _show_public_files(context: PageContext) -> None:
@@ -105,55 +85,8 @@ def _fetch(context: PageContext, group: str) -> None:
     def show_progress(name: str, done: int, total: int) -> None:
         progress.progress(done / total if total else 0.0, f"{name}: {done:,} of {total:,} bytes")
 
-    _show_after_rerun(imports.fetch_and_import(context.workspace, group, show_progress))
-
-
-def _show_after_rerun(results: list[Imported]) -> None:
-    """Run the page again, so that the sidebar lists what is new, and say there what was imported and what was not."""
-    st.session_state[_PROBLEMS] = [each for each in results if each.kind in _NOTHING or each.rejected or each.message]
-    imported = [each for each in results if each.kind not in _NOTHING]
-    if not results:
-        confirm("Nothing to import was found there.")
-    if imported:
-        confirm(_describe_import(imported), lambda: _show_link_to(imported[-1]))
-    st.rerun()
-
-
-def _describe_import(imported: list[Imported]) -> str:
-    """What was imported, in one line: the file and what it holds, or how many files."""
-    new = [each for each in imported if each.new]
-    if not new:
-        return "Nothing new: what these files hold is here already."
-    if len(new) > 1:
-        return f"Imported {len(new)} files, {sum(each.rows for each in new):,} rows."
-    [file] = new
-    rows = f"{file.rows:,} row{'s' * (file.rows != 1)}"
-    return f"Imported {Path(file.path).name}: {file.kind.replace('_', ' ')}, {rows} in {file.name}."
-
-
-def _show_link_to(imported: Imported) -> None:
-    """Show a link to what came of a file: the run's rows, the spaces and packs, or the dataset."""
-    run = next((run for run in reversed(loaders.all_runs()) if run.name == imported.name), None)
-    dataset = next((each for each in loaders.all_datasets() if each.name == imported.name), None)
-    if imported.kind in _OF_RUNS and run is not None:
-        links.to_rows(run, "Open rows")
-    elif dataset is not None:
-        links.to_dataset(dataset.id, "Open the dataset")
-    else:
-        links.to_data("Open spaces and packs", tab="Spaces")
-
-
-def _show_problems() -> None:
-    """Show every file of the last import of which something was rejected or has to be said."""
-    problems: list[Imported] = st.session_state.pop(_PROBLEMS, [])
-    for result in problems:
-        name = as_text(Path(result.path).name)
-        if result.kind in _NOTHING:
-            st.error(f"{name}: nothing imported. {as_text(result.message)}", icon=":material/error:")
-            continue
-        rejected = f": **{len(result.rejected):,} rows rejected** (listed under Rejected rows)" if result.rejected else ""
-        note = f" – {as_text(result.message)}" if result.message else ""
-        (st.warning if result.rejected else st.info)(name + rejected + note)
+    found = imports.fetch_and_import(context.workspace, group, show_progress)
+    after_import.take(found, lambda share, what: progress.progress(share, as_text(f"{what} …")))
 
 
 def show_imports(context: PageContext, files: pd.DataFrame) -> None:
@@ -189,7 +122,7 @@ def _undo(context: PageContext, chosen: str, with_runs: bool) -> None:
         left = {run.id for run in loaders.all_runs()}
         gone = [run.name for run in before if run.id not in left]
         runs_gone = f", and {'the run' if len(gone) == 1 else 'the runs'} {', '.join(gone)}" if gone else ""
-        confirm(f"Undone: {found.file} with {found.rows:,} rows{runs_gone}.", lambda: links.to_data("Changes", tab="Changes"))
+        confirm(f"Undone: {found.file} with {found.rows:,} rows{runs_gone}.", lambda: links.to_data("Changes", tab="History"))
         st.rerun()
 
 
@@ -228,9 +161,9 @@ def show_run(context: PageContext) -> None:
         st.markdown(f"Deletes {run.done:,} rows with their traces and notes. An imported file can be imported again.")
         if st.button("Delete", type="primary"):
             runs.delete(context.workspace, run.id)
-            confirm(f"Deleted {run.name} with its {run.done:,} rows.", lambda: links.to_data("Changes", tab="Changes"))
+            confirm(f"Deleted {run.name} with its {run.done:,} rows.", lambda: links.to_data("Changes", tab="History"))
             st.query_params.pop("run", None)
-            st.session_state.pop("_run", None)
+            run_choice.forget()
             st.rerun()
 
 

@@ -39,8 +39,8 @@ def show(context: PageContext) -> None:
     if context.dataset is None:
         show_empty("There is no dataset yet.")
         return
-    rows = loaders.dataset_rows(context.dataset.id)
-    audit = loaders.leakage_audit(context.dataset.id)
+    with st.spinner("Looking for what splits, spaces and runs give away …"):
+        rows, audit = loaders.dataset_rows(context.dataset.id), loaders.leakage_audit(context.dataset.id)
     _show_findings(audit)
     _show_splits(audit)
     _show_spaces(audit)

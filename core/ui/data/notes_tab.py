@@ -26,7 +26,7 @@ def show(context: PageContext) -> None:
         return
     notes = loaders.dataset_notes(context.dataset.id)
     if notes.empty:
-        show_empty("There are no notes yet. Write them below a row of Debates, or with the pencil below a figure.")
+        show_empty("There are no notes yet. Write them below a row of Rows, or with the pencil below a figure.")
         return
     found = _choose(notes)
     st.caption(f"{len(found):,} of {len(notes):,} notes")
@@ -78,7 +78,7 @@ def _about(dataset: str, note: Mapping[Hashable, Any]) -> str:
         return f"{note['address']}#{note['figure']}"
     row = {} if note["pair_id"] is None else {"row": str(note["pair_id"])}
     name = row["row"].replace("_", " ⟶ ") if row else "the run"
-    return f"{links.page_address('debates', dataset=dataset, run=note['run_id'], **row)}#{name}"
+    return f"{links.page_address('rows', dataset=dataset, run=note['run_id'], **row)}#{name}"
 
 
 def _show_deletion(context: PageContext, notes: pd.DataFrame) -> None:
@@ -90,8 +90,8 @@ def _show_deletion(context: PageContext, notes: pd.DataFrame) -> None:
     titles = dict(zip(own["id"], own["text"].str.slice(0, 80), strict=True))
     which, go = st.columns([0.7, 0.3], vertical_alignment="bottom")
     chosen = which.selectbox("Delete a note of yours", list(titles), format_func=titles.__getitem__, index=None, key="note_gone")
-    if go.button("Delete", disabled=chosen is None) and chosen:
+    if go.button("Delete the note", disabled=chosen is None) and chosen:
         with explain_errors():
             run_actions.delete_note(context.workspace, chosen)
-            confirm("The note is deleted; the audit log still has it.", lambda: links.to_data("Changes", tab="Changes"))
+            confirm("The note is deleted; the audit log still has it.", lambda: links.to_data("Changes", tab="History"))
             st.rerun()

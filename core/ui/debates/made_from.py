@@ -148,7 +148,7 @@ def parents_table(run: Run, pair_id: str) -> pd.DataFrame:
 def _row_addresses(run: Run, parts: Sequence[str], pair_id: str) -> list[str]:
     """Where the row is shown in each run (name or id)."""
     ids = {name: each.id for each in loaders.all_runs() for name in (each.name, each.id)}
-    return [links.page_address("debates", dataset=run.dataset, run=ids[part], row=pair_id) for part in parts]
+    return [links.page_address("rows", dataset=run.dataset, run=ids[part], row=pair_id) for part in parts]
 
 
 def _show_components(run: Run, table: pd.DataFrame) -> None:

@@ -1,4 +1,4 @@
-"""Experiments, tab Benchmark: arms compared blinded and in pairs, one of them at a time, and a form that starts one."""
+"""Benchmark: arms compared blinded and in pairs, one of them at a time, and a form that starts one."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _show_start(context: PageContext) -> None:
             spec = parse_benchmark(text)
             check_arms(spec)
             start_apart(context.workspace, spec)
-            confirm(f"{spec.name} was started in a process of its own; its runs are listed on Launch.")
+            confirm(f"{spec.name} was started in a process of its own; its runs are listed on the page Run.")
             st.session_state.pop("id-benchmark", None)  # so that the choice is read from the address again
             links.set_parameter("benchmark", spec.name)
             st.rerun()

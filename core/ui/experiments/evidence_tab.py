@@ -1,4 +1,4 @@
-"""Experiments, tab Evidence: which tools moved the answers of a run, how sure its judge is, and a form that asks."""
+"""Evidence: which tools moved the answers of a run, how sure its judge is, and a form that asks."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _show_choices(run: Run, given: tuple[str, ...]) -> AttributionRequest:
 def _start(context: PageContext, request: AttributionRequest) -> None:
     plan = plan_attribution(context.workspace, request)
     start_apart(context.workspace, plan)
-    confirm(f"{plan.left:,} runs were started in a process of their own; they are listed on Launch.")
+    confirm(f"{plan.left:,} runs were started in a process of their own; they are listed on the page Run.")
     st.session_state.pop("id-attribution", None)  # so that the choice is read from the address again
     links.set_parameter("attribution", plan.spec.key)
     st.rerun()

@@ -91,7 +91,7 @@ def _show_recording(context: PageContext, waiting: Mapping[str, Entry]) -> None:
     registration = waiting[chosen]
     if registration.benchmark is not None:
         st.markdown(as_text(f"The benchmark {registration.benchmark} records it when it is done: start or resume it there."))
-        links.to_page(links.EXPERIMENTS, "Benchmark", tab="Benchmark", benchmark=registration.benchmark)
+        links.to_page(links.BENCHMARK, "Benchmark", benchmark=registration.benchmark)
         return
     if registration.rubric is not None:
         _show_rubric_recording(context, registration)
@@ -161,4 +161,4 @@ def _say_imported(added: Sequence[Entry]) -> None:
 
 
 def _link_to_changes() -> None:
-    links.to_data("Changes", tab="Changes")
+    links.to_data("Changes", tab="History")

@@ -1,4 +1,4 @@
-"""Experiments, tab Ledger: every hypothesis with its verdict, the scores over time, and how to add to it."""
+"""Ledger: every hypothesis with its verdict, the scores over time, and how to add to it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def show(context: PageContext) -> None:
     if not lines:
         can_write = not context.workspace.settings.read_only
         words = "No hypothesis has been written down yet: register one below before its runs are made"
-        show_empty(f"{words}, or import the published ladder. Runs come from Launch and Data." if can_write else f"{words}.")
+        show_empty(f"{words}, or import the published ladder. Runs come from Run and Data." if can_write else f"{words}.")
     of_ledger, _ = loaders.chain_findings()
     if not of_ledger.is_intact:
         chain_line.show(of_ledger)

@@ -1,4 +1,4 @@
-"""Experiments, tab Plan: how large an experiment has to be, and where the variance of one that was made came from."""
+"""Plan: how large an experiment has to be, and where the variance of one that was made came from."""
 
 from __future__ import annotations
 

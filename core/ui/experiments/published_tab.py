@@ -1,4 +1,4 @@
-"""Experiments, tab Published numbers: which of them come out again from the files of this workspace."""
+"""Published numbers: which of them come out again from the files of this workspace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.actions.reproduction import find_sources, reproduce_numbers
 from core.experiments.published.registry import load_registry
 from core.experiments.published.reproduce import Reproduced
 from core.report.figures.published import of_numbers
-from core.ui.shared import tables
+from core.ui.shared import sidebar, tables
 from core.ui.shared.background import Result, background
 from core.ui.shared.loaders.cache import cache_by
 from core.ui.shared.server_workspace import read_workspace
@@ -53,6 +53,7 @@ def show(context: PageContext) -> None:
     if key not in asked:
         if st.button("Compute the published numbers anew", icon=":material/replay:"):
             asked[key] = _Progress()
+            sidebar.note_used("published")
             st.rerun()
         _show_published()
         return

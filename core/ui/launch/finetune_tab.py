@@ -1,4 +1,4 @@
-"""Launch, tab Fine-tune: the fine-tunes of this workspace, how far the chosen one is, and a form that starts one."""
+"""Run, tab Fine-tune: the fine-tunes of this workspace, how far the chosen one is, and a form that starts one."""
 
 from __future__ import annotations
 

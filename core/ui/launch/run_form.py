@@ -63,7 +63,7 @@ def show_form(context: PageContext, dataset: Dataset) -> None:
 
 def launchable_methods() -> dict[str, Method]:
     """The methods that can be started here, by name. One that reads texts needs a rubric, which is chosen on the page Read, and
-    one that asks again a row, which is chosen in Debates."""
+    one that asks again a row, which is chosen in Rows."""
     return {name: method for name, method in methods().items() if not isinstance(method, ReadsTexts | AsksAgain)}
 
 
@@ -227,7 +227,7 @@ def _show_start(context: PageContext, wanted: RunRequest, health: Health | None)
 def _confirm_start(run: Run, *, is_new: bool) -> None:
     """Say that a run was started, or that the one with the same settings is here already."""
     text = f"Started {run.name}." if is_new else f"{run.name} has these settings already: no second run was started."
-    confirm(text, lambda: st.markdown("[Watch](#launch)", width="content"), lambda: links.to_rows(run, "Open rows"))
+    confirm(text, lambda: st.markdown("[Watch](#run)", width="content"), lambda: links.to_rows(run, "Open rows"))
 
 
 def _describe_estimate(spec: RunSpec, expected: Expectation) -> str:

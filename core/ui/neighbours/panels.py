@@ -119,7 +119,7 @@ def show_priors(live: LiveNeighbours, provenance: Provenance, without_picked: Pr
     numbers.append(Number("Label", widgets.label_text(label), meaning))
     show_numbers("priors", numbers, 4)
     if live.settings.similarity.strength:
-        st.caption("Shown without the support strength, which What-if and runs apply: it moves the prior of an effect to 0.5.")
+        st.caption("Shown without the support strength, which Fuse and runs apply: it moves the prior of an effect to 0.5.")
 
 
 def show_masked_rows(live: LiveNeighbours, label: str | None) -> None:
@@ -257,10 +257,12 @@ def show_figures(context: PageContext, live: LiveNeighbours, rows: pd.DataFrame,
     st.segmented_control("Group by", PER, default=PER[0], **bind("per"), required=True)
     left, right = st.columns(2, gap="medium")
     with left:
+        st.markdown("**Who carries the prior**")
         chart = cumulative_share.figure(rows[["neighbour", "share", "cumulative", "label"]], "prior of P(DE)", _unit(live))
         shown = rows[["neighbour", "label", "share", "cumulative"]]
         show_figure(chart, shown, "shares", "Shares of the neighbours", f"{caption} · shares, so no interval")
     with right:
+        st.markdown("**Where they are among the genes**")
         _show_map(context.dataset, live, rows, caption)
 
 

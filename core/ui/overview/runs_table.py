@@ -35,15 +35,15 @@ _MORE = ("method", "model", "origin", "fallbacks", "fewer seeds", "collapsed", "
 _INTERVAL = f"95% interval {TWO_WAY}, over the rows with a label."
 _VERDICTS = (
     "Whether the run beats the no-biology baseline, which knows only how often each gene was measured: count-only on DE, rarer "
-    "gene on DIR. On a cell line of PerturbQA: whether the mean over genes of their AUROC is above 0.5. yes: the interval "
-    "of the difference lies above 0; no: below 0; ?: the two cannot be told apart."
+    "gene on DIR. On a cell line of PerturbQA: whether the mean over genes of their AUROC is above 0.5. above: the interval "
+    "of the difference lies above 0; below: below 0; cannot tell: it holds 0."
 )
 _COLLAPSED = "Rows in which a brief answers the multiple-choice question instead of arguing."
 _COST = (
     "At the prices of a million tokens in the settings; cached answers cost nothing. A range where only the sum of prompt and "
     "answer tokens is known."
 )
-_WORDS = {"cannot tell": "?"}
+_WORDS = {"yes": "above", "no": "below"}
 
 
 def show_runs(context: PageContext, noise: PublicNoise | None) -> None:
@@ -75,7 +75,7 @@ def show_runs(context: PageContext, noise: PublicNoise | None) -> None:
     rows = chosen["selection"]["rows"]
     run = runs[rows[0]] if rows else None
     if run is not None:
-        st.switch_page(links.DEBATES, query_params={"dataset": run.dataset, "run": run.id})
+        st.switch_page(links.ROWS, query_params={"dataset": run.dataset, "run": run.id})
 
 
 def _build_table(runs: Sequence[Run], price: Price | None) -> tuple[list[Run | None], pd.DataFrame]:
@@ -113,7 +113,7 @@ def _score_line(run: Run, standing: Standing) -> dict[str, object]:
         "public score": run.public_score,
         **_score_texts(standing.score),
         "scored": score.scored if score.n_labelled else None,
-        "beats no biology": verdicts_text(standing.verdicts),
+        "against no biology": verdicts_text(standing.verdicts),
     }
 
 
@@ -134,7 +134,7 @@ def _rows_text(rows: int, labelled: int) -> str:
 
 
 def verdicts_text(found: Verdicts) -> str | None:
-    """The verdicts on both axes, "DE no, DIR ?"; None if neither is defined."""
+    """The verdicts on both axes, "DE below, DIR cannot tell"; None if neither is defined."""
     known = {name: each for name, each in (("DE", found.de), ("DIR", found.dir)) if each.beats is not None}
     return ", ".join(f"{name} {_WORDS.get(each.word, each.word)}" for name, each in known.items()) or None
 
@@ -161,7 +161,7 @@ def _columns(noise: PublicNoise | None) -> Mapping[str, Any]:
         **{name: text(help=f"{terms.SCORE_HELP[name]} {_INTERVAL}") for name in ("DE", "DIR", "mean")},
         **{f"{name} by gene": text(help=f"{terms.HEADLINE_HELP} {_INTERVAL}") for name in ("DE", "DIR")},
         "scored": text(help=f"Which pairs of rows count. Inside cells: {UNSEEN}."),
-        "beats no biology": text(help=_VERDICTS),
+        "against no biology": text(help=_VERDICTS),
         "time": text(help="From the start to the end of a finished run; unknown for imported ones."),
         "tokens": text(help="Sum over the rows; ≥ where the count is missing for some rows."),
         "cost": text(help=_COST),

@@ -1,60 +1,94 @@
-"""Overview: what this dataset and its runs say, in words; where to start; what the words mean."""
+"""Overview, first screen: one verdict, one picture, what needs attention, what to do next, how to bring one's own data."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import streamlit as st
 
+from core.actions.imports import ImportOptions
 from core.audit.debate_audit import DebateAudit, debates_sentence
-from core.report.figures.ladder import group_runs
+from core.report.figures import ladder
 from core.scoring import terms
-from core.scoring.standing import best_sentence, standing_sentence
+from core.scoring.standing import Standing, headline
 from core.store.predictions import CONFIDENTLY_WRONG
-from core.ui.shared import hint, links, loaders
+from core.store.runs import Run
+from core.ui.overview import concerns
+from core.ui.shared import links, loaders, upload_form
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import as_text
-
-MOST_GROUPS = 3  # of runs that can be compared, whose best is told
+from core.ui.shared.widgets import as_text, flush, show_captioned, show_empty
 
 
-def show_summary(context: PageContext) -> None:
-    """Show what the runs say in a few sentences, three links to start with, and the terms in a line each."""
-    for sentence in _sentences(context):
-        st.markdown(as_text(sentence), help=terms.explain(sentence))
-    if context.run is not None:
-        _show_starts(context)
-    hint.show("terms", terms.FIRST_TERMS)
+def show_first_screen(context: PageContext) -> None:
+    """Show the verdict across the page, and below it the picture beside what needs attention and what to do next."""
+    verdict = st.container(key="verdict")
+    picture, side = st.columns([0.68, 0.32], gap="large")
+    place = verdict.empty()
+    place.skeleton(height=30)
+    standings = _load_standings(context.runs, picture)
+    said = headline({run.name: standings[run.id] for run in context.runs})
+    place.markdown(f"**{as_text(said)}**", help=terms.explain(f"no-biology {said}"))
+    flush()
+    with side:
+        _show_next(context)
+        _show_bring_your_own(context)
+    with picture:
+        _show_picture(context, standings)
+    with side:
+        concerns.show_first(context)
+    if sentence := debates_sentence(_audits(context.runs)):
+        verdict.markdown(as_text(sentence), help=terms.explain(sentence) or None)
 
 
-def _sentences(context: PageContext) -> list[str]:
-    standings = {run.id: loaders.standing(run.id) for run in context.runs}
-    groups = [{run.name: standings[run.id].score for run in group} for group in group_runs(context.runs, standings)]
-    audits = {run.name: audit for run in context.runs if run.method == "debate" and (audit := _audit(run.id)) is not None}
-    unfinished = [f"{run.name} ({run.status})" for run in context.runs if run.status != "done"]
-    found = [
-        best_sentence(groups[:MOST_GROUPS]),
-        standing_sentence({run.name: standings[run.id].verdicts for run in context.runs}),
-        debates_sentence(audits),
-        f"Unfinished: {', '.join(unfinished)}." if unfinished else "",
-    ]
-    return [sentence for sentence in found if sentence]
+def _load_standings(runs: Sequence[Run], place: st.delta_generator.DeltaGenerator) -> dict[str, Standing]:
+    """The standing of each run (id); while they are computed, the place says of which."""
+    found = {}
+    bar = place.empty()
+    for at, run in enumerate(runs):
+        if at:
+            bar.progress(at / len(runs), as_text(f"scoring {run.name} …"))
+        found[run.id] = loaders.standing(run.id)
+    bar.empty()
+    return found
 
 
-def _audit(run: str) -> DebateAudit | None:
-    """The audit of a run's briefs; None if it has none."""
-    audit, _ = loaders.debate_audit(run)
-    return audit if len(audit.roles) else None
+def _show_picture(context: PageContext, standings: Mapping[str, Standing]) -> None:
+    groups = ladder.group_runs(context.runs, standings)
+    if not groups:
+        show_empty(
+            "No run has labelled rows here, so none has a score.", lambda: links.to_data("Import a labelled split or a run")
+        )
+        return
+    counts = {group[0].id: loaders.count_score(group[0].id) for group in groups}
+    dataset, chosen = context.dataset.name if context.dataset else "", context.run.id if context.run else None
+    show_captioned(ladder.of_all(dataset, groups, standings, counts, chosen), "standings")
 
 
-def _show_starts(context: PageContext) -> None:
-    """Show three links: read, ask the neighbours, weigh."""
-    labelled = loaders.labelled_counts().set_index("run")["labelled"]
+def _audits(runs: Sequence[Run]) -> dict[str, DebateAudit]:
+    """The audits of the debates that have briefs, by the run's name."""
+    audits = {run.name: loaders.debate_audit(run.id)[0] for run in runs if run.method == "debate"}
+    return {name: audit for name, audit in audits.items() if len(audit.roles)}
+
+
+def _show_next(context: PageContext) -> None:
+    """Show what to do next: read what the run gets wrong, compare it, fuse it."""
     run = context.run
-    assert run is not None
-    with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
-        st.markdown("**Start here:**", width="content")
-        if labelled.get(run.id, 0) and not run.has_rank_scores:
-            links.to_rows(run, "the most confidently wrong rows", icon=":material/forum:", order=CONFIDENTLY_WRONG)
+    if run is None:
+        return
+    st.markdown("**Next**")
+    with st.container(gap="xxsmall"):
+        if int(loaders.labelled_counts().set_index("run")["labelled"].get(run.id, 0)) and not run.has_rank_scores:
+            links.to_rows(run, f"See what {as_text(run.name)} gets wrong", icon=":material/forum:", order=CONFIDENTLY_WRONG)
         else:
-            links.to_rows(run, "what was argued, row by row", icon=":material/forum:")
-        links.to_page(links.NEIGHBOURS, "which similar genes vote on a row", ":material/hub:")
-        links.to_page(links.WHAT_IF, "what if the runs are weighted differently", ":material/tune:")
+            links.to_rows(run, f"Read the rows of {as_text(run.name)}", icon=":material/forum:")
+        links.to_page(links.COMPARE, "Compare it with another run", ":material/compare_arrows:")
+        links.to_page(links.FUSE, "Fuse it with neighbours or another run", ":material/tune:")
+
+
+def _show_bring_your_own(context: PageContext) -> None:
+    """Show the upload, and the command that does the same; nothing of it to who may only read."""
+    if context.workspace.settings.read_only:
+        return
+    with st.expander("Bring your own data", icon=":material/upload:"):
+        upload_form.show(context.workspace, "-overview", ImportOptions())
+        st.caption("Or `perturbdesk import FOLDER`. Data has more ways.")

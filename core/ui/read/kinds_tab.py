@@ -130,5 +130,5 @@ def _show_typical(run: Run, kind: Kind, place: int) -> None:
             who = " · ".join(filter(None, (text.role, text.stage, text.outcome)))
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f"{pair_text(text.pert, text.gene)} :small[{as_text(who)}]", width="content")
-                links.to_row(run, text.pair_id, "open in Debates")
+                links.to_row(run, text.pair_id, "open in Rows")
             st.text(text.content if len(text.content) <= _LONGEST else f"{text.content[: _LONGEST - 1]}…")

@@ -87,7 +87,7 @@ def _show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
             started = readings.start_reading(context.workspace, rubric, run.id, detach=True, plan=plan)
             said = "was there already" if started.id in known else "started"
             st.session_state.pop(_PLAN)
-            confirm(f"{started.name}: {said}.", lambda: links.to_launch(started, "Watch"))
+            confirm(f"{started.name}: {said}.", lambda: links.to_run_page(started, "Watch"))
             st.rerun()
 
 

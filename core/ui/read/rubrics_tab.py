@@ -118,7 +118,7 @@ def _show_what_labels_say(found: RubricRates) -> None:
 
 
 def _show_rates(run: Run, rubric: Rubric, found: RubricRates, answer: str) -> None:
-    """Show a line for each role; the number of its texts is a link to their rows where Debates can filter by it."""
+    """Show a line for each role; the number of its texts is a link to their rows where Rows can filter by it."""
     head = st.columns(_WIDTHS, vertical_alignment="bottom")
     for place, (title, meaning) in zip(head, _HEAD.items(), strict=True):
         place.caption(f"**{title}**", help=meaning or None)
@@ -186,7 +186,7 @@ def _show_texts(run: Run, rubric: Rubric, judged_by: str, answer: str) -> None:
         role = choose_one(st.pills, "role", "Role", titles, ALL, label_visibility="collapsed") or ALL
     chosen = found if role == ALL else found[found["role"] == role]
     shown = chosen.head(LISTED)
-    row_links = [links.page_address("debates", dataset=run.dataset, run=run.id, row=key) for key in shown["pair_id"]]
+    row_links = [links.page_address("rows", dataset=run.dataset, run=run.id, row=key) for key in shown["pair_id"]]
     table = pd.DataFrame(
         {"row": row_links, "role": shown["role"], "p": shown["p"], "text": shown["content"].str.slice(0, EXCERPT)}
     )
@@ -206,7 +206,7 @@ def _show_list(run: Run, known: Sequence[Rubric]) -> None:
         table = pd.DataFrame(
             [
                 {
-                    "rubric": links.page_address("read", dataset=run.dataset, run=run.id, rubric=rubric.name),
+                    "rubric": links.page_address("arguments", dataset=run.dataset, run=run.id, rubric=rubric.name),
                     "question": rubric.question,
                     "answers": ", ".join(rubric.answers),
                     "asked of": _asked_of(rubric),

@@ -15,7 +15,7 @@ from core.scoring.sentences import interval_text
 from core.store.runs import Run
 from core.texts import number_text
 from core.ui.read import choices, numbers
-from core.ui.shared import loaders, run_browser, tables
+from core.ui.shared import links, loaders, run_browser, tables
 from core.ui.shared.linked import choose_several
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_captioned, show_empty
@@ -28,7 +28,7 @@ def show(context: PageContext, run: Run) -> None:
     labelled = loaders.labelled_counts().set_index("run")["labelled"]
     if not labelled.get(run.id, 0):
         show_empty(f"{as_text(run.name)} has no row with a label: nothing in it is known to be a hit or a miss.")
-        run_browser.offer_labelled_run(context, "pages/read.py")
+        run_browser.offer_labelled_run(context, links.ARGUMENTS)
         return
     judged: dict[str, tuple[Rubric, str]] = {}
     for rubric in choices.all_rubrics(context.workspace):

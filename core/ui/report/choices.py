@@ -18,7 +18,7 @@ from core.ui.shared.shell import PageContext
 
 EXPLORERS: dict[str, Explorers] = {"with the labels of their rows": "labels", "by ranks alone": "ranks", "no": "no"}
 _EXPLORERS_HELP = "With labels, scores and intervals follow the hand. Without, labels stay here, and ranks follow alone."
-_ROWS_HELP = "Each with its dossier, what was said and the audit, in every chosen run that has it. Debates shows the ids."
+_ROWS_HELP = "Each with its dossier, what was said and the audit, in every chosen run that has it. The page Rows shows the ids."
 
 
 def choose(context: PageContext, run: Run) -> ReportSelection | None:

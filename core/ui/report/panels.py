@@ -80,7 +80,7 @@ def show_save(workspace: Workspace, name: str, selection: ReportSelection) -> No
 
 
 def _link_to_changes() -> None:
-    links.to_data("Changes", tab="Changes")
+    links.to_data("Changes", tab="History")
 
 
 def show_downloads(workspace: Workspace, name: str, selection: ReportSelection) -> None:

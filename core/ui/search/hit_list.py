@@ -53,7 +53,7 @@ def _content(same: Sequence[Hit], names: Mapping[str, str], dataset: str, phrase
         "runs": [
             {
                 "name": names[run],
-                "link": links.page_address("debates", dataset=dataset, run=run, row=hit.pair_id, q=phrase),
+                "link": links.page_address("rows", dataset=dataset, run=run, row=hit.pair_id, q=phrase),
             }
             for run in dict.fromkeys(each.run for each in same)
         ],

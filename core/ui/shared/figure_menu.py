@@ -105,5 +105,5 @@ def _open_notes(workspace: Workspace, run: Run, title: str, notes: pd.DataFrame)
         is_sent = st.form_submit_button("Save note", type="primary")
     if is_sent and text.strip():
         run_actions.add_figure_note(workspace, run.id, title, links.relative_address(), text)
-        confirm("Note on the figure saved.", lambda: links.to_data("All notes", tab="Notes"))
+        confirm("Note on the figure saved.", lambda: links.to_data("All notes", tab="Runs and notes"))
         st.rerun()

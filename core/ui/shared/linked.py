@@ -21,7 +21,7 @@ from core.ui.shared import links
 # What the key of a control begins with that a parameter of another name carries.
 CARRIED_BY = {
     **{"choose_": "dataset and run", "pert-": "row", "gene-": "row"},
-    **{"runs": "run, in Debates, which a choice opens", "started-runs": "watched"},
+    **{"runs": "run, in Rows, which a choice opens", "started-runs": "watched"},
 }
 # What the key of a control begins with that no link carries, and why.
 NOT_CARRIED = {

@@ -15,18 +15,19 @@ from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui.shared.server_workspace import read_workspace
 
+ARGUMENTS = "pages/arguments.py"
 ASK = "pages/ask.py"
-BREAKDOWN = "pages/breakdown.py"
+BENCHMARK = "pages/benchmark.py"
 COMPARE = "pages/compare.py"
-DEBATES = "pages/debates.py"
 DATA = "pages/data.py"
-EXPERIMENTS = "pages/experiments.py"
-LAUNCH = "pages/launch.py"
+FUSE = "pages/fuse.py"
 NEIGHBOURS = "pages/neighbours.py"
 OVERVIEW = "pages/overview.py"
+ROWS = "pages/rows.py"
+RUN = "pages/run.py"
+SCORES = "pages/scores.py"
 SEARCH = "pages/search.py"
-SUBMIT = "pages/submit.py"
-WHAT_IF = "pages/what_if.py"
+SHARE = "pages/share.py"
 SPECIES = {"mouse": "Mus musculus", "human": "Homo sapiens"}
 
 
@@ -65,9 +66,9 @@ def relative_address() -> str:
     return page_address(urlsplit(st.context.url or "").path.rpartition("/")[2], **read_parameters())
 
 
-def page_address(page: str, **parameters: str | list[str]) -> str:
-    """A page's address relative to any other page's, for tables whose cells are links."""
-    return f"./{page}?{urlencode(parameters, doseq=True)}"
+def page_address(file: str, **parameters: str | list[str]) -> str:
+    """The address of a page, by its file in pages/, relative to any other page's: for tables whose cells are links."""
+    return f"./{file}?{urlencode(parameters, doseq=True)}"
 
 
 def pubmed_address(pmid: str) -> str:
@@ -92,13 +93,13 @@ def to_page(page: str, label: str, icon: str | None = None, **parameters: str | 
 
 
 def to_rows(run: Run, label: str, *, icon: str | None = None, **filters: str | list[str]) -> None:
-    """Show a link to a run's rows in Debates, filtered by query parameters; of a reading to those of the run that it reads."""
+    """Show a link to a run's rows, filtered by query parameters; of a reading to those of the run that it reads."""
     params = {"dataset": run.dataset, "run": run.parents[0] if run.is_reading else run.id, **filters}
-    st.page_link(DEBATES, label=label, icon=icon, query_params=params, width="content")
+    st.page_link(ROWS, label=label, icon=icon, query_params=params, width="content")
 
 
 def to_row(run: Run, pair_id: str, label: str) -> None:
-    """Show a link to one row of a run in Debates."""
+    """Show a link to one row of a run."""
     to_rows(run, label, row=pair_id)
 
 
@@ -108,9 +109,10 @@ def to_search(phrase: str, label: str) -> None:
 
 
 def to_submit(run: Run, label: str) -> None:
-    """Show a link to a run in Submit; for a fusion, with its arithmetic added to the traces."""
+    """Show a link to the package of a run on Share; for a fusion, with its arithmetic added to the traces."""
     more = {"fusion_trace": "true"} if run.method == "fusion" else {}
-    st.page_link(SUBMIT, label=label, query_params={"dataset": run.dataset, "run": run.id, **more}, width="content")
+    query = {"dataset": run.dataset, "run": run.id, "tab": "Package a run", **more}
+    st.page_link(SHARE, label=label, query_params=query, width="content")
 
 
 def to_ask(run: Run, label: str, icon: str | None = None) -> None:
@@ -118,9 +120,9 @@ def to_ask(run: Run, label: str, icon: str | None = None) -> None:
     st.page_link(ASK, label=label, icon=icon, query_params={"dataset": run.dataset, "asked": run.id}, width="content")
 
 
-def to_launch(run: Run, label: str) -> None:
-    """Show a link to Launch with a run chosen there."""
-    st.page_link(LAUNCH, label=label, query_params={"dataset": run.dataset, "run": run.id, "watched": run.id}, width="content")
+def to_run_page(run: Run, label: str) -> None:
+    """Show a link to the page Run, with a run watched there."""
+    st.page_link(RUN, label=label, query_params={"dataset": run.dataset, "run": run.id, "watched": run.id}, width="content")
 
 
 def to_job(job: Job, label: str) -> None:
@@ -143,6 +145,11 @@ def to_symbol(role: str, symbol: str, label: str) -> None:
 def to_dataset(dataset: str, label: str) -> None:
     """Show a link to a dataset (id) in Overview."""
     st.page_link(OVERVIEW, label=label, query_params={"dataset": dataset}, width="content")
+
+
+def to_overview(run: Run, label: str) -> None:
+    """Show a link to Overview with a run chosen."""
+    st.page_link(OVERVIEW, label=label, query_params={"dataset": run.dataset, "run": run.id}, width="content")
 
 
 def to_data(label: str, **parameters: str) -> None:

@@ -68,7 +68,7 @@ def show_no_space() -> None:
     """Say what to do in a workspace without a gene space."""
     show_empty(
         "No gene space is here yet. Build one from a knowledge pack, or import an embedding.",
-        lambda: links.to_data("Go to Data", tab="Spaces"),
+        lambda: links.to_data("Go to Data", tab="Spaces and leaks"),
     )
 
 

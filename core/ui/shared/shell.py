@@ -1,4 +1,4 @@
-"""What every page has in common: the router, the sidebar with dataset and run, and errors explained in words."""
+"""What every page has in common: the router, what is chosen in the sidebar, and errors explained in words."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from core.errors import DeskError, NothingCovered, StoreBusy
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.system_errors import explain
-from core.ui.shared import figure_menu, linked, links, loaders, server_workspace, sign_in, text_size
+from core.ui.shared import figure_menu, linked, links, loaders, run_choice, server_workspace, sidebar, sign_in, text_size
+from core.ui.shared.addresses import FORMER, moved_to
 from core.ui.shared.background import background
 from core.ui.shared.confirmation import repeat_confirmation, show_confirmation
 from core.ui.shared.widgets import as_text, draw_figures_last, show_empty
 
 PRODUCT = "PerturbDesk"
-PURPOSE = "Read what agents argued about perturbed genes, and see whether the numbers hold."
 _LONGEST_ADDRESS = 300  # characters, in the log
 _CONTEXT = "_context"  # session key; set only while the router runs
 _ASK_EVERY_S = 2.0  # for a result that is being computed
@@ -49,10 +49,12 @@ class PageContext:
 def route(pages: Mapping[str, Sequence[Any]]) -> None:
     """Run the app: the navigation, the sidebar, then the page."""
     st.set_page_config(page_title=PRODUCT, page_icon="🧬", layout="wide", initial_sidebar_state=240)
-    page = st.navigation({title: list(group) for title, group in pages.items()}, position="hidden")
+    page = st.navigation({"": [each for group in pages.values() for each in group] + _former_pages()}, position="hidden")
     if (workspace := _open_workspace()) is None:
         return
     set_title(page.title)
+    if (place := moved_to(page.url_path, links.read_parameters())) is not None:
+        st.switch_page(f"pages/{place.file}.py", query_params=dict(place.parameters))
     if _REQUESTED in st.session_state:
         requested, params = st.session_state.pop(_REQUESTED)
         st.switch_page(requested, query_params=params)
@@ -60,7 +62,7 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
     text_size.apply()
     with background().pause(), _record_unexpected_errors(), explain_errors():
         loaders.refresh()
-        context = st.session_state[_CONTEXT] = _sidebar(workspace, pages)
+        context = st.session_state[_CONTEXT] = _choose(workspace, pages, page)
         figure_menu.begin_page(context.workspace, context.dataset, context.run)
         opened = linked.begin_view(page.url_path, *(found.id if found else None for found in (context.dataset, context.run)))
         show_confirmation()
@@ -73,6 +75,27 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
                 st.session_state.pop(_CONTEXT, None)
                 for sentence in linked.describe_unknown(opened):
                     remarks.caption(f":orange[⚠ {as_text(sentence)}]")
+
+
+def _former_pages() -> list[Any]:
+    """A page for each address that a page had before: they lead on."""
+    return [st.Page(_lead_on, title=PRODUCT, url_path=address, visibility="hidden") for address in FORMER]
+
+
+def _lead_on() -> None:
+    """Draw nothing: the router has led on to the page's new address."""
+
+
+def _choose(workspace: Workspace, pages: Mapping[str, Sequence[Any]], page: Any) -> PageContext:
+    """Choose what the page shows, set it in the address, and draw the sidebar."""
+    loaders.settle_runs()
+    choice = run_choice.choose(page.url_path, loaders.all_datasets(), loaders.predicting_runs())
+    if choice.warning:
+        st.warning(choice.warning)
+    chosen = {name: each.id if each else None for name, each in (("dataset", choice.dataset), ("run", choice.run))}
+    links.set_parameters(chosen)
+    sidebar.show(PRODUCT, workspace, pages, page, choice)
+    return PageContext(workspace, choice.dataset, sidebar.runs_of(choice.dataset), choice.run)
 
 
 def _open_workspace() -> Workspace | None:
@@ -187,90 +210,3 @@ def draw_until_ready(draw: Callable[[], None], ready: Callable[[], bool]) -> Non
             draw_page_anew()
 
     fragment(draw_again, every_s=_ASK_EVERY_S)()
-
-
-def _sidebar(workspace: Workspace, pages: Mapping[str, Sequence[Any]]) -> PageContext:
-    datasets = loaders.all_datasets()
-    runs = loaders.predicting_runs()
-    loaders.settle_runs()
-    dataset, run = _choose_dataset_and_run(datasets, runs)
-    runs_of_dataset = [r for r in runs if dataset is not None and r.dataset == dataset.id]
-    listed = [r for r in runs_of_dataset if not r.is_asked or r == run]  # ad-hoc runs are listed on the page Ask
-    parameters = {name: record.id for name, record in (("dataset", dataset), ("run", run)) if record is not None}
-    links.set_parameters({"dataset": None, "run": None, **parameters})
-    with st.sidebar:
-        st.markdown(f"**{PRODUCT}**")
-        st.caption(PURPOSE)
-        _show_navigation(pages, parameters)
-        _show_choice("Dataset", "dataset", dataset.id if dataset else None, {d.id: _title(d) for d in datasets})
-        _show_choice("Run", "run", run.id if run else None, {r.id: r.name for r in listed})
-        text_size.show_switch()
-        settings = workspace.settings
-        place = settings.workspace.name or str(settings.workspace)
-        suffix = ", read-only" if settings.read_only else ""
-        st.caption(f"Workspace {as_text(place)}{suffix}", help=as_text(settings.workspace))
-        sign_in.show_person(workspace)
-    return PageContext(workspace, dataset, runs_of_dataset, run)
-
-
-def _show_navigation(pages: Mapping[str, Sequence[Any]], parameters: Mapping[str, str]) -> None:
-    """Show links that carry dataset and run. Streamlit's own drop them, and setting each again adds a step for "back"."""
-    with st.container(gap="xsmall"):
-        for title, group in pages.items():
-            if title:
-                st.caption(title)
-            for page in group:
-                if page.visibility != "hidden":
-                    st.page_link(page, query_params=parameters, width="stretch")
-    st.divider()
-
-
-def _title(dataset: Dataset) -> str:
-    return f"{dataset.name} (demo)" if dataset.origin == "simulated" else dataset.name
-
-
-def _choose_dataset_and_run(datasets: Sequence[Dataset], runs: Sequence[Run]) -> tuple[Dataset | None, Run | None]:
-    """Dataset and run of the link, else those last shown in this session, else the default ones."""
-    wanted_run = st.query_params.get("run")
-    wanted_dataset = st.query_params.get("dataset")
-    if wanted_run is None and wanted_dataset is None:
-        wanted_run, wanted_dataset = st.session_state.get("_run"), st.session_state.get("_dataset")
-    run = next((r for r in runs if wanted_run in (r.id, r.name)), None)
-    if wanted_run is not None and run is None:
-        is_reading = any(wanted_run in (each.id, each.name) for each in loaders.all_runs())
-        what = "reads the texts of another run and predicts nothing" if is_reading else "is not in this workspace"
-        st.warning(f"The run that this link names {what}; showing another.")
-    chosen = run.dataset if run else wanted_dataset
-    dataset = next((d for d in datasets if chosen in (d.id, d.name)), None) or loaders.default_dataset()
-    if run is None and dataset is not None:
-        run = _first_to_show([r for r in runs if r.dataset == dataset.id and not r.is_asked])
-    st.session_state["_run"] = run.id if run else None
-    st.session_state["_dataset"] = dataset.id if dataset else None
-    return dataset, run
-
-
-def _first_to_show(runs: Sequence[Run]) -> Run | None:
-    """The latest debate on labelled rows, which has the most to read; else the latest debate; else the latest run."""
-    labelled = loaders.labelled_counts().set_index("run")["labelled"]
-    return max(reversed(runs), key=lambda run: (run.method == "debate", labelled.get(run.id, 0) > 0), default=None)
-
-
-def _show_choice(label: str, name: str, chosen: str | None, titles: Mapping[str, str]) -> None:
-    """Show the choice of a dataset or run by id; another run keeps what else the address holds, another dataset does not."""
-    key = f"choose_{name}"
-    st.session_state[key] = chosen
-
-    def set_address() -> None:
-        of_dataset = dict.fromkeys(linked.names_of_ids()) if name == "dataset" else {}
-        links.set_parameters({**of_dataset, name: st.session_state[key]})
-        st.session_state.pop("_run", None)
-
-    st.selectbox(
-        label,
-        list(titles),
-        key=f"choose_{name}",
-        format_func=lambda option: titles.get(option, option),
-        on_change=set_address,
-        disabled=not titles,
-        placeholder="none yet",
-    )

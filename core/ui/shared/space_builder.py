@@ -44,11 +44,11 @@ def offer(context: PageContext) -> None:
         st.markdown("Neighbours need a gene space, and none is here yet. Build one now:")
         for kind, pack, columns in kinds:
             _show_button(context, kind, pack, columns)
-        links.to_data("More ways to build one", tab="Spaces")
+        links.to_data("More ways to build one", tab="Spaces and leaks")
 
 
 def _show_button(context: PageContext, kind: str, pack: PackRecord, columns: int) -> None:
     label = f"Build “{kind}” from {pack.entries:,} {pack.kind.replace('_', ' ')}"
     if st.button(label, key=f"build-space-{kind}", icon=":material/hub:"):
         options = {"columns": columns, "seed": 0} if columns else {}
-        build(context, kind, kind, options, lambda _: links.to_data("Spaces", tab="Spaces"))
+        build(context, kind, kind, options, lambda _: links.to_data("Spaces", tab="Spaces and leaks"))

@@ -1,4 +1,4 @@
-"""The parts of the Submit page: a run packaged as a submission, a file, and the problems of either."""
+"""Share, tabs Package a run and Check a file: a run packaged as a submission, a file, and the problems of either."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.store.runs import Run
 from core.submission.rules import frame, is_valid
 from core.submission.rules.registry import Problem
 from core.types import Flag, Track
-from core.ui.shared import links, loaders, tables
+from core.ui.shared import links, loaders, run_browser, tables
 from core.ui.shared.linked import bind, select_rows
 from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.shell import PageContext, explain_errors
@@ -41,6 +41,17 @@ FIXED_BY = {
 CHECKS = {"fallbacks": "no answer", "learned": "learned from labels", "uncounted": "not counted"}
 LISTED = 8  # rows seen at once of those that a problem concerns
 MESSAGE_PX = 270  # at least; longer messages go on in the next line
+
+
+def show_run(context: PageContext) -> None:
+    """Show the chosen run as a submission, or why there is none."""
+    if context.run is None:
+        run_browser.show_no_run(context)
+    elif context.dataset is not None and context.dataset.headline == "macro":
+        name = as_text(context.dataset.name)
+        show_empty(f"{name} is a cell line of PerturbQA: there is nothing to submit, its test rows have labels.")
+    else:
+        show_package(context.run)
 
 
 def show_package(run: Run) -> None:
@@ -224,7 +235,7 @@ def _show_problem(problem: Problem, run: Run | None) -> None:
         if run is not None:
             known = set(loaders.run_rows(run.id)["pair_id"])
             addresses = [
-                links.page_address("debates", dataset=run.dataset, run=run.id, row=row) if row in known else None
+                links.page_address("rows", dataset=run.dataset, run=run.id, row=row) if row in known else None
                 for row in table["row"]
             ]
             if any(addresses):

@@ -10,7 +10,7 @@ import streamlit as st
 from core.plots import theme
 from core.store.datasets import Dataset
 from core.ui.shared import links, loaders, tables, widgets
-from core.ui.shared.linked import bind, choose_one
+from core.ui.shared.linked import bind, choose_one, read_ids
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import show_empty
 
@@ -21,6 +21,8 @@ OTHER_ROLE = {"pert": "gene", "gene": "pert"}
 def show(context: PageContext, role: str) -> None:
     """Show everything that this workspace knows of a symbol in one role, "pert" or "gene"."""
     symbols = _symbols(context, role)
+    if typed := read_ids(role, symbols):  # whoever writes an address by hand names the role
+        links.set_parameters({"name": st.query_params.get("name", typed[0]), role: None})
     title, choice = st.columns([0.6, 0.4], vertical_alignment="bottom")
     chosen = choose_one(
         choice.selectbox, "name", TITLES[role], dict(zip(symbols, symbols, strict=True)), index=None, placeholder="choose one"
@@ -72,7 +74,7 @@ def _show_rows(context: PageContext, role: str, rows: pd.DataFrame) -> None:
     if context.run is not None and names.get(context.run.id) in predicted:
         address = {"dataset": context.run.dataset, "run": context.run.id}
         of_run = set(rows[rows["run"] == context.run.id]["pair_id"])
-        table["debate"] = [links.page_address("debates", **address, row=key) if key in of_run else None for key in table.index]
+        table["debate"] = [links.page_address("rows", **address, row=key) if key in of_run else None for key in table.index]
     table = table.join(predicted)
     st.caption("P(DE) of each run that has the row; of a fusion its rank score, which is no probability.")
     tables.show_table(

@@ -72,7 +72,7 @@ def _read_weights(sent: object, n: int) -> list[float] | None:
 def row_links(choice: FusionChoice) -> dict[str, str]:
     """The addresses of a row's debate and of its neighbours, each to be followed by its id."""
     address = {"dataset": choice.base.dataset, "run": choice.base.id}
-    pages = {"row": "debates", "neighbours": "neighbours"}
+    pages = {"row": "rows", "neighbours": "neighbours"}
     return {name: f"{links.page_address(page, **address)}&row=" for name, page in pages.items()}
 
 

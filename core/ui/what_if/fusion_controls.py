@@ -1,4 +1,4 @@
-"""The controls of What-if: what is fused with the base run, by which weights, and over what percentiles are taken."""
+"""The controls of Fuse: what is fused with the base run, by which weights, and over what percentiles are taken."""
 
 from __future__ import annotations
 

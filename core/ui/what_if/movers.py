@@ -58,7 +58,7 @@ def _show_table(choice: FusionChoice, table: pd.DataFrame) -> None:
             "row": table["pert"] + " ⟶ " + table["gene"],
             "label": [label_text(label if isinstance(label, str) else None) for label in table["label"]],
             "places": table["rank_a"] - table["rank_b"],
-            "debate": [links.page_address("debates", **address, row=key) for key in table["pair_id"]],
+            "debate": [links.page_address("rows", **address, row=key) for key in table["pair_id"]],
             "neighbours": [links.page_address("neighbours", **address, row=key) for key in table["pair_id"]],
         }
     )

@@ -1,4 +1,4 @@
-"""Save what What-if shows: as a preset, as a run, or applied to a test run."""
+"""Save what Fuse shows: as a preset, as a run, or applied to a test run."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _show_presets(workspace: Workspace, choice: FusionChoice) -> None:
 
 
 def _link_to_changes() -> None:
-    links.to_data("Changes", tab="Changes")
+    links.to_data("Changes", tab="History")
 
 
 def _widget_values(choice: FusionChoice) -> dict[str, Any]:

@@ -88,12 +88,12 @@ def test_the_page_is_the_same_whatever_the_label_until_somebody_has_said_what_th
     assert "▼ down" in text
     assert "✗ miss" in text
     assert "You were right 0 of 1 times; the best single answer 1" in text
-    assert any(link.proto.label == "In Debates, with notes and every call" for link in app.get("page_link"))
+    assert any(link.proto.label == "In Rows, with notes and every call" for link in app.get("page_link"))
 
 
 def test_a_label_that_is_asked_for_counts_for_nothing(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "ask", asked=argued(small_workspace))
-    assert not any("Debates, with" in link.proto.label for link in app.get("page_link"))
+    assert not any("Rows, with" in link.proto.label for link in app.get("page_link"))
     text = text_of(app.button(key="expect-shown").click().run())
     assert "which you asked for" in text
     assert "You were right" not in text
@@ -226,10 +226,10 @@ def test_words_of_the_store_and_of_events_are_drawn_alike(small_workspace: Works
 
 def test_a_pair_that_the_dataset_does_not_have_can_be_read_on_every_page(visit: Visit, small_workspace: Workspace) -> None:
     run = argued(small_workspace, "Nobody1", "Nothing2")
-    for page in ("overview", "debates", "breakdown", "what_if", "compare", "submit", "neighbours", "read", "report", "data"):
+    for page in ("overview", "rows", "scores", "fuse", "compare", "neighbours", "arguments", "share", "data"):
         app = visit(small_workspace, page, run=run)
         assert not app.exception, page
         assert not app.error, (page, [each.value for each in app.error])
-    assert "*Nobody1* ⟶ *Nothing2*" in text_of(visit(small_workspace, "debates", run=run))
+    assert "*Nobody1* ⟶ *Nothing2*" in text_of(visit(small_workspace, "rows", run=run))
     assert bundles.build_bundle(small_workspace, run).content
     assert inspect_log.build_log(small_workspace, run)

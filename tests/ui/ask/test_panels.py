@@ -54,20 +54,20 @@ def test_nothing_is_loaded_before_it_is_opened(visit: Visit, world: World, monke
     loaded: list[str] = []
     monkeypatch.setattr(again_panel, "show_again", lambda run, row, **_: loaded.append(f"{run.id} {row}"))
     monkeypatch.setattr(judge_panel, "show_judge", lambda run: loaded.append(run.id))
-    closed = visit(world.workspace, "debates", run=world.run.id, row=world.row)
+    closed = visit(world.workspace, "rows", run=world.run.id, row=world.row)
     assert not closed.exception
     assert "Ask again with another dossier" in [each.label for each in closed.expander]
     assert loaded == []
-    visit(world.workspace, "debates", run=world.run.id, row=world.row, again="true")
+    visit(world.workspace, "rows", run=world.run.id, row=world.row, again="true")
     assert loaded == [f"{world.run.id} {world.row}"]
-    other = visit(world.workspace, "debates", run="llm train")  # of a file: not known how it was asked
+    other = visit(world.workspace, "rows", run="llm train")  # of a file: not known how it was asked
     assert "Ask again with another dossier" not in [each.label for each in other.expander]
 
 
 def test_a_card_is_switched_off_and_its_cost_is_said(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[AgainPlan] = []
     monkeypatch.setattr(ask_again, "start_apart", lambda _workspace, plan: started.append(plan))
-    app = visit(world.workspace, "debates", run=world.run.id, row=world.row, again="true", again_repeats="4")
+    app = visit(world.workspace, "rows", run=world.run.id, row=world.row, again="true", again_repeats="4")
     assert not app.exception
     pills = app.pills(key="id-again_without")
     assert len(pills.options) == 5  # of two tools a card for either gene
@@ -84,7 +84,7 @@ def test_an_edited_text_is_asked_with(visit: Visit, world: World, monkeypatch: p
     started: list[AgainPlan] = []
     monkeypatch.setattr(ask_again, "start_apart", lambda _workspace, plan: started.append(plan))
     link = {"again": "true", "again_card": "base_rates:all rows in view", "again_repeats": "2"}
-    app = visit(world.workspace, "debates", run=world.run.id, row=world.row, **link)
+    app = visit(world.workspace, "rows", run=world.run.id, row=world.row, **link)
     [area] = [each for each in app.text_area if each.label == "What it says instead"]
     assert area.value.startswith("base rates, all rows in view: ")
     app.button(key="start-again").click().run()
@@ -100,7 +100,7 @@ def test_an_edited_text_is_asked_with(visit: Visit, world: World, monkeypatch: p
 def test_what_was_found_is_said_beside_the_noise(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     request = AgainRequest(world.run.id, world.row, (MOVES,), {}, judge_only=True, endpoint=world.url)
     ask_again.ask_again(world.workspace, ask_again.plan_again(world.workspace, request))
-    app = visit(world.workspace, "debates", run=world.run.id, row=world.row, again="true")
+    app = visit(world.workspace, "rows", run=world.run.id, row=world.row, again="true")
     assert not app.exception
     said = text_of(app)
     check_form(AgainRequest, app, "again_")
@@ -110,7 +110,7 @@ def test_what_was_found_is_said_beside_the_noise(visit: Visit, world: World, mon
     read = "Read the askings with nothing changed"
     assert read in [link.proto.label for link in app.get("page_link")]
     monkeypatch.setattr(further, "show_again", partial(further.show_again, hides_label=True))
-    hidden = visit(world.workspace, "debates", run=world.run.id, row=world.row, again="true")
+    hidden = visit(world.workspace, "rows", run=world.run.id, row=world.row, again="true")
     assert said.count("outside of") == text_of(hidden).count("outside of")
     assert read not in [link.proto.label for link in hidden.get("page_link")]
 
@@ -123,11 +123,11 @@ def test_an_asking_that_pauses_is_not_over(world: World) -> None:
 
 
 def test_how_sure_a_judge_is(visit: Visit, world: World) -> None:
-    app = visit(world.workspace, "experiments", run=world.run.id, tab="Evidence", judge="true")
+    app = visit(world.workspace, "evidence", run=world.run.id, judge="true")
     assert not app.exception
     said = text_of(app)
     assert f"{ROWS} rows of argued, asked 2 times under other seeds, in 1 run" in said
     assert "asking again 0\\.01" in said  # uniform noise of 3 points either way, over two seeds
-    alone = visit(world.workspace, "experiments", run="llm train", tab="Evidence", judge="true")
+    alone = visit(world.workspace, "evidence", run="llm train", judge="true")
     assert "name the runs that ask the same" in text_of(alone)
     assert not alone.exception

@@ -9,23 +9,14 @@ from tests.ui.test_apptest import text_of
 
 
 def test_the_table_shows_what_the_command_prints(visit: Visit, demo_workspace: Workspace) -> None:
-    app = visit(demo_workspace, "breakdown", run="simulated debate", part="Baselines")
+    app = visit(demo_workspace, "scores", run="simulated debate", part="Baselines")
     assert not app.exception
     printed = core_json(demo_workspace.settings.workspace, "controls", "simulated debate")
-    controls, fingerprint = (each.value.set_index("name") for each in app.dataframe if "name" in each.value)
-    of_labels = [each for each in printed["controls"] if not each["about"].startswith("a kNN")]  # Experiments has those too
-    assert list(controls.index) == ["simulated debate", *(each["name"] for each in of_labels)]
-    for each in of_labels:
+    controls, fingerprint = (each.value.set_index("name") for each in app.dataframe if {"name", "DE"} <= set(each.value))
+    assert list(controls.index) == ["simulated debate", *(each["name"] for each in printed["controls"])]
+    for each in printed["controls"]:
         if each["de"] is not None:
             assert controls.loc[each["name"], "DE"].startswith(f"{each['de']:.3f} [")
     assert list(fingerprint.index) == [each["name"] for each in printed["fingerprint"]]
     assert {"DE reversed", "DIR reversed"} <= set(fingerprint)
     assert r"no\-biology baseline" in text_of(app)
-
-
-def test_experiments_shows_all_that_the_command_prints(visit: Visit, demo_workspace: Workspace) -> None:
-    app = visit(demo_workspace, "experiments", run="simulated debate", tab="Controls")
-    assert not app.exception
-    printed = core_json(demo_workspace.settings.workspace, "controls", "simulated debate")
-    [controls] = [each.value.set_index("name") for each in app.dataframe if {"name", "DE"} <= set(each.value)]
-    assert list(controls.index) == ["simulated debate", *(each["name"] for each in printed["controls"])]

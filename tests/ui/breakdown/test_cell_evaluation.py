@@ -34,7 +34,7 @@ def test_the_table_stands_beside_our_scores(visit: Visit, small_workspace: Works
     with small_workspace.store.write() as db:
         cell_evaluations.put(db, StoredEvaluation(run, "a", "real.h5ad", "b", TABLE.as_json(), "tester"))
         changes.bump(db, f"run:{run}")
-    app = visit(small_workspace, "breakdown", run=run, **TAB)
+    app = visit(small_workspace, "scores", run=run, **TAB)
     assert not app.exception
     said = text_of(app).replace("\\", "")
     assert HEADING in said
@@ -48,9 +48,9 @@ def test_the_table_stands_beside_our_scores(visit: Visit, small_workspace: Works
 
 
 def test_it_says_why_there_is_none(visit: Visit, small_workspace: Workspace, run: str) -> None:
-    app = visit(small_workspace, "breakdown", run=run, **TAB)
+    app = visit(small_workspace, "scores", run=run, **TAB)
     assert "made from a table of predicted changes; cell-eval compares predicted cells" in text_of(app)
-    other = visit(small_workspace, "breakdown", run=the_run(small_workspace, "debate").id, **TAB)
+    other = visit(small_workspace, "scores", run=the_run(small_workspace, "debate").id, **TAB)
     assert HEADING not in text_of(other)
 
 

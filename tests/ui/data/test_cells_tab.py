@@ -24,7 +24,7 @@ def screen(workspace: Workspace) -> Path:
 
 def test_a_made_dataset_shows_its_screen(visit: Visit, workspace: Workspace, screen: Path) -> None:
     made = cells.label_cells(workspace, screen, "lab", LabelSettings(), lambda _: None)
-    app = visit(workspace, "data", tab="Cells")
+    app = visit(workspace, "data", tab="Import")
     text = text_of(app)
     assert f"lab: {made.record['rows']:,} pairs" in text.replace("\\", "")
     assert "Fold changes are not shrunk" in text
@@ -35,7 +35,7 @@ def test_a_made_dataset_shows_its_screen(visit: Visit, workspace: Workspace, scr
 
 
 def test_other_datasets_say_what_a_screen_is(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "data", tab="Cells")
+    app = visit(small_workspace, "data", tab="Import")
     assert "was not made of a file of single cells" in text_of(app)
     assert not app.get("plotly_chart")
 
@@ -46,7 +46,7 @@ def test_a_file_is_described_and_a_start_carries_what_was_filled_in(
     started: list[tuple[object, ...]] = []
     monkeypatch.setattr(cell_jobs, "start_labels", lambda *given: started.append(given[1:]))
     monkeypatch.setenv("PERTURBDESK_IMPORT_ROOTS", str(screen.parent))
-    app = visit(workspace, "data", tab="Cells", cells_path=str(screen), cells_name="lab", cells_least="4")
+    app = visit(workspace, "data", tab="Import", cells_path=str(screen), cells_name="lab", cells_least="4")
     assert "perturbations of one gene: 20" in text_of(app)
     next(button for button in app.button if button.label == "Make the dataset").click().run()
     [(path, name, settings, *_)] = started
@@ -57,5 +57,5 @@ def test_a_file_is_described_and_a_start_carries_what_was_filled_in(
 
 def test_a_reader_gets_no_form(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    app = visit(small_workspace, "data", tab="Cells")
+    app = visit(small_workspace, "data", tab="Import")
     assert not app.text_input

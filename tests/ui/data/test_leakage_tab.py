@@ -27,14 +27,17 @@ def test_a_finding_stands_on_overview_and_on_data(visit: Visit, leaking: Workspa
     assert "train and test" in text
     assert "1 target gene shared, in another case" in text
     assert "How splits, spaces and runs were checked for leaks" in text
-    data = visit(leaking, "data", tab="Leakage")
+    data = visit(leaking, "data", tab="Spaces and leaks")
     assert "1 target gene shared, in another case" in text_of(data)
-    splits, spaces, runs = (table.value for table in data.dataframe[:3])
+    tables = [table.value for table in data.dataframe]
+    at = next(place for place, table in enumerate(tables) if "train and test" in table.iloc[:, 0].tolist())
+    splits, spaces, runs = tables[at : at + 3]
     assert splits.iloc[0].tolist() == ["train and test", 0, 1, 1, 0]
     assert spaces[["space", "found"]].iloc[0].tolist() == ["near", "does not repeat the labels"]
     assert runs["run"].tolist() == ["debate"]
 
 
 def test_without_a_finding_data_says_what_was_looked_for(visit: Visit, small_workspace: Workspace) -> None:
-    assert "No two splits share a perturbation or a target gene" in text_of(visit(small_workspace, "data", tab="Leakage"))
+    data = visit(small_workspace, "data", tab="Spaces and leaks")
+    assert "No two splits share a perturbation or a target gene" in text_of(data)
     assert "checked for leaks" not in text_of(visit(small_workspace, "overview"))

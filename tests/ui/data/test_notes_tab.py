@@ -22,11 +22,11 @@ def noted(small_workspace: Workspace) -> Workspace:
 
 def test_notes_are_listed_with_links_to_what_they_are_about(visit: Visit, noted: Workspace) -> None:
     run = the_run(noted)
-    table = visit(noted, "data", tab="Notes").dataframe[0].value
+    table = visit(noted, "data", tab="Runs and notes").dataframe[0].value
     assert dict(zip(table["note"], table["about"], strict=True)) == {
         "steep": "./breakdown?part=Curves#ROC curves",
-        "odd run": f"./debates?dataset={run.dataset}&run={run.id}#the run",
-        "odd row": f"./debates?dataset={run.dataset}&run={run.id}&row=Pa_Ga#Pa ⟶ Ga",
+        "odd run": f"./rows?dataset={run.dataset}&run={run.id}#the run",
+        "odd row": f"./rows?dataset={run.dataset}&run={run.id}&row=Pa_Ga#Pa ⟶ Ga",
     }
     assert dict(zip(table["note"], table["by"], strict=True)) == {"steep": "tester", "odd run": "Ada", "odd row": "tester"}
 
@@ -40,38 +40,38 @@ def test_notes_are_listed_with_links_to_what_they_are_about(visit: Visit, noted:
     ],
 )
 def test_a_link_carries_the_filters(visit: Visit, noted: Workspace, filters: dict[str, str], left: set[str]) -> None:
-    app = visit(noted, "data", tab="Notes", **filters)
+    app = visit(noted, "data", tab="Runs and notes", **filters)
     assert set(app.dataframe[0].value["note"]) == left
     assert f"{len(left)} of 3 notes" in text_of(app)
 
 
 def test_ones_own_note_is_deleted(visit: Visit, noted: Workspace) -> None:
-    app = visit(noted, "data", tab="Notes")
+    app = visit(noted, "data", tab="Runs and notes")
     [which] = [box for box in app.selectbox if box.label == "Delete a note of yours"]
     assert which.options == ["steep", "odd row"]  # newest first, none of Ada's
     which.select_index(1).run()
-    press(app, "Delete")
+    press(app, "Delete the note")
     with noted.store.read() as db:
         assert set(notes.of_dataset(db, the_run(noted).dataset)["text"]) == {"steep", "odd run"}
 
 
 def test_a_reader_deletes_nothing(visit: Visit, noted: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    app = visit(noted, "data", tab="Notes")
+    app = visit(noted, "data", tab="Runs and notes")
     assert len(app.dataframe[0].value) == 3
-    assert [button.label for button in app.button if button.label == "Delete"] == []
+    assert [button.label for button in app.button if button.label == "Delete the note"] == []
 
 
 def test_without_notes_the_tab_says_where_to_write_one(visit: Visit, small_workspace: Workspace) -> None:
-    assert "Write them below a row of Debates" in text_of(visit(small_workspace, "data", tab="Notes"))
+    assert "Write them below a row of Rows" in text_of(visit(small_workspace, "data", tab="Runs and notes"))
 
 
 def test_a_figure_says_how_many_notes_the_run_has_on_it(visit: Visit, noted: Workspace) -> None:
     run = the_run(noted)
-    app = visit(noted, "debates", run=run.id, tab="Audit")
+    app = visit(noted, "rows", run=run.id, tab="Audit")
     assert app.button(key="note-brief-lengths").label == ""  # that note is on another figure
     actions.add_figure_note(noted, "debate", "Lengths of the briefs", "./debates?tab=Audit", "short")
-    app = visit(noted, "debates", run=run.id, tab="Audit")
+    app = visit(noted, "rows", run=run.id, tab="Audit")
     assert app.button(key="note-brief-lengths").label == "1"
     app.button(key="note-brief-lengths").click().run()
     [shown] = [text.value for text in app.text if "short" in text.value]

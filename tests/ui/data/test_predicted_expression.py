@@ -37,7 +37,7 @@ def test_a_table_becomes_a_run_once_its_columns_are_named(visit: Visit, small_wo
     run = the_run(small_workspace, "model one")
     with small_workspace.store.read() as db:
         assert runs.find(db, "model one").spec["read_as"]["pert"] == "knockdown"
-    facts = text_of(visit(small_workspace, "data", tab="Runs", run=run.id)).replace("\\", "").replace("\u2060", "")
+    facts = text_of(visit(small_workspace, "data", tab="Runs and notes", run=run.id)).replace("\\", "").replace("\u2060", "")
     assert "**Read as**: gene: gene, log2_fc: log2_fc, pert: knockdown" in facts
     assert "**Map of DE**: " in facts
 

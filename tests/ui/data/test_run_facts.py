@@ -16,7 +16,7 @@ TEST = "simulated debate test"
 
 def test_a_run_is_described_in_words_and_its_record_is_folded(visit: Visit, demo_workspace: Workspace) -> None:
     run = the_run(demo_workspace, TEST)
-    app = visit(demo_workspace, "data", tab="Runs", run=run.id)
+    app = visit(demo_workspace, "data", tab="Runs and notes", run=run.id)
     facts = next(element.value for element in app.main.markdown if element.value.startswith("**Method**"))
     assert "**Method**: debate" in facts
     assert f"**Rows**: {run.done:,} of {run.total:,}" in facts.replace("\\", "")
@@ -34,15 +34,15 @@ def test_a_change_says_its_detail_with_the_beginning_of_a_hash() -> None:
 def test_changes_stand_in_a_static_table_that_cuts_nothing(visit: Visit, small_workspace: Workspace) -> None:
     note = "a note so long that no cell of one line would hold it " * 4
     actions.set_values(small_workspace, the_run(small_workspace).id, {"note": note})
-    app = visit(small_workspace, "data", tab="Changes")
-    assert not app.dataframe
+    app = visit(small_workspace, "data", tab="History")
+    assert not [each for each in app.dataframe if "detail" in each.value]
     [table] = app.table
     assert list(table.value) == ["when", "by", "what", "of", "detail"]
     assert note.strip() in table.value["detail"].iloc[0].replace("\\", "")
 
 
 def test_changes_say_in_one_line_whether_they_are_as_they_were_written(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "data", tab="Changes")
+    app = visit(small_workspace, "data", tab="History")
     assert not app.error
     said = [caption.value.replace("\\", "") for caption in app.caption]
     assert any(f"Audit log: intact, {len(app.table[0].value)} entries, head" in words for words in said)
@@ -52,7 +52,7 @@ def test_changes_that_somebody_altered_are_shown_with_the_entry(visit: Visit, sm
     """Also a detail that is no JSON any more, which is shown as it is."""
     with worlds.opened_directly(small_workspace.settings.store_file) as db:
         db.execute("UPDATE trail SET detail = 'gone' WHERE position = 2")
-    app = visit(small_workspace, "data", tab="Changes")
+    app = visit(small_workspace, "data", tab="History")
     assert not app.exception
     assert "Audit log: broken from entry 2" in app.error[0].value.replace("\\", "")
     assert "gone" in app.table[0].value["detail"].tolist()
@@ -60,7 +60,7 @@ def test_changes_that_somebody_altered_are_shown_with_the_entry(visit: Visit, sm
 
 def test_a_run_is_packed_as_a_site_on_a_click(visit: Visit, small_workspace: Workspace) -> None:
     run = the_run(small_workspace)
-    app = visit(small_workspace, "data", tab="Runs", run=run.id)
+    app = visit(small_workspace, "data", tab="Runs and notes", run=run.id)
     app.button(key=f"site-{run.id}").click().run()
     assert not app.exception
     assert any("4 rows, " in caption.value for caption in app.main.caption)

@@ -8,7 +8,7 @@ from tests.ui.test_apptest import press, text_of
 
 
 def test_an_ablation_is_run_and_says_what_came_out(visit: Visit, demo_workspace: Workspace) -> None:
-    app = visit(demo_workspace, "experiments", tab="Ablations", ablation="program_priors")
+    app = visit(demo_workspace, "ablations", ablation="program_priors")
     assert "Do the genes of known programs" in text_of(app)
     assert "Computed in" not in text_of(app)
     app = press(app, "Run")
@@ -19,8 +19,8 @@ def test_an_ablation_is_run_and_says_what_came_out(visit: Visit, demo_workspace:
 
 
 def test_what_an_ablation_lacks_is_said_with_how_to_get_it(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "experiments", tab="Ablations", ablation="embedding_ladder")
+    app = visit(small_workspace, "ablations", ablation="embedding_ladder")
     assert "It needs a gene space" in text_of(app)
     assert not any(button.label == "Run" for button in app.button)
-    app = visit(small_workspace, "experiments", tab="Ablations", ablation="rounds")
+    app = visit(small_workspace, "ablations", ablation="rounds")
     assert "differ in rounds alone" in text_of(app)

@@ -53,8 +53,8 @@ def test_the_attribution_that_was_just_started_is_shown(visit: Visit, world: Wor
     )
     for plan in (older, newer):
         attribution.save_attribution(world.workspace, plan)
-    link = {"run": world.run.id, "tab": "Evidence", "attribution": older.spec.key, "evidence_repeats": "2"}
-    app = visit(world.workspace, "experiments", **link)
+    link = {"run": world.run.id, "attribution": older.spec.key, "evidence_repeats": "2"}
+    app = visit(world.workspace, "evidence", **link)
     assert app.selectbox(key="id-attribution").value == older.spec.key
     check_form(AttributionRequest, app, "evidence_")
     app.button(key="start-evidence").click().run()
@@ -74,7 +74,7 @@ def test_resume_asks_the_server_that_it_was_started_with(visit: Visit, world: Wo
         attribution.run_attribution(world.workspace, plan, progress=leave)
     servers: list[str | None] = []
     monkeypatch.setattr(attribution, "start_apart", lambda _workspace, plan: servers.append(plan.request.endpoint))
-    app = visit(world.workspace, "experiments", run=world.run.id, tab="Evidence", attribution=plan.spec.key)
+    app = visit(world.workspace, "evidence", run=world.run.id, attribution=plan.spec.key)
     app.button(key=f"Resume-{plan.spec.key}").click().run()
     assert not app.exception
     assert servers == [world.url]

@@ -58,7 +58,7 @@ def test_nothing_was_made_yet_and_what_is_missing_is_said(
     here: Workspace,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    app = visit(here, "launch", tab="Fine-tune")
+    app = visit(here, "run", tab="Fine-tune")
     assert "No model was fine-tuned here" in text_of(app)
     [base] = [widget for widget in app.text_input if widget.label == "Model"]
     assert base.value == "Qwen/Qwen3-4B-Thinking-2507"
@@ -70,7 +70,7 @@ def test_nothing_was_made_yet_and_what_is_missing_is_said(
 
 @pytest.mark.usefixtures("installed")
 def test_it_is_started_from_the_page(visit: Visit, here: Workspace) -> None:
-    app = visit(here, "launch", tab="Fine-tune")
+    app = visit(here, "run", tab="Fine-tune")
     [parts] = [widget for widget in app.number_input if widget.key == "finetune-parts"]
     parts.set_value(2)
     [base] = [widget for widget in app.text_input if widget.label == "Model"]
@@ -80,7 +80,7 @@ def test_it_is_started_from_the_page(visit: Visit, here: Workspace) -> None:
     assert folder.spec().base == REQUEST.base
     assert (folder.spec().settings["parts"], folder.spec().settings["rank"]) == (2, 16)
     until_ended(folder)
-    app = visit(here, "launch", tab="Fine-tune")
+    app = visit(here, "run", tab="Fine-tune")
     assert "failed; can be resumed" in progress_of(app)
     assert app.error[0].value
     assert "Traceback" in text_of(app)
@@ -89,7 +89,7 @@ def test_it_is_started_from_the_page(visit: Visit, here: Workspace) -> None:
 def test_a_live_one_shows_its_progress_and_can_be_stopped(visit: Visit, here: Workspace) -> None:
     folder = begun(here)
     beat(folder.worker, {"state": "training", "step": 1, "steps": 4, "rows": 4, "all_rows": 16, "loss": 2.0, "left_s": 9.0})
-    app = visit(here, "launch", tab="Fine-tune")
+    app = visit(here, "run", tab="Fine-tune")
     assert "training · step 1 of 4 · 4 of 16 rows · loss 2.000 · 9 s left" in progress_of(app)
     assert "9 rows train · 9 validate" in text_of(app)
     assert len(app.main.get("plotly_chart")) == 1
@@ -101,12 +101,12 @@ def test_a_live_one_shows_its_progress_and_can_be_stopped(visit: Visit, here: Wo
 @pytest.mark.usefixtures("installed")
 def test_a_crashed_one_can_be_resumed_and_a_done_one_served(visit: Visit, here: Workspace, tmp_path: Path) -> None:
     folder = begun(here)
-    app = visit(here, "launch", tab="Fine-tune")
+    app = visit(here, "run", tab="Fine-tune")
     assert "crashed; can be resumed" in progress_of(app)
     press(app, "Resume")
     assert until_ended(folder) == "failed"
     finish(folder, tmp_path / "model")
-    app = visit(here, "launch", tab="Fine-tune")
+    app = visit(here, "run", tab="Fine-tune")
     assert f"perturbdesk serve {tmp_path / 'model'}" in [code.value for code in app.code]
     assert not {"Stop", "Resume"} & {button.label for button in app.button}
 
@@ -114,6 +114,6 @@ def test_a_crashed_one_can_be_resumed_and_a_done_one_served(visit: Visit, here: 
 def test_a_reader_starts_and_stops_nothing(visit: Visit, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     begun(here)
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    app = visit(here, "launch", tab="Fine-tune")
+    app = visit(here, "run", tab="Fine-tune")
     assert "crashed" in progress_of(app)
     assert not {"Stop", "Resume", "Start fine-tune"} & {button.label for button in app.button}

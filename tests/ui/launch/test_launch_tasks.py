@@ -22,24 +22,24 @@ def test_a_run_is_started_watched_and_read(open_tab: OpenTab, demo_copy: Workspa
     """Three clicks: start, watch, open its rows."""
     page: Page = open_tab()
     with serving(demo_copy.settings.workspace) as server:
-        page.goto(server.url("launch", method="evidence_rules"))
+        page.goto(server.url("run", method="evidence_rules"))
         settle(page)
         sample = page.get_by_role("spinbutton", name="Only a sample of")
         sample.fill("12")
         sample.press("Enter")
         page.get_by_text("12 rows", exact=True).wait_for()
-        top = page.get_by_role("heading", name="Launch").bounding_box()
+        top = page.get_by_role("heading", name="Run", exact=True).bounding_box()
         page.get_by_role("button", name="Start run").click()
         said = page.locator(".st-key-confirmation")
         said.get_by_text("Started evidence_rules").wait_for()
-        assert page.get_by_role("heading", name="Launch").bounding_box() == top  # the line moves nothing
+        assert page.get_by_role("heading", name="Run", exact=True).bounding_box() == top  # the line moves nothing
         run = the_run(demo_copy, "evidence_rules split=test;sample=12,seed=0")
         assert f"watched={run.id}" in page.url
         page.get_by_text("done · 12 of 12 rows").wait_for()  # the list follows it by itself, and the line stays
         page.set_viewport_size({"width": 1280, "height": 500})
         page.locator("[data-testid=stMain]").evaluate("main => main.scrollTo(0, main.scrollHeight)")
         said.get_by_role("link", name="Watch").click()
-        page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop < 100")
+        page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollTop < 100")
         then(page, said.get_by_role("link", name="Open rows").click)
         page.get_by_text("row 1 of 12").wait_for()
         assert not said.is_visible()
@@ -50,7 +50,7 @@ def test_a_run_is_started_watched_and_read(open_tab: OpenTab, demo_copy: Workspa
 def test_a_click_selects_a_run_and_a_new_one_takes_its_place(open_tab: OpenTab, demo_copy: Workspace) -> None:
     page: Page = open_tab()
     with serving(demo_copy.settings.workspace) as server:
-        page.goto(server.url("launch", method="evidence_rules"))
+        page.goto(server.url("run", method="evidence_rules"))
         settle(page)
         for number in ("3", "4"):
             sample = page.get_by_role("spinbutton", name="Only a sample of")
@@ -72,7 +72,7 @@ def test_a_mix_is_saved_and_applied_to_the_test_run(open_tab: OpenTab, demo_copy
     """Six clicks: save as run, save, apply to a test run, which one, apply, check the submission."""
     page: Page = open_tab()
     with serving(demo_copy.settings.workspace) as server:
-        page.goto(server.url("what_if", run=the_run(demo_copy, LABELLED).id))
+        page.goto(server.url("fuse", run=the_run(demo_copy, LABELLED).id))
         settle(page)
         said = page.locator(".st-key-confirmation")
         page.get_by_role("button", name="Save as run").click()

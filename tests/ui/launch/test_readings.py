@@ -31,7 +31,7 @@ def test_the_form_offers_no_method_that_needs_a_rubric() -> None:
 
 
 def test_a_reading_is_watched_on_launch_and_chosen_nowhere(visit: Visit, small_workspace: Workspace, reading: Run) -> None:
-    launch = visit(small_workspace, "launch", watched=reading.id, method="judge_rubric")
+    launch = visit(small_workspace, "run", watched=reading.id, method="judge_rubric")
     assert "done · 3 of 3 rows" in "".join(element.proto.text for element in launch.main.get("progress"))
     assert "my reading" in text_of(launch)
     [method] = [widget for widget in launch.selectbox if widget.label == "Method"]
@@ -39,6 +39,6 @@ def test_a_reading_is_watched_on_launch_and_chosen_nowhere(visit: Visit, small_w
     [run] = [widget for widget in launch.sidebar.selectbox if widget.label == "Run"]
     assert run.options == ["debate"]
     assert "my reading" not in text_of(visit(small_workspace, "overview"))
-    named = visit(small_workspace, "debates", run=reading.id)
+    named = visit(small_workspace, "rows", run=reading.id)
     assert "reads the texts of another run and predicts nothing; showing another" in named.warning[0].value
     assert named.query_params["run"] == the_run(small_workspace, "debate").id

@@ -39,7 +39,7 @@ def ended(workspace: Workspace, name: str, within_s: float = 60.0) -> Run:
 
 
 def test_a_method_without_a_model_runs_from_the_page(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "launch", method="evidence_rules")
+    app = visit(small_workspace, "run", method="evidence_rules")
     assert "No run was started here yet" in text_of(app)
     assert "This method needs no model" in text_of(app)
     [method] = [widget for widget in app.selectbox if widget.label == "Method"]
@@ -53,7 +53,7 @@ def test_a_method_without_a_model_runs_from_the_page(visit: Visit, small_workspa
     again = press(app, "Start run")
     assert confirmation_of(again)[0] == f"{run.name} has these settings already: no second run was started."
     assert (run.status, run.total, run.done, run.failed) == ("done", 2, 2, 0)
-    again = visit(small_workspace, "launch")
+    again = visit(small_workspace, "run")
     assert "done · 2 of 2 rows" in "".join(element.proto.text for element in again.main.get("progress"))
 
 
@@ -61,7 +61,7 @@ def test_no_model_is_said_in_words_with_what_to_start(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PERTURBDESK_ENDPOINT", NOBODY)
-    app = visit(small_workspace, "launch", method="prompt_only")
+    app = visit(small_workspace, "run", method="prompt_only")
     assert "No model answers there" in app.warning[0].value
     assert "vllm serve" in app.code[0].value
     assert "Start run" not in [button.label for button in app.button]
@@ -72,7 +72,7 @@ def test_a_run_with_a_model_keeps_what_was_asked_and_answered(
 ) -> None:
     monkeypatch.setenv("PERTURBDESK_ENDPOINT", model)
     monkeypatch.setenv("PERTURBDESK_API_KEY", "a-secret-key-0815")
-    app = visit(small_workspace, "launch", method="prompt_only")
+    app = visit(small_workspace, "run", method="prompt_only")
     assert "6 calls" in text_of(app)  # two rows, three seeds
     assert "tokens and time unknown until" in text_of(app)
     press(app, "Start run")
@@ -82,20 +82,20 @@ def test_a_run_with_a_model_keeps_what_was_asked_and_answered(
     with small_workspace.store.read() as db:
         made = calls.of_row(db, run.id, "Pc_Gc")
     assert len(made) == 3
-    page = text_of(visit(small_workspace, "debates", run=run.id, row="Pc_Gc"))
+    page = text_of(visit(small_workspace, "rows", run=run.id, row="Pc_Gc"))
     assert "3 calls of the model" in page or len(made) == 3
     assert "a-secret-key-0815" not in page
     for file in small_workspace.settings.workspace.rglob("*"):
         assert not file.is_file() or b"a-secret-key-0815" not in file.read_bytes(), file
     # A second one knows what a call takes.
-    assert "about" in text_of(visit(small_workspace, "launch", method="prompt_only"))
+    assert "about" in text_of(visit(small_workspace, "run", method="prompt_only"))
 
 
 def test_prompts_of_a_file_are_uploaded_checked_and_asked(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
     monkeypatch.setenv("PERTURBDESK_ENDPOINT", model)
-    app = visit(small_workspace, "launch", method="prompt_only")
+    app = visit(small_workspace, "run", method="prompt_only")
     upload = app.file_uploader(key="upload-option-prompt_only-prompts")
     upload.upload("short.csv", b"id,prompt\nPc_Gc,A B or C?\n").run()
     assert "short.csv: no prompt for 1 of the run's 2 rows: Pc_Gm12; expected one for each" in text_of(app).replace("\\", "")
@@ -116,25 +116,25 @@ def test_failed_rows_are_shown_and_asked_again(visit: Visit, small_workspace: Wo
     script = scripted_server.Script(answer=lambda _body: "I cannot say.")
     with scripted_server.serving(script) as address:
         monkeypatch.setenv("PERTURBDESK_ENDPOINT", address)
-        app = visit(small_workspace, "launch", method="prompt_only")
+        app = visit(small_workspace, "run", method="prompt_only")
         press(app, "Start run")
         run = ended(small_workspace, "prompt_only split=test")
     assert run.done == 2  # nothing could be read: base rates, flagged
     assert run.fallbacks == 2
-    page = text_of(visit(small_workspace, "debates", run=run.id))
+    page = text_of(visit(small_workspace, "rows", run=run.id))
     assert "unreadable verdict on the effect" in page
 
 
 def test_a_reader_starts_nothing(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "Start run" in [button.label for button in visit(small_workspace, "launch", method="evidence_rules").button]
+    assert "Start run" in [button.label for button in visit(small_workspace, "run", method="evidence_rules").button]
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    app = visit(small_workspace, "launch", method="evidence_rules")
+    app = visit(small_workspace, "run", method="evidence_rules")
     assert "Start run" not in [button.label for button in app.button]
     assert "read-only" in text_of(app) or "reading only" in text_of(app)
 
 
 def test_a_derived_method_offers_what_it_may_be_made_from(visit: Visit, demo_copy: Workspace) -> None:
-    app = visit(demo_copy, "launch", method="knn")
+    app = visit(demo_copy, "run", method="knn")
     assert not app.error
     assert "got none; expected one or more gene spaces" in text_of(app)
     [spaces] = [widget for widget in app.multiselect if widget.key == "option-knn-spaces"]
@@ -143,7 +143,7 @@ def test_a_derived_method_offers_what_it_may_be_made_from(visit: Visit, demo_cop
     press(app, "Start run")
     assert not app.error
     assert ended(demo_copy, "knn simulated").done == 7700
-    app = visit(demo_copy, "launch", method="fusion")
+    app = visit(demo_copy, "run", method="fusion")
     assert "got none; expected a run" in text_of(app)
 
 
@@ -151,7 +151,7 @@ def test_each_of_several_servers_is_shown(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
     monkeypatch.setenv("PERTURBDESK_ENDPOINT", f"{model},{NOBODY}")
-    app = visit(small_workspace, "launch", method="prompt_only")
+    app = visit(small_workspace, "run", method="prompt_only")
     assert "1 of 2 servers" in text_of(app)
     assert "the connection failed" in text_of(app)
     assert "Start run" in [button.label for button in app.button]

@@ -27,7 +27,7 @@ NOWHERE = "http://127.0.0.1:9/v1"
 def test_a_run_whose_server_died_goes_on_from_the_page_with_other_settings(visit: Visit, tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 8)
     with serving_prompt_only(workspace) as (run, url):
-        app = visit(workspace, "launch", watched=run.id)
+        app = visit(workspace, "run", watched=run.id)
         assert not app.exception
         assert app.text_input(key=f"address-{run.id}").value == NOWHERE
         app.text_input(key=f"address-{run.id}").set_value("nonsense").run()
@@ -48,13 +48,13 @@ def test_requests_whose_answer_nobody_read_are_told(visit: Visit, tmp_path: Path
     workspace = workspace_with(tmp_path, 8)
     with serving_prompt_only(workspace) as (run, _):
         folder = workspace.run_folder(run.id)
-        assert "on their way" not in text_of(visit(workspace, "launch", watched=run.id))
+        assert "on their way" not in text_of(visit(workspace, "run", watched=run.id))
         folder.done.unlink()  # as if its worker had been killed
         folder.spending.write_text("[2, 30, 3]\n")
         for trace in (folder.heartbeat, folder.control):
             os.utime(trace, (0, 0))
         assert until_state(workspace, run, "crashed").counts.unanswered == 3
-        app = visit(workspace, "launch", watched=run.id)
+        app = visit(workspace, "run", watched=run.id)
     assert not app.exception
     assert "3 requests were on their way when a worker ended" in text_of(app)
 
@@ -72,7 +72,7 @@ def serving_prompt_only(workspace: Workspace) -> Iterator[tuple[Run, str]]:
 
 def test_the_settings_of_a_run_without_a_model_are_not_shown(visit: Visit, tmp_path: Path) -> None:
     workspace, _ = killed_run(tmp_path)
-    app = visit(workspace, "launch")
+    app = visit(workspace, "run")
     assert "Resume" in [button.label for button in app.button]
     assert not [field for field in app.text_input if field.label == "Model server" and field.key != "endpoint"]
 
@@ -80,7 +80,7 @@ def test_the_settings_of_a_run_without_a_model_are_not_shown(visit: Visit, tmp_p
 def test_a_run_may_go_on_on_a_cluster_whose_nodes_are_shown(visit: Visit, tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 8)
     with serving_prompt_only(workspace) as (run, _):
-        app = visit(workspace, "launch", watched=run.id)
+        app = visit(workspace, "run", watched=run.id)
         assert app.selectbox(key=f"calls-backend-{run.id}").value == "local"
         app.selectbox(key=f"calls-backend-{run.id}").set_value("ray").run()
         app.text_input(key=f"address-ray-{run.id}").set_value("nowhere").run()
@@ -90,7 +90,7 @@ def test_a_run_may_go_on_on_a_cluster_whose_nodes_are_shown(visit: Visit, tmp_pa
         heartbeat = json.loads(folder.heartbeat.read_text())
         node = NodeStatus("10.0.0.7 (3f2a91)", "gone", done=5, given_back=3, problem="it has left the cluster")
         folder.heartbeat.write_text(json.dumps(heartbeat | {"nodes": [asdict(node)]}))
-        app = visit(workspace, "launch", watched=run.id)
+        app = visit(workspace, "run", watched=run.id)
     assert not app.exception
     [table] = [frame.value for frame in app.dataframe if "given back" in frame.value]
     assert table.to_dict("records") == [{"node": "10.0.0.7 (3f2a91)", "rows": 5, "given back": 3}]

@@ -1,9 +1,10 @@
-"""The ladder compares runs on the same rows that are scored alike, and says what it knows of public scores."""
+"""The picture groups runs on the same rows that are scored alike; beside it stands what is known of public scores."""
 
 from __future__ import annotations
 
 from core.actions import runs as actions
 from core.actions.workspace import Workspace
+from core.texts import NO_BIOLOGY
 from tests.ui.conftest import FUSED, KNN, LABELLED, Visit
 from tests.ui.test_apptest import text_of
 
@@ -13,20 +14,15 @@ def test_runs_are_grouped_by_rows_and_by_how_they_are_scored(visit: Visit, fused
     app = visit(fused_copy, "overview")
     assert not app.exception
     text = text_of(app).replace("\\", "")
-    tables = [set(each.value["run"]) for each in app.dataframe if "chosen" in each.value]
-    assert tables[0] == {LABELLED, "simulated collapsed debate"}  # the same rows, over all of them
-    assert {KNN} in tables
-    assert {FUSED} in tables
-    assert "labelled rows · all rows" in text
-    assert "labelled rows · inside 5×5 cells, cut 2" in text
-    assert "runs with labels beats the no-biology baseline" in text
+    picture = next(each.value for each in app.dataframe if "group" in each.value)
+    groups = {group: set(part["run"]) - {NO_BIOLOGY} for group, part in picture.groupby("group")}
+    together = next(runs for group, runs in groups.items() if "labelled rows · all rows" in group and LABELLED in runs)
+    assert together == {LABELLED, "simulated collapsed debate"}  # the same rows, over all of them
+    assert {KNN} in groups.values()
+    assert {FUSED} in groups.values()
+    assert any("labelled rows · inside 5×5 cells, cut 2" in group for group in groups)
+    assert not picture[picture["run"] == NO_BIOLOGY]["group"].duplicated().any()
     # the noise of a public score is computed, and the page says how
     assert "Public scores" in text
     assert "half of those without a label" in text
     assert "904" not in text
-
-
-def test_the_best_of_a_group_comes_first(visit: Visit, little_demo: Workspace) -> None:
-    app = visit(little_demo, "overview")
-    first = next(each.value for each in app.dataframe if "chosen" in each.value)
-    assert first["score"].is_monotonic_decreasing

@@ -25,10 +25,10 @@ def test_a_dead_run_is_told_at_once_settled_in_the_background_and_can_be_resumed
     assert NO_REASON in text_of(app)
     until(lambda: recorded(workspace, run).status == "crashed", "the run to be settled")
     until(lambda: recorded(workspace, run).done == finished, "its rows")
-    assert f"{finished} of 40 rows are finished; resume it on Launch" in text_of(app.run())
-    [link] = [link for link in app.get("page_link") if "resume it on Launch" in link.proto.label]
-    assert (link.proto.page, f"watched={run.id}" in link.proto.query_string) == ("launch", True)
-    launch = visit(workspace, "launch", watched=run.id)
+    assert f"{finished} of 40 rows are finished; resume it on the page Run" in text_of(app.run())
+    links = [link for link in app.get("page_link") if "resume it on the page Run" in link.proto.label]
+    assert {(link.proto.page, f"watched={run.id}" in link.proto.query_string) for link in links} == {("run", True)}
+    launch = visit(workspace, "run", watched=run.id)
     assert run.name in text_of(launch)
     assert "Resume" in [button.label for button in launch.button]
 
@@ -39,7 +39,7 @@ def test_a_reader_sees_that_a_run_is_dead_on_every_page_and_nothing_is_written(
     workspace, run = killed_run(tmp_path)
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
     assert "crashed: " in text_of(visit(workspace, "overview"))
-    launch = visit(workspace, "launch")
+    launch = visit(workspace, "run")
     assert not launch.exception
     assert [error.value for error in launch.error] == [NO_REASON]
     assert "crashed; can be resumed" in str([element.proto for element in launch.get("progress")])

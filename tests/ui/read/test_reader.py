@@ -71,7 +71,7 @@ def test_an_answer_that_cannot_be_stored_stops_all_after_it(small_workspace: Wor
 
 def read_ahead(small_workspace: Workspace, visit: Visit) -> tuple[Mapping[str, Any], str]:
     """What the browser gets of the reader, and everything else on the page."""
-    app = visit(small_workspace, "read", run="debate", tab="Label", rubric=RUBRIC.name)
+    app = visit(small_workspace, "arguments", run="debate", tab="Label", rubric=RUBRIC.name)
     assert not app.exception
     [found] = [each.proto for each in app.get("bidi_component") if each.proto.component_name == "reader"]
     parts = [str(each.proto) for each in (*app.main, *app.sidebar)]
@@ -82,7 +82,7 @@ def change_what_is_hidden(workspace: Workspace) -> None:
     """Give every row another label, prediction and answer of a model, and every text another probability."""
     with workspace.store.write() as db:
         run = runs.find(db, "debate").id
-        db.execute("UPDATE pair SET label = CASE label WHEN 'up' THEN 'down' WHEN 'none' THEN 'up' ELSE 'none' END")
+        db.execute("UPDATE pair SET label = CASE label WHEN 'up' THEN 'down' WHEN 'none' THEN 'up' WHEN 'down' THEN 'none' END")
         db.execute("UPDATE prediction SET p_de = 0.9, p_up_given_de = 0.1, prediction_up = 0.09, prediction_down = 0.81")
         db.execute("UPDATE sampled_text SET probability = probability / 3")
         changes.bump(db, "datasets", "runs", "labels", f"run:{run}")
@@ -116,7 +116,7 @@ def test_a_reader_without_the_right_to_write_cannot_label(
 ) -> None:
     drawn(small_workspace)
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    app = visit(small_workspace, "read", run="debate", tab="Label")
+    app = visit(small_workspace, "arguments", run="debate", tab="Label")
     assert "labels cannot be given here" in "\n".join(str(each.value) for each in app.main.markdown)
     assert "reader" not in {each.proto.component_name for each in app.get("bidi_component")}
     assert not app.main.button
@@ -147,7 +147,7 @@ def page(open_tab: OpenTab, server: Server, own: Workspace) -> Page:
         db.execute("DELETE FROM text_label")
         changes.bump(db, "labels")
     opened = open_tab()
-    opened.goto(server.url("read", run="debate", tab="Label", rubric=RUBRIC.name))
+    opened.goto(server.url("arguments", run="debate", tab="Label", rubric=RUBRIC.name))
     wait_for_text(opened)
     settle(opened)
     return opened
@@ -192,7 +192,7 @@ def test_a_tab_that_is_closed_at_once_loses_no_answer(page: Page, own: Workspace
         page.keyboard.press(key)
     again = page.context.new_page()
     page.close()
-    again.goto(server.url("read", run="debate", tab="Label", rubric=RUBRIC.name))
+    again.goto(server.url("arguments", run="debate", tab="Label", rubric=RUBRIC.name))
     wait_for_text(again)
     wait_until_stored(again)
     assert [label.answer for label in stored(own, "debate")] == ["yes", "no", "yes", "no"]
@@ -204,7 +204,7 @@ def test_the_page_holds_nothing_of_label_prediction_and_judge_before_the_answer(
     page: Page, own: Workspace, server: Server
 ) -> None:
     def content() -> list[str]:
-        page.goto(server.url("read", run="debate", tab="Label", rubric=RUBRIC.name))
+        page.goto(server.url("arguments", run="debate", tab="Label", rubric=RUBRIC.name))
         wait_for_text(page)
         settle(page)
         page.mouse.move(0, 0)

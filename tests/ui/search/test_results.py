@@ -52,7 +52,7 @@ def test_counts_come_first_then_hits_by_row_with_links_that_carry_the_phrase(vis
     assert (hit["role"], hit["before"], hit["hit"], hit["after"]) == ("EFFECT", "Pb ", "regulates Ga", f". {HOSTILE}")
     [run] = hit["runs"]
     assert run["name"] == "second"
-    assert {f"run={second}", "row=Pb_Ga", "q=regulates+ga"} <= set(run["link"].removeprefix("./debates?").split("&"))
+    assert {f"run={second}", "row=Pb_Ga", "q=regulates+ga"} <= set(run["link"].removeprefix("./rows?").split("&"))
     shared = [[run["name"] for run in hit["runs"]] for hit in groups["Pb", "Ga"] if len(hit["runs"]) > 1]
     assert shared == [["debate", "second"]] * len(shared)  # the same words stand once, with both runs
     assert app.query_params["phrase"] == "regulates ga"

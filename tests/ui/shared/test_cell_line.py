@@ -24,7 +24,7 @@ def text_of(app: object) -> str:
     return "\n".join(str(element.proto) for element in app.main)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("page", ["overview", "breakdown", "compare"])
+@pytest.mark.parametrize("page", ["overview", "scores", "compare"])
 def test_scores_are_named(visit: Visit, line: Workspace, page: str) -> None:
     app = visit(line, page, dataset="k562", run="llm test")
     assert not app.exception
@@ -33,7 +33,7 @@ def test_scores_are_named(visit: Visit, line: Workspace, page: str) -> None:
 
 @pytest.mark.parametrize(("run", "protocols"), [("llm train", 1), ("llm test", 0)])
 def test_what_if_keeps_labels_away_from_training_rows_alone(visit: Visit, line: Workspace, run: str, protocols: int) -> None:
-    app = visit(line, "what_if", dataset="k562", run=run)
+    app = visit(line, "fuse", dataset="k562", run=run)
     assert not app.exception
     assert len([each for each in app.selectbox if each.label == "Protocol"]) == protocols
     assert next(each.value for each in app.selectbox if each.label == "Compared") == "perturbation"
@@ -48,6 +48,6 @@ def test_neighbours_say_which_labels_a_row_may_see(visit: Visit, line: Workspace
 
 
 def test_nothing_is_submitted(visit: Visit, line: Workspace) -> None:
-    app = visit(line, "submit", dataset="k562", run="llm test")
+    app = visit(line, "share", tab="Package a run", dataset="k562", run="llm test")
     assert not app.exception
     assert "there is nothing to submit" in text_of(app)

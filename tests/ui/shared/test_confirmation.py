@@ -37,7 +37,7 @@ def _label(link: Element) -> str:
 
 
 def test_a_note_is_confirmed_until_the_next_run(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "debates", run="debate", row="Pa_Gb")
+    app = visit(small_workspace, "rows", run="debate", row="Pa_Gb")
     assert confirmation_of(app) == ("", [])
     app.text_area(key="note_text").input("read this")
     press(app, "Add note")
@@ -48,7 +48,7 @@ def test_a_note_is_confirmed_until_the_next_run(visit: Visit, small_workspace: W
 
 def test_changes_of_a_run_are_confirmed(visit: Visit, small_workspace: Workspace) -> None:
     run = the_run(small_workspace)
-    app = visit(small_workspace, "data", tab="Runs")
+    app = visit(small_workspace, "data", tab="Runs and notes")
     app.text_area(key=f"note-{run.id}").input("base")
     press(app, "Save")
     assert confirmation_of(app) == ("Saved debate.", ["Open rows"])
@@ -61,7 +61,7 @@ def test_changes_of_a_run_are_confirmed(visit: Visit, small_workspace: Workspace
 
 
 def test_undo_says_what_went(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "data", tab="Imported files")
+    app = visit(small_workspace, "data", tab="History")
     chosen = next(key for key in app.selectbox(key="undo_which").options if "train.csv" in key)
     app.selectbox(key="undo_which").select(chosen).run()
     app.toggle(key="undo_with_runs").set_value(True).run()
@@ -74,7 +74,7 @@ def test_undo_says_what_went(visit: Visit, small_workspace: Workspace) -> None:
 
 
 def test_an_undo_that_is_refused_confirms_nothing(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "data", tab="Imported files")
+    app = visit(small_workspace, "data", tab="History")
     chosen = next(key for key in app.selectbox(key="undo_which").options if "train.csv" in key)
     app.selectbox(key="undo_which").select(chosen).run()
     press(app, "Undo import")
@@ -82,7 +82,7 @@ def test_an_undo_that_is_refused_confirms_nothing(visit: Visit, small_workspace:
     assert confirmation_of(app) == ("", [])
 
 
-@pytest.mark.parametrize(("name", "links"), [("again.csv", ["Open rows"]), ("test2.csv", ["Open the dataset"])])
+@pytest.mark.parametrize(("name", "links"), [("again.csv", ["What again gets wrong"]), ("test2.csv", ["Open the dataset"])])
 def test_an_import_leads_to_what_came_of_it(visit: Visit, small_workspace: Workspace, name: str, links: list[str]) -> None:
     files = {
         "again.csv": cases.submission([("Pa_Ga", 0.2, 0.3, "x")]),
@@ -99,7 +99,7 @@ def test_an_import_leads_to_what_came_of_it(visit: Visit, small_workspace: Works
 
 
 def test_a_space_is_built_and_deleted(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "data", tab="Spaces")
+    app = visit(small_workspace, "data", tab="Spaces and leaks")
     app.selectbox(key="build_kind").select("genes with similar responses in this dataset").run()
     app.text_input(key="build_name").input("mine").run()
     app.number_input(key="build_columns_coresponse").set_value(1).run()
@@ -116,7 +116,7 @@ def test_a_space_is_built_and_deleted(visit: Visit, small_workspace: Workspace) 
 def test_a_space_leads_to_its_neighbours_without_what_neighbours_shows_anyway(visit: Visit, small_workspace: Workspace) -> None:
     """A default in the address is taken out of it again, which would be one more step for the browser's "back"."""
     imports.import_upload(small_workspace, worlds.pack("descriptions"), "desc.json")
-    app = visit(small_workspace, "data", tab="Spaces")
+    app = visit(small_workspace, "data", tab="Spaces and leaks")
     for name, named in (("first", {}), ("second", {"space": ["second"]})):
         app.text_input(key="build_name").input(name).run()
         app.number_input(key="build_columns_text").set_value(1 if named else 2).run()
@@ -179,7 +179,7 @@ def test_what_is_done_to_a_run_is_confirmed(
     monkeypatch.setattr("core.actions.job_kinds.run.status_of", lambda folder: pretended(status_of(folder)))
     for each in ("pause", "cancel", "resume", "retry"):
         monkeypatch.setattr(run_control, each, lambda _, key, each=each, **__: asked.append((each, key)))
-    app = press(visit(workspace, "launch", watched=run.id), button)
+    app = press(visit(workspace, "run", watched=run.id), button)
     assert not app.error
     assert asked == [(action, run.id)]
     assert confirmation_of(app) == (said, shown)

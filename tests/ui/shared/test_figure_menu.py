@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 WITH_FIGURES = [
     ("overview", ""),
-    ("debates", "Audit"),
+    ("rows", "Audit"),
     ("neighbours", ""),
-    *(("breakdown", part) for part in ("", "Other ways to score", "Curves", "Distributions", "Calibration")),
-    ("what_if", ""),
+    *(("scores", part) for part in ("", "Other ways to score", "Curves", "Distributions", "Calibration")),
+    ("fuse", ""),
     ("compare", ""),
-    ("data", "Leakage"),
+    ("data", "Spaces and leaks"),
 ]
-FOLDED = {"what_if": {"figures": "true"}}  # what opens the figures of a page that are folded
+FOLDED = {"fuse": {"figures": "true"}}  # what opens the figures of a page that are folded
 DATASET = "simulated"
 Built = dict[str, Callable[[], bytes]]
 
@@ -65,7 +65,7 @@ def test_the_heading_of_a_file_names_the_dataset_once(
     headings: list[str] = []
     monkeypatch.setattr(printed, "encode", lambda *options: headings.append(options[-1]) or b"")
     run = the_run(little_demo, "simulated debate")
-    for page, tab in (("debates", "Audit"), ("data", "Leakage")):
+    for page, tab in (("rows", "Audit"), ("data", "Spaces and leaks")):
         visit(little_demo, page, run=run.id, **tab_of(page, tab))
     for file, build in built.items():
         if file.endswith(".html"):
@@ -79,6 +79,6 @@ def test_without_a_browser_the_menu_says_why_there_is_html_alone(
     visit: Visit, little_demo: Workspace, built: Built, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(printed, "why_no_images", lambda: "PNG is drawn by a browser")
-    app = visit(little_demo, "data", **tab_of("data", "Leakage"))
+    app = visit(little_demo, "data", **tab_of("data", "Spaces and leaks"))
     assert {file.rsplit(".", 1)[1] for file in built} == {"csv", "parquet", "html"}
     assert any("PNG is drawn by a browser." in str(caption.value) for caption in app.caption)

@@ -65,7 +65,7 @@ def expected(workspace: Workspace, power: float = 2.0) -> tuple[float, float]:
 
 def test_the_spaces_tab_has_the_mean_of_ten_cuts_and_its_null(computing: Visit, little_copy: Workspace) -> None:
     de, direction = expected(little_copy)
-    text = run_until(computing(little_copy, "data", tab="Spaces"), "0.250 ± 0.000")
+    text = run_until(computing(little_copy, "data", tab="Spaces and leaks"), "0.250 ± 0.000")
     assert f"{de:.3f} [" in text
     assert f"{direction:.3f} [" in text
     assert "mean of ten cuts (seeds 0–9), inside 5×5 cells" in text
@@ -78,20 +78,20 @@ def test_neighbours_and_what_if_say_what_the_neighbours_score_by_themselves(comp
     de, _ = expected(little_copy, 3.0)
     text = run_until(computing(little_copy, "neighbours", power="3.0"), "permuted vectors 0.250")
     assert f"These settings: DE {de:.3f} (permuted" in text
-    app = computing(little_copy, "what_if", run=LABELLED)
+    app = computing(little_copy, "fuse", run=LABELLED)
     text = run_until(app, "permuted vectors 0.250 ± 0.000, p = 0.01)")
     assert "Neighbours alone: DE " in text
 
 
 def test_until_they_are_there_the_page_says_so(visit: Visit, little_copy: Workspace) -> None:
-    for page, words in (("neighbours", "These settings"), ("what_if", "Neighbours alone")):
+    for page, words in (("neighbours", "These settings"), ("fuse", "Neighbours alone")):
         text = shown(visit(little_copy, page, run=LABELLED))
         assert f"{words}: the mean of ten cuts (seeds 0–9) is being computed" in text
-    assert "What is missing is being computed" in shown(visit(little_copy, "data", tab="Spaces"))
+    assert "What is missing is being computed" in shown(visit(little_copy, "data", tab="Spaces and leaks"))
 
 
 def test_a_weight_asks_for_nothing_new(computing: Visit, little_copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = computing(little_copy, "what_if", run=LABELLED)
+    app = computing(little_copy, "fuse", run=LABELLED)
     run_until(app, "permuted vectors 0.250")
     monkeypatch.setattr(space_numbers, "content_key", None)  # whoever makes a new task now fails
     move(app, w_de_knn=0.8)

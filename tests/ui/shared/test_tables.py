@@ -72,8 +72,8 @@ def test_tables_of_other_widths_have_rules_of_other_names() -> None:
     assert len(set(names)) == 2
 
 
-FOLDED = {"what_if": {"figures": "true"}}  # what opens the figures of a page that are folded
-WITH_TABLES = ("overview", "compare", "neighbours", "breakdown", "what_if", "data")
+FOLDED = {"fuse": {"figures": "true"}}  # what opens the figures of a page that are folded
+WITH_TABLES = ("overview", "compare", "neighbours", "scores", "fuse", "data")
 
 
 def test_tables_are_downloaded_as_parquet(visit: Visit, little_demo: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,8 +86,8 @@ def test_tables_are_downloaded_as_parquet(visit: Visit, little_demo: Workspace, 
 
     monkeypatch.setattr(figure_menu, "show_parquet_button", offer)
     for view in (view for view in VIEWS if view.page in WITH_TABLES):
-        page, parameters = view.address(symbol_of(little_demo))
-        assert not visit(little_demo, page or "overview", **parameters, **FOLDED.get(page, {})).exception, view
+        _, parameters = view.address(symbol_of(little_demo))
+        assert not visit(little_demo, view.page, **parameters, **FOLDED.get(view.page, {})).exception, view
     expected = {
         "runs",
         "slices",

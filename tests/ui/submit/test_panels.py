@@ -32,7 +32,7 @@ def are_disabled(app: object) -> list[bool]:
 def test_a_run_shows_every_problem_of_its_package(visit: Visit, little_demo: Workspace) -> None:
     run = the_run(little_demo, TEST)
     expected = submissions.check_run(little_demo, run.id, PackageOptions("B")).problems
-    app = visit(little_demo, "submit", run=run.id)
+    app = visit(little_demo, "share", tab="Package a run", run=run.id)
     assert problems(app) == [(p.severity, p.rule, len(p.rows)) for p in expected]
     assert "prompt_missing" in {rule for _, rule, _ in problems(app)}
     assert "not valid" in text_of(app)
@@ -41,7 +41,7 @@ def test_a_run_shows_every_problem_of_its_package(visit: Visit, little_demo: Wor
 
 
 def test_with_its_prompt_and_tools_a_run_can_be_downloaded(visit: Visit, little_demo: Workspace) -> None:
-    app = visit(little_demo, "submit", run=the_run(little_demo, TEST).id)
+    app = visit(little_demo, "share", tab="Package a run", run=the_run(little_demo, TEST).id)
     app.file_uploader(key="prompt_file").upload("mine.txt", PROMPT)
     app.file_uploader(key="tool_files").upload(*TOOL)
     app.run()
@@ -52,14 +52,14 @@ def test_with_its_prompt_and_tools_a_run_can_be_downloaded(visit: Visit, little_
 
 
 def test_the_track_is_in_the_address(visit: Visit, little_demo: Workspace) -> None:
-    app = visit(little_demo, "submit", run=the_run(little_demo, TEST).id, track="C")
+    app = visit(little_demo, "share", tab="Package a run", run=the_run(little_demo, TEST).id, track="C")
     assert "for track C" in text_of(app)
     assert "tools_missing" not in {rule for _, rule, _ in problems(app)}
 
 
 def test_a_file_is_held_against_the_test_rows(visit: Visit, little_demo: Workspace) -> None:
     content = submissions.check_run(little_demo, the_run(little_demo, TEST).id, PackageOptions("B")).content
-    app = visit(little_demo, "submit", tab="Check a file")
+    app = visit(little_demo, "share", tab="Check a file")
     app.file_uploader(key="check_file").upload("mine.zip", content)
     app.run()
     assert "prompt_missing" in {rule for _, rule, _ in problems(app)}
@@ -77,7 +77,7 @@ def test_a_file_is_held_against_the_test_rows(visit: Visit, little_demo: Workspa
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 and no more", b"\xff\xfe\x00", b"id\n", b"<html>"])
 def test_any_bytes_are_a_file_with_problems(visit: Visit, little_demo: Workspace, content: bytes) -> None:
     assert not is_valid(submissions.check_file(little_demo, content, "B", dataset=the_run(little_demo, TEST).dataset))
-    app = visit(little_demo, "submit", tab="Check a file")
+    app = visit(little_demo, "share", tab="Check a file")
     app.file_uploader(key="check_file").upload("odd.zip", content)
     app.run()
     assert not app.exception
@@ -86,7 +86,7 @@ def test_any_bytes_are_a_file_with_problems(visit: Visit, little_demo: Workspace
 
 def test_a_run_is_packed_for_a_colleague(visit: Visit, little_demo: Workspace) -> None:
     run = the_run(little_demo, TEST)
-    app = visit(little_demo, "data", tab="Runs", run=run.id)
+    app = visit(little_demo, "data", tab="Runs and notes", run=run.id)
     app.button(key=f"bundle-{run.id}").click().run()
     assert not app.exception
     assert not app.error

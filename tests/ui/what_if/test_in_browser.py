@@ -24,7 +24,7 @@ FRAMES = """() => { window.frames_seen = []; const main = document.querySelector
 def opened(open_tab: OpenTab, server: Server, **parameters: str) -> Page:
     """What-if with its explorer drawn and what the server computes in it."""
     page = open_tab()
-    page.goto(server.url("what_if", run=LABELLED, **parameters))
+    page.goto(server.url("fuse", run=LABELLED, **parameters))
     settle(page)
     page.locator(".fusion .best text").wait_for()
     return page

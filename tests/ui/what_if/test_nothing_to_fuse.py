@@ -25,7 +25,7 @@ def add_descriptions(workspace: Workspace, genes: tuple[str, ...]) -> None:
 
 def test_two_imported_runs_are_fused_without_a_space(visit: Visit, small_workspace: Workspace) -> None:
     assert import_upload(small_workspace, SECOND, "second.csv").kind != "failed"
-    app = visit(small_workspace, "what_if", run="debate")
+    app = visit(small_workspace, "fuse", run="debate")
     assert not app.exception
     assert not app.error
     assert explorer_view.content_of(app)["names"] == ["debate", "second"]
@@ -35,7 +35,7 @@ def test_two_imported_runs_are_fused_without_a_space(visit: Visit, small_workspa
 @pytest.mark.parametrize("genes", [("Ga", "Gb", "Gc", "Pa", "Pb", "Pc"), ("Xa", "Xb", "Xc", "Ya", "Yb", "Yc")])
 def test_a_space_is_built_in_place(visit: Visit, small_workspace: Workspace, genes: tuple[str, ...]) -> None:
     add_descriptions(small_workspace, genes)
-    app = visit(small_workspace, "what_if", run="debate")
+    app = visit(small_workspace, "fuse", run="debate")
     assert "none is here yet" in text_of(app)
     app.button(key="build-space-text").click().run()
     assert not app.exception
@@ -50,6 +50,6 @@ def test_a_space_is_built_in_place(visit: Visit, small_workspace: Workspace, gen
 def test_a_reader_is_offered_nothing(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     add_descriptions(small_workspace, ("Ga", "Gb", "Gc", "Pa", "Pb", "Pc"))
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    app = visit(small_workspace, "what_if", run="debate")
+    app = visit(small_workspace, "fuse", run="debate")
     assert not [button for button in app.button if "Build" in button.label]
     assert "Build one from a knowledge pack" in text_of(app)

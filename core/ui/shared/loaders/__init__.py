@@ -3,7 +3,7 @@
 cache     one reading of the store's counters a page run, and the caches that are keyed by them
 records   datasets, runs, imports, changes, presets
 labels    samples of texts that people read, and what they answered
-rows      the rows of one run: filters, lists, and all that Debates shows of one row
+rows      the rows of one run: filters, lists, and all that the page Rows shows of one row
 texts     the texts of all runs of a dataset that hold a phrase
 scores    scores, controls and protocols of runs
 benchmarks  benchmarks that were started here, and what they found

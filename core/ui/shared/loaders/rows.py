@@ -1,4 +1,4 @@
-"""The rows of a run: filters, lists, and all that Debates shows of one row."""
+"""The rows of a run: filters, lists, and all that the page Rows shows of one row."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _AHEAD = ThreadPoolExecutor(max_workers=1, thread_name_prefix="read-ahead")
 
 @dataclass(frozen=True, slots=True)
 class RowDetails:
-    """Everything that Debates shows of one row of a run.
+    """Everything that the page Rows shows of one row of a run.
 
     numbers: `predictions.row`. events: `traces.of_row`. dossier: `evidence.of_row`. calls: what was asked of a language
     model, and what it answered. notes: people's remarks. runs: ids of the runs that predict the row, this one included.
@@ -39,7 +39,7 @@ class RowDetails:
 
 @cache_by("run:{0}", "runs", "datasets", "notes", "spaces", entries=50, shared=True)
 def row_details(run: str, pair_id: str) -> RowDetails:
-    """Everything that Debates shows of one row of a run (id). Raises NotFound if the run lacks it."""
+    """Everything that the page Rows shows of one row of a run (id). Raises NotFound if the run lacks it."""
     with reading() as db:
         numbers, runs = predictions.row_and_runs(db, run, pair_id)
         return RowDetails(

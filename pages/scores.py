@@ -1,24 +1,32 @@
-"""Breakdown: where does the score come from?"""
+"""Scores: how well does a run predict, and where does the score come from?"""
 
 import streamlit as st
 
-from core.ui.breakdown import baselines, other_scores, panels
+from core.ui.breakdown import baselines, other_scores, panels, split_baselines
 from core.ui.shared import links, loaders, run_browser, score_box, shell, widgets
 
 context = shell.open_page(__file__)
-st.markdown("## Breakdown")
+st.markdown("## Scores")
 run = context.run
 if run is None:
     run_browser.show_no_run(context)
+    split_baselines.show_where_possible(context)
     st.stop()
 
-score = loaders.run_score(run.id)
-rows = loaders.scored_rows(run.id)
+with st.spinner(f"Scoring {widgets.as_text(run.name)} …"):
+    score, rows = loaders.run_score(run.id), loaders.scored_rows(run.id)
 if score.whole.n_labelled == 0:
     score_box.show_no_labels(score.whole.n)
-    run_browser.offer_labelled_run(context, links.BREAKDOWN)
+    run_browser.offer_labelled_run(context, links.SCORES)
     panels.show_ties(rows)
     st.stop()
+
+
+def show_baselines() -> None:
+    """Show what knows no biology, and what simple methods score on a split."""
+    baselines.show_baselines(rows)
+    split_baselines.show_where_possible(context)
+
 
 score_box.show_run_score(score)
 score_box.show_protocols(run.id)
@@ -26,7 +34,7 @@ widgets.show_tabs(
     "part",
     {
         "Slices": lambda: panels.show_slices(run, rows, score),
-        "Baselines": lambda: baselines.show_baselines(rows),
+        "Baselines": show_baselines,
         "Other ways to score": lambda: other_scores.show_ways(run, rows),
         "Top of the list": lambda: other_scores.show_top(run, rows),
         "Curves": lambda: panels.show_curves(rows, score),

@@ -1,4 +1,4 @@
-"""What-if: what if we weigh it otherwise?"""
+"""Fuse: what if we weigh it otherwise?"""
 
 import streamlit as st
 
@@ -6,7 +6,7 @@ from core.ui.shared import run_browser, shell
 from core.ui.what_if import at_rest, explorer, figures, fusion_controls, results, save_controls
 
 context = shell.open_page(__file__)
-st.markdown("## What-if")
+st.markdown("## Fuse")
 run, dataset = context.run, context.dataset
 if run is None or dataset is None:
     run_browser.show_no_run(context)

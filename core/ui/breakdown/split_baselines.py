@@ -1,4 +1,4 @@
-"""Experiments, tab Baselines: what simple methods score on a split that has labels, beside what was published."""
+"""Scores, tab Baselines: what simple methods score on a split that has labels, beside what was published."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from core.scoring.baselines import Baseline, BaselineScore
 from core.scoring.sentences import TWO_WAY, interval_text
 from core.store.datasets import Dataset
 from core.texts import number_text
-from core.ui.shared import links, loaders, tables
+from core.ui.shared import loaders, tables
 from core.ui.shared.background import Result, background
 from core.ui.shared.linked import choose_one
 from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.shell import PageContext, draw_until_ready
-from core.ui.shared.widgets import as_text, show_empty, show_figure
+from core.ui.shared.widgets import as_text, show_figure
 
 _QUESTIONS: tuple[tuple[str, Literal["de", "dir"]], ...] = (("DE", "de"), ("DIR", "dir"))
 _ABOUT = (
@@ -34,21 +34,17 @@ _ABOUT = (
 )
 
 
-def show(context: PageContext) -> None:
+def show_where_possible(context: PageContext) -> None:
+    """Show the baselines of a split under their heading; nothing for a dataset that has no such split."""
+    if context.dataset is not None and predictable_splits(loaders.dataset_rows(context.dataset.id)):
+        st.markdown("### Simple methods on a split")
+        show(context.dataset)
+
+
+def show(dataset: Dataset) -> None:
     """Show the choice of a split and of training rows, and the baselines once they are computed."""
-    dataset = context.dataset
-    if dataset is None:
-        show_empty("This workspace has no dataset yet.", lambda: links.to_data("Import one"))
-        return
     st.caption(_ABOUT)
-    splits = predictable_splits(loaders.dataset_rows(dataset.id))
-    if not splits:
-        show_empty(
-            as_text(f"{dataset.name} has no split with labels beside a labelled training split. Cell lines of PerturbQA have."),
-            lambda: links.to_data("Import one"),
-        )
-        return
-    split = _choose_split(splits)
+    split = _choose_split(predictable_splits(loaders.dataset_rows(dataset.id)))
     training = _choose_training(dataset)
     request = BaselineRequest(dataset.id, split, training)
     draw_until_ready(lambda: _draw(request), lambda: _ask(request).ready)

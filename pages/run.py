@@ -1,4 +1,4 @@
-"""Launch: start, watch, stop, resume."""
+"""Run: start, watch, stop, resume."""
 
 import streamlit as st
 
@@ -6,7 +6,7 @@ from core.ui.launch import finetune_tab, run_form, run_list
 from core.ui.shared import run_browser, shell, widgets
 
 context = shell.open_page(__file__)
-st.markdown("## Launch")
+st.markdown("## Run")
 if context.dataset is None:
     run_browser.show_no_run(context)
     st.stop()

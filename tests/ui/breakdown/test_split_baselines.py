@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.actions.workspace import Workspace
-from core.ui.experiments import baselines_tab
+from core.ui.breakdown import split_baselines
 from core.ui.shared.background import Background, Result
 from tests.commands import core_json
 from tests.ui.conftest import Visit
@@ -31,8 +31,8 @@ def table_with(app: AppTest, column: str) -> pd.DataFrame:
 
 
 def test_the_tables_show_what_the_command_prints(visit: Visit, cell_lines: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(baselines_tab, "background", AtOnce)
-    app = visit(cell_lines, "experiments", dataset="k562", tab="Baselines")
+    monkeypatch.setattr(split_baselines, "background", AtOnce)
+    app = visit(cell_lines, "scores", dataset="k562", part="Baselines")
     assert not app.exception
     printed = core_json(cell_lines.settings.workspace, "baselines", "--dataset", "k562")
     shown, hops, published = (table_with(app, column) for column in ("how to read it", "distance", "what differs"))
@@ -46,8 +46,8 @@ def test_the_tables_show_what_the_command_prints(visit: Visit, cell_lines: Works
 
 
 def test_rows_of_another_line_can_be_learned_from(visit: Visit, cell_lines: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(baselines_tab, "background", AtOnce)
-    app = visit(cell_lines, "experiments", dataset="k562", tab="Baselines", training="hepg2")
+    monkeypatch.setattr(split_baselines, "background", AtOnce)
+    app = visit(cell_lines, "scores", dataset="k562", part="Baselines", training="hepg2")
     printed = core_json(cell_lines.settings.workspace, "baselines", "--dataset", "k562", "--train-on", "hepg2")
     of_text = next(each for each in printed["baselines"] if each["name"] == "text kNN")
     shown = table_with(app, "how to read it").set_index("name")
@@ -55,11 +55,12 @@ def test_rows_of_another_line_can_be_learned_from(visit: Visit, cell_lines: Work
 
 
 def test_until_they_are_computed_the_page_says_so(visit: Visit, cell_lines: Workspace) -> None:
-    app = visit(cell_lines, "experiments", dataset="k562", tab="Baselines")
+    app = visit(cell_lines, "scores", dataset="k562", part="Baselines")
     assert "The baselines are being computed" in text_of(app)
 
 
-def test_a_dataset_without_such_a_split_has_none(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "experiments", tab="Baselines")
+def test_a_dataset_without_such_a_split_has_none(visit: Visit, small_workspace: Workspace, cell_lines: Workspace) -> None:
+    app = visit(small_workspace, "scores", part="Baselines")
     assert not app.exception
-    assert "has no split with labels beside a labelled training split" in text_of(app)
+    assert "Simple methods on a split" not in text_of(app)
+    assert "Simple methods on a split" in text_of(visit(cell_lines, "scores", dataset="k562"))

@@ -1,4 +1,4 @@
-"""Read: what do they all say?"""
+"""Arguments: what do they all say?"""
 
 import streamlit as st
 
@@ -6,13 +6,17 @@ from core.ui.read import kinds_tab, label_tab, rubrics_tab, worth_tab
 from core.ui.shared import run_browser, shell, widgets
 
 context = shell.open_page(__file__)
-st.markdown("## Read")
+st.markdown("## Arguments")
 run = context.run
 if run is None:
     run_browser.show_no_run(context)
     st.stop()
 
 
+st.caption(
+    "Rubrics: one question, asked of every text · Label: answer it yourself · Worth: what those answers say about being right · "
+    "Kinds: groups of arguments that are alike"
+)
 widgets.show_tabs(
     "tab",
     {

@@ -1,4 +1,4 @@
-"""Debates: what did they argue on this row, and was it an argument?"""
+"""Rows: what did they argue on this row, and was it an argument?"""
 
 import streamlit as st
 
@@ -7,7 +7,7 @@ from core.ui.shared import loaders, run_browser, shell, widgets
 
 context = shell.open_page(__file__)
 with st.container(key="title-line"):
-    st.markdown("## Debates")
+    st.markdown("## Rows")
 run = context.run
 if run is None:
     run_browser.show_no_run(context)
@@ -27,7 +27,7 @@ def rows() -> None:
                 return
             pair_id = run_browser.choose_row(found.ids)
         with row_side, run_browser.row_pane():
-            shell.set_title(pair_id.replace("_", " → "), "Debates")
+            shell.set_title(pair_id.replace("_", " → "), "Rows")
             row.show(context, run, loaders.row_details(run.id, pair_id), found.ids)
         with list_side:
             run_browser.show_list(run, found, pair_id)

@@ -1,0 +1,48 @@
+"""The addresses of pages, and where one that a page had before leads now: links that were copied or saved go on opening."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+# Former address → the file in pages/, which is its address too, that shows it now.
+FORMER = {
+    **{"debates": "rows", "read": "arguments", "breakdown": "scores", "what_if": "fuse", "launch": "run", "report": "share"},
+    **{"submit": "share", "experiments": "ledger"},
+}
+# Former address → the value of its parameter "tab" ("" without one) → the file, and the parameters that open the same there.
+_FORMER_TABS: Mapping[str, Mapping[str, tuple[str, Mapping[str, str]]]] = {
+    "submit": {
+        "": ("share", {"tab": "Package a run"}),
+        "Package a run": ("share", {"tab": "Package a run"}),
+        "Check a file": ("share", {"tab": "Check a file"}),
+    },
+    "experiments": {
+        **{"": ("ledger", {}), "Ledger": ("ledger", {}), "Benchmark": ("benchmark", {}), "Plan": ("plan", {})},
+        **{"Evidence": ("evidence", {}), "Ablations": ("ablations", {}), "Published numbers": ("published", {})},
+        **{name: ("scores", {"part": "Baselines"}) for name in ("Controls", "Baselines")},
+    },
+    "data": {
+        **{"Cells": ("data", {"tab": "Import"}), "Leakage": ("data", {"tab": "Spaces and leaks"})},
+        "Spaces": ("data", {"tab": "Spaces and leaks"}),
+        **{name: ("data", {"tab": "History"}) for name in ("Imported files", "Rejected rows", "Changes")},
+        **{name: ("data", {"tab": "Runs and notes"}) for name in ("Runs", "Notes")},
+    },
+}
+
+
+class Place(NamedTuple):
+    """A page by its file in pages/, without its suffix, and its query parameters."""
+
+    file: str
+    parameters: Mapping[str, str | list[str]]
+
+
+def moved_to(address: str, parameters: Mapping[str, list[str]]) -> Place | None:
+    """Where a link leads whose address, or whose tab, a page had before; None for one that a page has today."""
+    tab = "".join(parameters.get("tab", [])[:1])
+    found = _FORMER_TABS.get(address, {}).get(tab)
+    if found is not None:
+        file, opens = found
+        return Place(file, {name: values for name, values in parameters.items() if name != "tab"} | dict(opens))
+    return Place(FORMER[address], parameters) if address in FORMER else None

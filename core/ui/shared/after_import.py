@@ -1,0 +1,126 @@
+"""After an import: the dataset and the best run of what came are chosen, and a box leads to what it gets wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import streamlit as st
+
+from core.actions.import_target import Imported
+from core.store.datasets import Dataset
+from core.store.predictions import CONFIDENTLY_WRONG
+from core.store.runs import Run
+from core.ui.shared import links, loaders, run_choice
+from core.ui.shared.confirmation import confirm
+from core.ui.shared.widgets import as_text
+
+NOTHING = ("failed", "unknown")  # kinds of files of which nothing was imported
+_OUTCOMES = "_imported"  # session key: the outcomes of the latest import, while its box is shown
+_OF_RUNS = ("submission", "bundle", "external_score", "predicted_expression", "inspect_log")
+
+
+def take(results: Sequence[Imported], on_step: Callable[[float, str], object]) -> None:
+    """Choose what came for the pages, note what is to be said of it, and run the page again. on_step: as of an import."""
+    loaders.refresh()
+    imported = [each for each in results if each.kind not in NOTHING]
+    runs = _runs_of(imported)
+    best = _choose_best(runs, on_step)
+    if best is not None:
+        is_labelled = bool(_labelled(best))
+        run_choice.open_next(best, "imported just now" + (", the best with labels" if is_labelled and len(runs) > 1 else ""))
+    elif (dataset := _dataset_of(imported)) is not None:
+        run_choice.open_dataset_next(dataset.id)
+    st.session_state[_OUTCOMES] = list(results)
+    confirm(_describe(results), *_ways(imported)[:1])
+    st.rerun()
+
+
+def show() -> None:
+    """Show what the latest import brought, where it leads, and every file of which something was rejected or has to be said."""
+    results: list[Imported] = st.session_state.get(_OUTCOMES, [])
+    if not results:
+        return
+    with st.container(border=True, key="after-import"):
+        st.markdown(f"**{as_text(_describe(results))}**")
+        with st.container(horizontal=True, gap="medium"):
+            for show_way in _ways([each for each in results if each.kind not in NOTHING]):
+                show_way()
+        for result in results:
+            _show_problem(result)
+        if st.button("Close", key="close-import"):
+            st.session_state.pop(_OUTCOMES)
+            st.rerun()
+
+
+def _ways(imported: Sequence[Imported]) -> list[Callable[[], object]]:
+    """What shows a link each to what came: what the best run gets wrong, where it stands; else the dataset, or the spaces."""
+    best = _choose_best(_runs_of(imported), lambda *_: None)
+    if best is not None:
+        return [lambda: _link_to_rows(best), lambda: links.to_overview(best, "Where it stands")]
+    if (dataset := _dataset_of(imported)) is not None:
+        return [lambda: links.to_dataset(dataset.id, "Open the dataset")]
+    return [lambda: links.to_data("Open spaces and packs", tab="Spaces and leaks")] if imported else []
+
+
+def _link_to_rows(run: Run) -> None:
+    name, icon = as_text(run.name), ":material/arrow_forward:"
+    if _labelled(run) and not run.has_rank_scores:
+        links.to_rows(run, f"What {name} gets wrong", icon=icon, order=CONFIDENTLY_WRONG)
+    else:
+        links.to_rows(run, f"The rows of {name}", icon=icon)
+
+
+def _dataset_of(imported: Sequence[Imported]) -> Dataset | None:
+    """The dataset that one of these files became."""
+    names = {each.name for each in imported}
+    return next((each for each in loaders.all_datasets() if each.name in names), None)
+
+
+def _runs_of(imported: Sequence[Imported]) -> list[Run]:
+    """The runs that these files became, each the newest of its name."""
+    names = {each.name for each in imported if each.kind in _OF_RUNS}
+    return list({run.name: run for run in loaders.predicting_runs() if run.name in names}.values())
+
+
+def _choose_best(runs: Sequence[Run], on_step: Callable[[float, str], object]) -> Run | None:
+    """Return the run with the highest score, of probabilities before rank scores; the latest where none has labels."""
+    labelled = [run for run in runs if _labelled(run)]
+    for at, run in enumerate(labelled if len(labelled) > 1 else []):
+        on_step(at / len(labelled), f"scoring {run.name}")
+        loaders.standing(run.id)
+    if len(labelled) < 2:
+        return labelled[0] if labelled else max(reversed(runs), key=lambda run: run.method == "debate", default=None)
+    return max(labelled, key=lambda run: (not run.has_rank_scores, loaders.standing(run.id).score.headline.value.estimate))
+
+
+def _labelled(run: Run) -> int:
+    return int(loaders.labelled_counts().set_index("run")["labelled"].get(run.id, 0))
+
+
+def _describe(results: Sequence[Imported]) -> str:
+    """What was imported, in one line: the file and what it holds, or how many files."""
+    imported = [each for each in results if each.kind not in NOTHING]
+    new = [each for each in imported if each.new]
+    if not results:
+        return "Nothing to import was found there."
+    if not imported:
+        return "Nothing was imported."
+    if not new:
+        return "Nothing new: what these files hold is here already."
+    if len(new) > 1:
+        return f"Imported {len(new)} files, {sum(each.rows for each in new):,} rows."
+    [file] = new
+    rows = f"{file.rows:,} row{'s' * (file.rows != 1)}"
+    return f"Imported {Path(file.path).name}: {file.kind.replace('_', ' ')}, {rows} in {file.name}."
+
+
+def _show_problem(result: Imported) -> None:
+    """Show of a file that nothing was imported, how many rows were rejected, or a remark; nothing where all went well."""
+    name = as_text(Path(result.path).name)
+    if result.kind in NOTHING:
+        st.error(f"{name}: nothing imported. {as_text(result.message)}", icon=":material/error:")
+    elif result.rejected or result.message:
+        rejected = f": **{len(result.rejected):,} rows rejected** (listed under History)" if result.rejected else ""
+        note = f" – {as_text(result.message)}" if result.message else ""
+        (st.warning if result.rejected else st.info)(name + rejected + note)

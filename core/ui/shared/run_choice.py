@@ -1,0 +1,116 @@
+"""Which dataset and run a page opens on: those of its link, else those last shown, else a run that it can show something of.
+
+What the app has chosen it says, with the reason; what a person has chosen stays, whatever the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.store.datasets import Dataset
+from core.store.runs import Run
+from core.ui.shared import loaders
+from core.ui.shared.method_words import method_text
+
+_RUN, _DATASET, _WHY = "_run", "_dataset", "_why"  # session keys: ids of what was last shown, and why the app chose that run
+_NEED_LABELS = ("scores", "compare", "fuse")  # addresses of the pages that show next to nothing of a run without labels
+_NEED_BRIEFS = ("arguments",)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is shown. why: the reason for which the app chose the run; "" where a person chose it. warning: "" or what to say."""
+
+    dataset: Dataset | None
+    run: Run | None
+    why: str = ""
+    warning: str = ""
+
+
+def choose(address: str, datasets: Sequence[Dataset], runs: Sequence[Run]) -> Choice:
+    """Return what the page of this address opens on, and remember it for the next page."""
+    wanted_run, wanted_dataset = st.query_params.get("run"), st.query_params.get("dataset")
+    shown = st.session_state.get(_RUN)
+    if wanted_run is None and wanted_dataset is None:
+        wanted_run, wanted_dataset = shown, st.session_state.get(_DATASET)
+    run = next((each for each in runs if wanted_run in (each.id, each.name)), None)
+    warning = "" if wanted_run is None or run is not None else _describe_missing(wanted_run)
+    in_dataset = run.dataset if run else wanted_dataset
+    dataset = next((each for each in datasets if in_dataset in (each.id, each.name)), None) or loaders.default_dataset()
+    why = st.session_state.get(_WHY, "") if run is not None and run.id == shown else ""
+    if dataset is not None and (run is None or why):
+        run, why = _choose_for(address, [each for each in runs if each.dataset == dataset.id and not each.is_asked], run, why)
+    st.session_state.update({_RUN: run.id if run else None, _DATASET: dataset.id if dataset else None, _WHY: why})
+    return Choice(dataset, run, why, warning)
+
+
+def open_next(run: Run, why: str) -> None:
+    """Let the next page open on a run, for this reason, as the app's own choice."""
+    st.session_state.update({_RUN: run.id, _DATASET: run.dataset, _WHY: why})
+    st.query_params.update({"dataset": run.dataset, "run": run.id})
+
+
+def open_dataset_next(dataset: str) -> None:
+    """Let the next page open on a dataset (id)."""
+    forget()
+    st.query_params.pop("run", None)
+    st.query_params["dataset"] = dataset
+
+
+def forget() -> None:
+    """Forget which run was shown: another was chosen, or it is no longer there."""
+    st.session_state.pop(_RUN, None)
+    st.session_state.pop(_WHY, None)
+
+
+def describe_dataset(dataset: Dataset) -> str:
+    """How many rows of a dataset have a label and how many have none: "7,705 labelled · 1,813 not"."""
+    counts = loaders.dataset_counts()
+    counts = counts[counts["dataset"] == dataset.id]
+    without = int(counts["unlabelled"].sum())
+    return f"{int(counts['rows'].sum()) - without:,} labelled · {without:,} not"
+
+
+def describe_run(run: Run) -> str:
+    """How many rows of a run have a label, and by which method it was made: "no labels · debate"."""
+    labelled = _labelled(run)
+    has = "no labels" if not labelled else f"{labelled:,} labelled" if labelled < run.done else f"{labelled:,} rows, all labelled"
+    return f"{has} · {method_text(run.method)}"
+
+
+def _labelled(run: Run) -> int:
+    counts = loaders.labelled_counts().set_index("run")["labelled"]
+    return int(counts.get(run.id, 0))
+
+
+def _choose_for(address: str, runs: Sequence[Run], run: Run | None, why: str) -> tuple[Run | None, str]:
+    """Return the run that a page opens on, and why: the one last shown if the page can show something of it, else the best."""
+    if run is not None and _suits(run, address):
+        return run, why
+    found = max(reversed(runs), key=lambda each: _merits(each, address), default=None)
+    return found, "" if found is None else _reason(found)
+
+
+def _suits(run: Run, address: str) -> bool:
+    if address in _NEED_LABELS:
+        return _labelled(run) > 0
+    return run.method == "debate" if address in _NEED_BRIEFS else True
+
+
+def _merits(run: Run, address: str) -> tuple[bool, ...]:
+    """What makes a run worth opening: that the page can show it, then labels on probabilities, then an argument to read."""
+    return _suits(run, address), _labelled(run) > 0 and not run.has_rank_scores, run.method == "debate"
+
+
+def _reason(run: Run) -> str:
+    what = "debate" if run.method == "debate" else "run"
+    return f"the latest {what} with labels" if _labelled(run) else f"the latest {what}"
+
+
+def _describe_missing(wanted: str) -> str:
+    is_reading = any(wanted in (each.id, each.name) for each in loaders.all_runs())
+    what = "reads the texts of another run and predicts nothing" if is_reading else "is not in this workspace"
+    return f"The run that this link names {what}; showing another."

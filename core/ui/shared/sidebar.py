@@ -1,0 +1,132 @@
+"""The sidebar: what is shown above the pages, in their groups, and what a person may set about the app."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from core.actions import target_ranking
+from core.actions.workspace import Workspace
+from core.store.datasets import Dataset
+from core.store.runs import Run
+from core.ui.shared import linked, links, loaders, palette, run_choice, sign_in, text_size
+from core.ui.shared.run_choice import Choice
+from core.ui.shared.server_workspace import read_workspace
+from core.ui.shared.widgets import as_text
+
+MORE = "More"  # the group of pages that stand under it until they hold something
+_USED = "_used"  # session key: the addresses of such pages on which this visitor had something computed
+_LONGEST = 22  # characters of a name that its choice shows in full
+# Address of a page under MORE → whether this workspace has something for it.
+_HOLDS: Mapping[str, Callable[[], object]] = {
+    "targets": lambda: target_ranking.list_all(read_workspace()),
+    "ledger": loaders.ledger_entries,
+    "benchmark": loaders.saved_benchmarks,
+    "plan": loaders.saved_benchmarks,
+    "evidence": loaders.saved_attributions,
+}
+
+
+def show(product: str, workspace: Workspace, pages: Mapping[str, Sequence[Any]], open_page: Any, choice: Choice) -> None:
+    """Show the sidebar. pages: the groups of `st.navigation`; open_page: the page that is shown."""
+    parameters = {name: each.id for name, each in (("dataset", choice.dataset), ("run", choice.run)) if each is not None}
+    with st.sidebar:
+        st.markdown(f"**{product}**")
+        _show_choices(choice)
+        _show_navigation(pages, open_page, parameters)
+        palette.show(pages, choice)
+        text_size.show_switch()
+        settings = workspace.settings
+        place = settings.workspace.name or str(settings.workspace)
+        suffix = ", read-only" if settings.read_only else ""
+        st.caption(f"Workspace {as_text(place)}{suffix}", help=as_text(settings.workspace))
+        sign_in.show_person(workspace)
+
+
+def note_used(address: str) -> None:
+    """Note that a page under MORE has something to show to this visitor, so that it stands by itself."""
+    st.session_state.setdefault(_USED, set()).add(address)
+
+
+def _show_choices(choice: Choice) -> None:
+    """Show the choice of dataset and run, each with its facts below it and, where its choice would cut it, its name."""
+    dataset, run = choice.dataset, choice.run
+    listed = [each for each in runs_of(dataset) if not each.is_asked or each == run]  # ad-hoc runs are listed on the page Ask
+    with st.container(gap="xxsmall", key="chosen"):
+        _show_choice(
+            "Dataset", "dataset", dataset.id if dataset else None, {each.id: _title(each) for each in loaders.all_datasets()}
+        )
+        if dataset is not None:
+            _show_facts(_title(dataset), run_choice.describe_dataset(dataset))
+        _show_choice("Run", "run", run.id if run else None, {each.id: each.name for each in listed})
+        if run is not None:
+            _show_facts(run.name, run_choice.describe_run(run), choice.why)
+
+
+def _show_facts(name: str, facts: str, why: str = "") -> None:
+    whole = f"**{as_text(name)}**  \n" if len(name) > _LONGEST else ""
+    reason = f"  \nchosen: {as_text(why)}" if why else ""
+    st.caption(f"{whole}{as_text(facts)}{reason}")
+
+
+def _show_choice(label: str, name: str, chosen: str | None, titles: Mapping[str, str]) -> None:
+    """Show the choice of a dataset or run by id; another run keeps what else the address holds, another dataset does not."""
+    key = f"choose_{name}"
+    st.session_state[key] = chosen
+
+    def set_address() -> None:
+        of_dataset = dict.fromkeys(linked.names_of_ids()) if name == "dataset" else {}
+        links.set_parameters({**of_dataset, name: st.session_state[key]})
+        run_choice.forget()
+
+    st.selectbox(
+        label,
+        list(titles),
+        key=f"choose_{name}",
+        format_func=lambda option: titles.get(option, option),
+        on_change=set_address,
+        disabled=not titles,
+        placeholder="none yet",
+    )
+
+
+def _title(dataset: Dataset) -> str:
+    return f"{dataset.name} (demo)" if dataset.origin == "simulated" else dataset.name
+
+
+def _show_navigation(pages: Mapping[str, Sequence[Any]], open_page: Any, parameters: Mapping[str, str]) -> None:
+    """Show links that carry dataset and run. Streamlit's own drop them, and setting each again adds a step for "back"."""
+    with st.container(gap=None, key="navigation"):
+        for title, group in pages.items():
+            listed = [page for page in group if page.visibility != "hidden"]
+            if title != MORE:
+                _show_group(title, listed, parameters)
+                continue
+            alone = [page for page in listed if page == open_page or _holds_something(page.url_path)]
+            _show_links(alone, parameters)
+            if len(alone) < len(listed):
+                with st.expander(MORE):
+                    _show_links([page for page in listed if page not in alone], parameters)
+
+
+def _show_group(title: str, listed: Sequence[Any], parameters: Mapping[str, str]) -> None:
+    if title and listed:
+        st.caption(title)
+    _show_links(listed, parameters)
+
+
+def _show_links(listed: Sequence[Any], parameters: Mapping[str, str]) -> None:
+    for page in listed:
+        st.page_link(page, query_params=dict(parameters), width="stretch")
+
+
+def _holds_something(address: str) -> bool:
+    holds = _HOLDS.get(address)
+    return address in st.session_state.get(_USED, ()) or (holds is not None and bool(holds()))
+
+
+def runs_of(dataset: Dataset | None) -> list[Run]:
+    """The runs of a dataset that predict, the oldest first."""
+    return [run for run in loaders.predicting_runs() if dataset is not None and run.dataset == dataset.id]

@@ -1,0 +1,62 @@
+"""The headline of a dataset: what it says, and in how many words."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import pytest
+
+from core.scoring.controls import Verdict, Verdicts
+from core.scoring.run_scores import Headline
+from core.scoring.standing import Standing, headline
+from core.stats.intervals import Interval
+
+MOST_WORDS = 20
+ABOVE, BELOW, UNSURE = (0.01, 0.05), (-0.05, -0.01), (-0.02, 0.02)
+
+
+def interval(estimate: float, low: float, high: float) -> Interval:
+    return Interval(estimate, low, high, math.nan, 100, "row", "given")
+
+
+def standing(
+    mean: float, de: tuple[float, float], direction: tuple[float, float], genes: tuple[int, int] | None = None
+) -> Standing:
+    controls = (("count-only", de), ("rarer gene", direction))
+    verdicts = Verdicts(*(Verdict(name, interval(sum(ends) / 2, *ends)) for name, ends in controls))
+    value = interval(mean, mean - 0.02, mean + 0.02)
+    score = SimpleNamespace(headline=Headline("mean", value, value, value, genes))
+    return Standing(score, verdicts, 0.55, "rows")
+
+
+def test_nothing_with_labels_has_no_score() -> None:
+    assert (
+        headline({})
+        == headline({"a": standing(math.nan, UNSURE, UNSURE)})
+        == ("No run here has a score yet: none of them has rows with labels.")
+    )
+
+
+def test_what_beats_nothing_stands_beside_what_it_does_not_beat() -> None:
+    both = {"a": standing(0.51, BELOW, UNSURE), "b": standing(0.53, UNSURE, UNSURE)}
+    assert headline(both) == "Nothing here beats what knows no biology yet: best b, mean 0.530 [0.510, 0.550] against 0.550."
+
+
+def test_what_is_known_to_beat_it_leads_with_the_axes_on_which_it_does() -> None:
+    one = {"a": standing(0.61, ABOVE, UNSURE), "b": standing(0.63, UNSURE, UNSURE)}  # b is higher, and not known to beat it
+    assert headline(one) == "a beats what knows no biology on DE: mean 0.610 [0.590, 0.630] against 0.550."
+    two = {**one, "c": standing(0.64, ABOVE, ABOVE)}
+    assert headline(two) == "2 runs beat what knows no biology, c on DE and DIR: mean 0.640 [0.620, 0.660] against 0.550."
+
+
+def test_a_dataset_that_is_judged_by_genes_has_chance_as_its_rival() -> None:
+    assert headline({"a": standing(0.61, ABOVE, UNSURE, (10, 8))}).endswith("against 0.500.")
+
+
+@pytest.mark.parametrize("name", ["a", "a b c d", "a run that somebody gave a name of very many words", "x" * 200])
+@pytest.mark.parametrize("others", [0, 1])
+@pytest.mark.parametrize("ends", [ABOVE, BELOW, UNSURE])
+def test_a_headline_has_at_most_twenty_words(name: str, others: int, ends: tuple[float, float]) -> None:
+    judged = {name: standing(0.7, ends, ends)} | {f"other {i}": standing(0.6, ends, ends) for i in range(others)}
+    assert len(headline(judged).split()) <= MOST_WORDS

@@ -1,0 +1,64 @@
+"""A command that takes long says how far it is, in plain output too; one that fails at once says one line."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from core.actions.workspace import Workspace
+from core.cli import base, progress
+from tests import cases, commands
+
+
+def test_plain_output_gets_a_line_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "FIRST_S", 0.02)
+    monkeypatch.setattr(progress, "EVERY_S", 0.02)
+    with progress.working("reading a.csv") as step:
+        time.sleep(0.03)
+        step("writing a.csv")
+        time.sleep(0.05)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "reading a.csv … 0 s"
+    assert lines[-1] == "writing a.csv … 0 s"
+    time.sleep(0.05)
+    assert capsys.readouterr().err == ""  # it is over
+
+
+def test_what_is_over_at_once_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match="bad"), progress.working("reading a.csv") as step:
+        step("writing a.csv")
+        raise ValueError("bad")
+    assert capsys.readouterr().err == ""
+
+
+def test_whoever_watches_sees_every_step(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base._Output, "progress", True)
+    with progress.working("reading a.csv") as step:
+        step("writing a.csv")
+    assert capsys.readouterr().err == "writing a.csv\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("import", "FILE"),
+        ("embed", "coresponse", "--name", "s", "--columns", "1"),
+        ("knn", "--space", "s", "--permutations", "0"),
+        ("fuse", "--base", "debate", "--with", "again", "--w-de", "0.5", "--w-dir", "0.5", "--name", "f"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_the_long_commands_do(
+    small_workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    """The same block is around each of them."""
+    folder, file, begun = small_workspace.settings.workspace, tmp_path / "again.csv", list[str]()
+    file.write_bytes(cases.submission([("Pa_Ga", 0.2, 0.3, "x")]))
+    assert commands.core(folder, "import", str(file)).status == 0
+    real = progress.working
+    for room in ("files", "embed", "transfer"):
+        monkeypatch.setattr(f"core.cli.{room}.working", lambda what: (begun.append(what), real(what))[1])
+    done = commands.core(folder, *(str(file) if word == "FILE" else word for word in command))
+    assert len(begun) == 1, done
