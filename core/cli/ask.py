@@ -119,6 +119,8 @@ class _ArgumentPrinter:
                 if attempt > self.attempts.setdefault(call, attempt):
                     self.waiting[call].append("\n[the server broke off and is asked once more]\n")
                 self.attempts[call] = attempt
+                if event.get("is_anew"):
+                    self.waiting[call] = ["\n[so far the model was thinking]\n"] if self.printed == call else []
                 self.waiting[call].append(words)
             case {"kind": "answered", "call": call, "content": content}:
                 self.over.add(call)

@@ -17,6 +17,7 @@ from core.errors import InputError
 from core.llm.answers import Answer, AnswerFault, cost_of, fault_of_ending, read_scrubbed, too_long
 from core.llm.endpoint import Endpoint, Method, ModelTransport
 from core.llm.errors import ERROR_OF_FAULT, ModelError, NoLogprobs, Refused, Truncated
+from core.llm.live_text import LiveWords
 from core.llm.logprobs import is_missing
 from core.llm.messages import Outcome, Reply, Request, TokenLogprob, Usage, estimate_tokens
 from core.llm.refused_parameters import describe_remedy, fewer_logprobs, refuses_logprobs
@@ -233,8 +234,8 @@ class Client:
         on_words, attempt = call.on_words, call.usage.attempts + 1
         if on_words is not None and not self._refuses_streams:
 
-            def say(content: str, reasoning: str) -> None:
-                on_words(Words(content, reasoning, attempt))
+            def say(words: LiveWords) -> None:
+                on_words(Words(words.content, words.reasoning, attempt, words.is_anew))
 
             text = await send_streamed(server, call.request, most, say, self.endpoint.access.scrub)
             self._refuses_streams = refuses_streams(text)

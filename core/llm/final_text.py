@@ -37,6 +37,10 @@ _MARKS = re.compile(
 )
 
 
+# What may change which part of a text is the answer, wherever it comes.
+CHANGES = re.compile(rf"{_MARKS.pattern}|{_STRAY.pattern.removesuffix(chr(92) + 'Z')}|(?-i:{_BARE_FINAL.pattern})", re.IGNORECASE)
+
+
 class FinalText(NamedTuple):
     """A model's text taken apart. text: the answer, None if there is only thinking. thinking: "" for none.
 
@@ -63,6 +67,14 @@ def final_text(whole: str) -> FinalText:
     if not answer.strip():
         return FinalText(None, thinking, len(whole), len(whole))
     return FinalText(answer, thinking, end - len(answer), end)
+
+
+def part_of_next(whole: str) -> Literal["answer", "thinking", "neither"]:
+    """Return what the next word is a part of, unless it is a mark."""
+    span = _answer_span(whole)
+    if span is None:
+        return "thinking"
+    return "answer" if span[1] == len(whole) else "neither"
 
 
 def _answer_span(whole: str) -> tuple[int, int] | None:
