@@ -170,7 +170,7 @@ class Reply:
 
     reasoning: "" if there is none. usage: the cost over all attempts, when the request was first sent. logprobs: None if
     they were not asked for. request: the JSON that was answered (its token limit may be twice the original one); raw: the
-    JSON of the answer.
+    JSON of the answer. model: by which the server says that it was written, "" if it does not say.
     """
 
     content: str
@@ -181,6 +181,7 @@ class Reply:
     request: str
     raw: str
     cached: bool = False
+    model: str = ""
 
     @property
     def latency_ms(self) -> float:
