@@ -98,7 +98,7 @@ def plan_again(workspace: Workspace, request: AgainRequest) -> AgainPlan:
     _refuse_changed(workspace, run, unchanged.spec, context)
     changes = choose_changes(items, context.pairs[0], request.without, request.texts)
     askings = (unchanged, *((_plan_asking(workspace, run, request, changes, loader),) if changes else ()))
-    return AgainPlan(run, request.row, changes, askings, _cost(workspace, run, askings, request.concurrency))
+    return AgainPlan(run, request.row, changes, askings, _cost(workspace, run, askings, request))
 
 
 def _plan_asking(
@@ -159,12 +159,13 @@ def _refuse_changed(workspace: Workspace, run: Run, again: RunSpec, context: Con
         )
 
 
-def _cost(workspace: Workspace, run: Run, askings: tuple[PlannedAsking, ...], concurrency: int) -> Expectation:
+def _cost(workspace: Workspace, run: Run, askings: tuple[PlannedAsking, ...], request: AgainRequest) -> Expectation:
     """Of the askings that are not done yet, from what calls of the debate took."""
     specs = [each.spec for each in askings if not each.is_done]
     n_calls = sum(expected_calls(method_named(spec.method), spec.options, len(spec.rows)) for spec in specs)
-    rate = launch.rate_of(workspace, run.method, run.model or "")
-    return expect(n_calls, concurrency, rate, launch.price_of(workspace))
+    model = run.model or ""
+    rate, price = launch.rate_of(workspace, run.method, model), launch.price_of(workspace, request.endpoint, model)
+    return expect(n_calls, request.concurrency, rate, price)
 
 
 def ask_again(workspace: Workspace, plan: AgainPlan, progress: Progress | None = None) -> list[str]:

@@ -127,7 +127,7 @@ def plan_attribution(workspace: Workspace, request: AttributionRequest) -> Attri
     loader = WorkspaceComponents(workspace, default_dataset(workspace, run.dataset))
     arms = tuple(_plan_arm(workspace, spec, run, arm, request, loader) for arm in spec.arms)
     _refuse_changed(run, arms[0].spec)
-    return AttributionPlan(request, spec, arms, _cost(workspace, arms, request.concurrency))
+    return AttributionPlan(request, spec, arms, _cost(workspace, arms, request))
 
 
 def _plan_arm(
@@ -172,12 +172,12 @@ def _refuse_changed(run: Run, again: RunSpec) -> None:
         )
 
 
-def _cost(workspace: Workspace, arms: tuple[PlannedArm, ...], concurrency: int) -> Expectation:
+def _cost(workspace: Workspace, arms: tuple[PlannedArm, ...], request: AttributionRequest) -> Expectation:
     specs = [arm.spec for arm in arms if not arm.is_done]
     first = arms[0].spec
     calls = sum(expected_calls(method_named(spec.method), spec.options, len(spec.rows)) for spec in specs)
     rate = launch.rate_of(workspace, first.method, first.model)
-    return expect(calls, concurrency, rate, launch.price_of(workspace))
+    return expect(calls, request.concurrency, rate, launch.price_of(workspace, request.endpoint, first.model))
 
 
 def run_attribution(

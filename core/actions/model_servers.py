@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, replace
 from typing import Final
 
@@ -18,6 +18,7 @@ from core.llm.endpoint import Endpoint, asks_several
 from core.llm.health import Health, check_health, list_models
 from core.llm.server_addresses import describe_difference, normalise
 from core.net.address_list import read_addresses
+from core.store.runs import Run
 
 ENDPOINT_FILE: Final = "endpoints.toml"  # in data/: how model servers are asked, and what their tokens cost
 
@@ -58,12 +59,20 @@ def find_entries(workspace: Workspace, servers: str, model: str) -> list[Endpoin
 
     Raises InputError for a file that cannot be read.
     """
+    return _entries_about(_read_entries(workspace), servers, model)
+
+
+def _read_entries(workspace: Workspace) -> tuple[EndpointEntry, ...]:
     path = workspace.settings.data / ENDPOINT_FILE
-    if not path.is_file():
+    return read_toml(path).record(EndpointFile).endpoint if path.is_file() else ()
+
+
+def _entries_about(entries: Sequence[EndpointEntry], servers: str, model: str) -> list[EndpointEntry]:
+    if not entries:
         return []
     address = (read_addresses(servers)[0] if asks_several(servers) else servers).rstrip("/")
-    entries = [each for each in read_toml(path).record(EndpointFile).endpoint if each.address.rstrip("/") == address]
-    return sorted((each for each in entries if each.model in ("", model)), key=lambda each: not each.model)
+    found = [each for each in entries if each.address.rstrip("/") == address and each.model in ("", model)]
+    return sorted(found, key=lambda each: not each.model)
 
 
 def call_settings(workspace: Workspace, servers: str, model: str, chosen: CallSettings) -> CallSettings:
@@ -75,11 +84,31 @@ def call_settings(workspace: Workspace, servers: str, model: str, chosen: CallSe
 
 def price_at(workspace: Workspace, servers: str, model: str) -> Price | None:
     """Return the price of a million tokens of a model at a server, by default that of the settings; None if it is unknown."""
+    return _price_among(workspace, _read_entries(workspace), servers, model)
+
+
+def _price_among(workspace: Workspace, entries: Sequence[EndpointEntry], servers: str, model: str) -> Price | None:
     settings = workspace.settings
-    own = next((entry.price for entry in find_entries(workspace, servers, model) if entry.price is not None), None)
+    own = next((entry.price for entry in _entries_about(entries, servers, model) if entry.price is not None), None)
     if own is not None or settings.price_prompt is None or settings.price_completion is None:
         return own
     return Price(settings.price_prompt, settings.price_completion)
+
+
+def prices_of_runs(workspace: Workspace, runs: Sequence[Run]) -> dict[str, Price]:
+    """Return run id → the price of a million tokens where it asked, as `price_at`; of one that was not made here, by its model at
+    the server of the settings. A run without a known price is left out.
+    """
+    entries = _read_entries(workspace)
+    prices = {run.id: _price_among(workspace, entries, _servers_of(workspace, run, entries), run.model or "") for run in runs}
+    return {run: price for run, price in prices.items() if price is not None}
+
+
+def _servers_of(workspace: Workspace, run: Run, entries: Sequence[EndpointEntry]) -> str:
+    """Return the servers that a run asked, which only matters where a file has prices of its own."""
+    folder = workspace.run_folder(run.id)
+    own = folder.execution_settings().servers if entries and folder.exists else ""
+    return own or workspace.settings.endpoint
 
 
 def refuse_unlisted(workspace: Workspace, settings: ExecutionSettings) -> None:

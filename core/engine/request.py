@@ -256,6 +256,11 @@ class Expectation:
     money: float | None = None
 
 
+def money_text(money: float) -> str:
+    """Return expected money in words."""
+    return f"about {money:,.2f} at the price of the model server"
+
+
 def expect(calls: int, concurrency: int, rate: Rate | None = None, price: Price | None = None) -> Expectation:
     """Returns what so many calls take if `concurrency` of them run at a time and each takes as long as the rate says."""
     if rate is None:

@@ -53,7 +53,11 @@ REASONS = (
     r"because|since|as|given|due|with|for|weil|da|denn|car|parce|puisque|porque|pues|ya|pois|perché|poiché|потому|так"
     r"|因为|因為|由于|なぜ|です|である|입니다"
 )
-OTHERS = r"(?:or |and )?(?:then|but|maybe|perhaps|possibly|rather|even)|or|and|oder|und|ou|et|o|y|e|или|и|或|和|还是|または|や|또는"  # which join a second answer to the first
+# Which join a second answer to the first.
+OTHERS = (
+    r"(?:or |and )?(?:then|but|maybe|perhaps|possibly|rather|even)"
+    r"|or|and|oder|und|ou|et|o|y|e|или|и|或|和|还是|または|や|또는"
+)
 
 # What stands before a letter or a number that is all of an answer, and behind a number.
 OPTION_NOUNS = "option|letter|choice|answer|opción|opção|opzione|antwort|réponse|вариант|选项|選択肢|选择"

@@ -396,6 +396,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "model_servers.call_settings": lambda s: model_servers.call_settings(s.plain, s.model, "m", CallSettings()),
     "model_servers.endpoint_of": lambda s: model_servers.endpoint_of(s.plain, s.model),
     "model_servers.find_entries": lambda s: model_servers.find_entries(s.plain, s.model, "m"),
+    "model_servers.prices_of_runs": lambda s: model_servers.prices_of_runs(s.crashed, [run_of(s)]),
     "model_servers.price_at": lambda s: model_servers.price_at(s.plain, s.model, "m"),
     "packs.list_with_organisms": lambda s: packs.list_with_organisms(s.plain),
     "packs.name_of_latest": lambda s: packs.name_of_latest(s.plain, "descriptions"),

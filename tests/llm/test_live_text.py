@@ -12,9 +12,9 @@ from core.llm.final_text import final_text
 from core.llm.live_text import LiveText, LiveWords
 from tests.llm.test_final_text import HARMONY, PIECES, WITH_ANSWER, WITHOUT_ANSWER
 
-TEXTS = st.text() | st.lists(st.sampled_from([*PIECES, "<|start|>assistant", "<", "A? ", "think>", "&gt;", "[/THINK]"]), max_size=20).map(
-    "".join
-)
+TEXTS = st.text() | st.lists(
+    st.sampled_from([*PIECES, "<|start|>assistant", "<", "A? ", "think>", "&gt;", "[/THINK]"]), max_size=20
+).map("".join)
 
 
 def pieces_of(text: str, seed: int) -> list[str]:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.actions import launch, model_servers
 from core.actions.workspace import Workspace
-from core.engine.request import Expectation, RunRequest
+from core.engine.request import Expectation, RunRequest, money_text
 from core.engine.spec import RunSpec
 from core.errors import DeskError, InputError
 from core.fields.record import make, options_of
@@ -240,5 +240,5 @@ def _describe_estimate(spec: RunSpec, expected: Expectation) -> str:
             parts.append(f"about {expected.prompt_tokens:,.0f} + {expected.completion_tokens:,.0f} tokens")
             parts.append(f"about {describe_duration(expected.seconds)}")
         if expected.money is not None:
-            parts.append(f"about {expected.money:,.2f} at the price in the settings")
+            parts.append(money_text(expected.money))
     return " · ".join(parts)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from core.actions import readings, rubrics
 from core.audit.rubric import Rubric, Unit
+from core.engine.request import money_text
 from core.store.runs import Run
 from core.texts import describe_duration
 from core.ui.shared import links, loaders
@@ -104,5 +105,5 @@ def _describe(plan: readings.ReadingPlan, estimate: readings.ReadingEstimate) ->
     if expected.seconds is not None:
         parts.append(f"about {describe_duration(expected.seconds)}")
     if expected.money is not None:
-        parts.append(f"about {expected.money:,.2f} at the price in the settings")
+        parts.append(money_text(expected.money))
     return " · ".join(parts)
