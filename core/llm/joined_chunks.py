@@ -11,12 +11,8 @@ from typing import Any
 from core.llm.answers import read_parts
 
 _MOST_CHOICES = 100
-_JOINED = {
-    "text": "text",
-    "output_text": "text",
-    "thinking": "thinking",
-    "reasoning": "reasoning",
-}  # type → where its text stands
+# Type of a part → the field with its text.
+_JOINED = {"text": "text", "output_text": "text", "thinking": "thinking", "reasoning": "reasoning"}
 _BYTES_PER_NAME = 100  # beside its characters: what a field takes in memory
 
 

@@ -1,4 +1,4 @@
-"""An answer while it is written: which of its words so far are the answer and which are thinking, as `final_text` tells them apart.
+"""An answer while it is written: which of its words so far are the answer and which thinking, as `final_text` tells them apart.
 
 What came may turn out to be something else: of "A? </think> B" the first words are thinking. So `final_text` reads the text again
 whenever a mark has come, and at the end.

@@ -41,8 +41,8 @@ _VERDICTS = (
 )
 _COLLAPSED = "Rows in which a brief answers the multiple-choice question instead of arguing."
 _COST = (
-    "At the prices of a million tokens of the run's server and model, else those in the settings; cached answers cost nothing. A range where only the sum of prompt and "
-    "answer tokens is known."
+    "At the prices of a million tokens of the run's server and model, else of the settings; cached answers cost nothing. A range "
+    "where only the sum of prompt and answer tokens is known."
 )
 _WORDS = {"cannot tell": "?"}
 
