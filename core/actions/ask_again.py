@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from core.actions import launch, run_control
 from core.actions.component_loader import WorkspaceComponents, default_dataset
@@ -21,6 +21,7 @@ from core.engine.spec import RunSpec
 from core.errors import StateError
 from core.evidence.changed_cards import LONGEST, CardChange, choose_changes, describe_changes, write_changes
 from core.fields.record import setting
+from core.llm.call_settings import CallSettings
 from core.methods.base import Context, method_named
 from core.methods.debate_again import MOST_REPEATS, first_verdict_messages
 from core.methods.debate_texts import SIDES
@@ -38,7 +39,8 @@ Progress = Callable[[str, int, int], object]  # is told a run's name, how many a
 @dataclass(frozen=True, slots=True)
 class AgainRequest:
     """A row asked again, as a person asks for it. run: a name or id. without, texts: by tool or card name, as in `find_cards`;
-    neither asks the same again alone. endpoint: by default that of the settings."""
+    neither asks the same again alone. endpoint: by default that of the settings. calls: how it is asked, by default as
+    for the run."""
 
     run: str
     row: str
@@ -52,6 +54,7 @@ class AgainRequest:
     )
     endpoint: str | None = one_server()
     concurrency: int = calls_at_once()
+    calls: CallSettings = field(default_factory=CallSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,7 @@ def _plan_asking(
         rows=(request.row,),
         name=f"{ASKED_AGAIN} {request.row}",
         model=run.model or "",
+        calls=request.calls,
         endpoint=request.endpoint,
         concurrency=request.concurrency,
     )

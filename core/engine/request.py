@@ -67,7 +67,7 @@ class RunRequest:
     name: str | None = setting(
         None, "The run's name; by default made from the method and the rows.", key="run_name", changes_result=False
     )
-    model: str | None = setting(None, "By default the first that the server lists.")
+    model: str | None = setting(None, "By default the only one that the server lists.")
     labels: str | LabelViewSpec = setting(
         "auto", "Which labels a row may see: all, blinded, folds; auto: folds for labelled rows.", kind="text"
     )

@@ -66,7 +66,8 @@ CHOSEN = [
     "I choose B", "my choice is B", "I pick B.", "Therefore, I choose option B.", "I choose **B** because it falls.",
     "I'll go with B.", "I will select (B).", "I'm going with B", "So I pick: B", "We conclude: B", "I choose B, not A.",
     "I choose down.", "Ich wähle B", "Ich entscheide mich für B.", "Je choisis la réponse B.", "Elijo la opción B",
-    "Yo escojo B.", "Scelgo B, perché cala", "Eu escolho B", "Я выбираю B.", "Ik kies B", "Jag väljer B", "Wybieram B.", "我选择B。", "我选 B",
+    "Yo escojo B.", "Scelgo B, perché cala", "Eu escolho B",
+    "Я выбираю B.", "Ik kies B", "Jag väljer B", "Wybieram B.", "我选择B。", "我选 B",
 ]  # fmt: skip
 
 
