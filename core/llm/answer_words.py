@@ -72,7 +72,8 @@ PER_CENT = (
 TAKES_BACK = re.compile(
     r"(?:\A|[\n.!?;:>—–。!])[\s*_(\[]{0,8}+(?:wait|correction|corrected|actually|no[,.]|hmm|scratch that|on second thoughts?"
     r"|on reflection|sorry|oops|edit|update|revised|i (?:was|am) wrong|my mistake|i made a mistake|that is wrong|that['’]s wrong"
-    r"|rather,|instead,|korrektur|moment|halt|doch nicht|nein,|falsch|erratum|attendez|en fait|non,|je me trompe|corrección"
+    r"|rather,|instead,|just kidding"
+    r"|korrektur|moment|halt|doch nicht|nein,|falsch|erratum|attendez|en fait|non,|je me trompe|corrección"
     r"|espera|en realidad|me equivoqué|correzione|aspetta|mi sbaglio|correção|espere|na verdade|поправка|исправление|подождите"
     r"|нет,|ошибка|更正|等等|等一下|不对|不對|修正|其实|訂正|待って|정정|잠깐|아니)(?![a-zа-я])",
     re.IGNORECASE,
