@@ -345,6 +345,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "attribution.is_done": lambda s: attribution.is_done(s.crashed, SavedAttribution(ATTRIBUTION.spec, {})),
     "attribution.find_saved": lambda s: attribution.find_saved(s.plain, "a"),
     "attribution.plan_attribution": lambda s: attribution.plan_attribution(s.crashed, attribution.AttributionRequest("r")),
+    "attribution.calls_of": lambda s: attribution.calls_of(s.crashed, SavedAttribution(ATTRIBUTION.spec, {})),
     "attribution.server_of": lambda s: attribution.server_of(s.crashed, SavedAttribution(ATTRIBUTION.spec, {})),
     "backups.back_up": lambda s: backups.back_up(s.plain, s.elsewhere / "b.zip", replace=True),
     "benchmark_baselines.compute_baselines": lambda s: benchmark_baselines.compute_baselines(
