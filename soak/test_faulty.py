@@ -24,12 +24,16 @@ import pytest
 
 from core import log
 from core.actions import ask, run_control
+from core.actions import launch as launching
 from core.actions.workspace import Workspace
+from core.audit.rubric import Rubric
 from core.engine.journal import read_entries, read_progress
+from core.engine.request import RunRequest
 from core.engine.run_state import LIVE_STATES, Status
 from core.jobs.state import HEARTBEAT_EVERY_S
 from core.llm.scripted_server import Faults, Script, request_counts, serving
 from core.methods.base import method_named
+from core.methods.judge_rubric import reading_options
 from core.store import traces
 from core.store.runs import Run
 from core.types import Failed, Flag
@@ -47,13 +51,18 @@ LONGEST_S = 150.0  # a hostile run: two attempts at each call, all of which take
 FEW, TIME_LIMIT_S = 16, 5.0  # rows against a hostile server, and seconds for an answer
 MOST_MB = 500  # of a worker's memory
 CAUSES = {"Unanswered", "Refused", "Malformed", "Truncated", "NoLogprobs"}
-NUMBERS = ["p_de", "p_up_given_de", "prediction_up", "prediction_down", "flags"]
+NUMBERS = ["p_de", "p_up_given_de", "prediction_up", "prediction_down", "flags", "answers"]
+READS = "judge_rubric"
 METHODS: Mapping[str, Mapping[str, Any]] = {
     "prompt_only": {"answers": "logprobs"},
     "debate": {"judge": "logprob"},
     "react": {},
     "coordinator": {},
+    "summer": {"seeds": "1"},
+    "local_model": {},
+    READS: {"answers": "logprobs"},
 }
+RUBRIC = Rubric("argues", "Does the text argue for one side?", unit="verdict")
 AGENTS = ("react", "coordinator")
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "refused for now": ("error", "unavailable", "busy", "busy_silent", "busy_absurd", "redirect"),
@@ -88,8 +97,18 @@ class Reference(NamedTuple):
 def launch(workspace: Workspace, name: str, url: str, *, timeout_s: float = 2.0, rows: int = ROWS, **options: Any) -> Run:
     """A run by a worker process of its own, as people start one."""
     settings = fast(url, rows_in_flight=16, concurrency=16, retries=1, timeout_s=timeout_s, unanswered_limit=ROWS + 1)
-    spec = wish(workspace, method_named(name), f"split=test; sample={rows},seed=0", model="scripted", options=options)
+    if name == READS:
+        request = RunRequest(name, options=reading_options(RUBRIC, _parent(workspace), **options), model="scripted")
+        spec = launching.resolve(workspace, request)
+    else:
+        spec = wish(workspace, method_named(name), f"split=test; sample={rows},seed=0", model="scripted", options=options)
     return run_control.start(keyed(workspace, url, KEY), spec, name, settings)
+
+
+def _parent(workspace: Workspace) -> str:
+    """The debate that is read, made against a server without faults."""
+    with serving() as url:
+        return finish(workspace, launch(workspace, "debate", url, timeout_s=60.0, rounds=0)).run.id
 
 
 def _with_key(workspace: Workspace, run: Run) -> Workspace:
@@ -131,7 +150,13 @@ def peak_of(pid: int | None) -> float:
 
 
 def by_row(workspace: Workspace, run: Run) -> pd.DataFrame:
-    return stored_rows(workspace, run.id).set_index("pair_id")
+    """The rows of a run; answers: what each text of a reading was answered with, in order."""
+    with workspace.store.read() as db:
+        events = traces.frame(db, run.id)
+    found = [json.loads(meta).get("answer") for meta in events["meta"]]
+    answers = events.assign(answer=found).groupby("pair_id")["answer"].agg(lambda each: " ".join(map(str, each)))
+    stored = stored_rows(workspace, run.id).set_index("pair_id")
+    return stored.assign(answers=answers.reindex(stored.index))
 
 
 def asked(workspace: Workspace, run: Run) -> pd.Series:

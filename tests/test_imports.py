@@ -76,7 +76,7 @@ MAY_IMPORT = {
     "audit": {"stats"},
     "scoring": {"store", "stats", "transfer", "audit"},
     "explorer": {"methods", "plots", "scoring", "stats", "store", "transfer"},
-    "experiments": {"engine", "methods", "scoring", "store", "transfer", "embeddings", "evidence", "audit", "stats"},
+    "experiments": {"llm", "engine", "methods", "scoring", "store", "transfer", "embeddings", "evidence", "audit", "stats"},
     "report": {"explorer", "experiments", "audit", "evidence", "plots", "scoring", "stats", "store"},
     "plots": {"stats"},
     "store": {"audit"},

@@ -19,7 +19,8 @@ from core.engine.request import RunRequest, expected_calls
 from core.engine.row_watch import Watcher
 from core.engine.run_state import LIVE_STATES
 from core.engine.spec import ExecutionSettings
-from core.errors import InputError, NotFound, StateError, Unreachable
+from core.errors import InputError, NotFound, StateError
+from core.llm.call_settings import CallSettings
 from core.llm.health import Health
 from core.methods.base import DerivedMethod, Method, ReadsTexts, RowMethod, method_named, methods
 from core.store import Cursor, evidence, pairs, predictions, runs, traces
@@ -36,7 +37,8 @@ TOKEN_S = 0.02  # between two of its words, as a model's come
 class Question:
     """What a person asks. endpoint: of a model server, or "scripted" for the simulated one; None for that of the settings.
 
-    options: of the method, name → value. again: asks anew what was asked before, under the next repeat.
+    options: of the method, name → value. again: asks anew what was asked before, under the next repeat. calls: how the server is
+    asked.
     """
 
     pert: str
@@ -48,6 +50,7 @@ class Question:
     seed: int = 0
     options: Mapping[str, object] = field(default_factory=dict)
     again: bool = False
+    calls: CallSettings = field(default_factory=CallSettings)
 
 
 class Asked(NamedTuple):
@@ -87,7 +90,8 @@ def ask(
     """Asks a question, and begins to watch its row; a question that was asked and answered before is not asked again.
 
     known_health: of the model server. begin: as in `run_control.start`. Raises InputError for symbols that cannot be, a method
-    that does not argue, and options that do not exist; Unreachable without a model server. Such a question leaves nothing behind.
+    that does not argue, options that do not exist, and no choice among several models; Unreachable without a model server. Such a
+    question leaves nothing behind.
     """
     workspace.refuse_if_read_only("ask", f"{question.pert} {question.gene}")
     workspace = _with_simulated_server(workspace) if question.endpoint == SCRIPTED else workspace
@@ -123,11 +127,8 @@ def ask(
 
 
 def _model_of(workspace: Workspace, question: Question, known_health: Health | None) -> str:
-    """Returns the first model of a question's server. Raises Unreachable without one."""
-    health = known_health or asyncio.run(launch.health(workspace, _endpoint_of(question)))
-    if not health.models:
-        raise Unreachable(health.problem)
-    return health.models[0]
+    """Returns the only model of a question's server. Raises what `launch.only_model` raises."""
+    return launch.only_model(known_health or asyncio.run(launch.health(workspace, _endpoint_of(question), calls=question.calls)))
 
 
 def _endpoint_of(question: Question) -> str | None:
@@ -156,6 +157,7 @@ def _request(workspace: Workspace, question: Question, dataset: Dataset, pair: P
         model=question.model,
         seed=question.seed,
         repeat=repeat,
+        calls=question.calls,
         endpoint=_endpoint_of(question),
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from core.actions import launch, run_control
 from core.actions.component_loader import WorkspaceComponents, default_dataset
@@ -21,6 +21,7 @@ from core.engine.spec import RunSpec
 from core.errors import StateError
 from core.evidence.changed_cards import LONGEST, CardChange, choose_changes, describe_changes, write_changes
 from core.fields.record import setting
+from core.llm.call_settings import CallSettings
 from core.methods.base import Context, method_named
 from core.methods.debate_again import MOST_REPEATS, first_verdict_messages
 from core.methods.debate_texts import SIDES
@@ -38,7 +39,8 @@ Progress = Callable[[str, int, int], object]  # is told a run's name, how many a
 @dataclass(frozen=True, slots=True)
 class AgainRequest:
     """A row asked again, as a person asks for it. run: a name or id. without, texts: by tool or card name, as in `find_cards`;
-    neither asks the same again alone. endpoint: by default that of the settings."""
+    neither asks the same again alone. endpoint: by default that of the settings. calls: how it is asked, by default as
+    for the run."""
 
     run: str
     row: str
@@ -52,6 +54,7 @@ class AgainRequest:
     )
     endpoint: str | None = one_server()
     concurrency: int = calls_at_once()
+    calls: CallSettings = field(default_factory=CallSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,7 @@ def plan_again(workspace: Workspace, request: AgainRequest) -> AgainPlan:
     _refuse_changed(workspace, run, unchanged.spec, context)
     changes = choose_changes(items, context.pairs[0], request.without, request.texts)
     askings = (unchanged, *((_plan_asking(workspace, run, request, changes, loader),) if changes else ()))
-    return AgainPlan(run, request.row, changes, askings, _cost(workspace, run, askings, request.concurrency))
+    return AgainPlan(run, request.row, changes, askings, _cost(workspace, run, askings, request))
 
 
 def _plan_asking(
@@ -117,6 +120,7 @@ def _plan_asking(
         rows=(request.row,),
         name=f"{ASKED_AGAIN} {request.row}",
         model=run.model or "",
+        calls=request.calls,
         endpoint=request.endpoint,
         concurrency=request.concurrency,
     )
@@ -159,12 +163,13 @@ def _refuse_changed(workspace: Workspace, run: Run, again: RunSpec, context: Con
         )
 
 
-def _cost(workspace: Workspace, run: Run, askings: tuple[PlannedAsking, ...], concurrency: int) -> Expectation:
+def _cost(workspace: Workspace, run: Run, askings: tuple[PlannedAsking, ...], request: AgainRequest) -> Expectation:
     """Of the askings that are not done yet, from what calls of the debate took."""
     specs = [each.spec for each in askings if not each.is_done]
     n_calls = sum(expected_calls(method_named(spec.method), spec.options, len(spec.rows)) for spec in specs)
-    rate = launch.rate_of(workspace, run.method, run.model or "")
-    return expect(n_calls, concurrency, rate, launch.price_of(workspace))
+    model = run.model or ""
+    rate, price = launch.rate_of(workspace, run.method, model), launch.price_of(workspace, request.endpoint, model)
+    return expect(n_calls, request.concurrency, rate, price)
 
 
 def ask_again(workspace: Workspace, plan: AgainPlan, progress: Progress | None = None) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.actions import jobs, launch
@@ -29,6 +29,7 @@ from core.fields.record import arguments_of, setting
 from core.file_io import replace_file
 from core.jobs.folder import JobFolder
 from core.jobs.work import work_on
+from core.llm.call_settings import CallSettings
 from core.methods.base import method_named
 from core.records import from_json, to_json
 from core.store import evidence, notes, predictions, runs
@@ -43,7 +44,8 @@ Progress = Callable[[str, int, int], object]  # is told a run's name, how many a
 @dataclass(frozen=True, slots=True)
 class AttributionRequest:
     """An attribution as a person asks for it. run: a name or id. rows: among the run's, as `parse_row_selection` reads them,
-    or ids. tools: to leave out, by default all that answered about the rows. endpoint: by default that of the settings."""
+    or ids. tools: to leave out, by default all that answered about the rows. endpoint: by default that of the settings. calls:
+    how it is asked, by default as for the run."""
 
     run: str
     rows: str | tuple[str, ...] = setting(
@@ -59,6 +61,7 @@ class AttributionRequest:
     )
     endpoint: str | None = one_server()
     concurrency: int = calls_at_once()
+    calls: CallSettings = field(default_factory=CallSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +130,7 @@ def plan_attribution(workspace: Workspace, request: AttributionRequest) -> Attri
     loader = WorkspaceComponents(workspace, default_dataset(workspace, run.dataset))
     arms = tuple(_plan_arm(workspace, spec, run, arm, request, loader) for arm in spec.arms)
     _refuse_changed(run, arms[0].spec)
-    return AttributionPlan(request, spec, arms, _cost(workspace, arms, request.concurrency))
+    return AttributionPlan(request, spec, arms, _cost(workspace, arms, request))
 
 
 def _plan_arm(
@@ -148,10 +151,12 @@ def _plan_arm(
         labels=LabelViewSpec(**run.spec["view"]),
         seed=seed_of_arm(run, arm),
         repeat=int(run.spec.get("repeat", 0)),
+        calls=request.calls.over_run(run.spec),
         endpoint=request.endpoint,
         concurrency=request.concurrency,
     )
-    resolved = replace(launch.resolve(workspace, asked, components=loader), parents=(run.id,))
+    resolved = launch.resolve(workspace, asked, components=loader)
+    resolved = replace(resolved, parents=(run.id,), calls=asked.calls.identity)  # as for the run, whatever a file says now
     return PlannedArm(arm, asked, resolved, find_done(workspace, resolved) is not None)
 
 
@@ -172,12 +177,12 @@ def _refuse_changed(run: Run, again: RunSpec) -> None:
         )
 
 
-def _cost(workspace: Workspace, arms: tuple[PlannedArm, ...], concurrency: int) -> Expectation:
+def _cost(workspace: Workspace, arms: tuple[PlannedArm, ...], request: AttributionRequest) -> Expectation:
     specs = [arm.spec for arm in arms if not arm.is_done]
     first = arms[0].spec
     calls = sum(expected_calls(method_named(spec.method), spec.options, len(spec.rows)) for spec in specs)
     rate = launch.rate_of(workspace, first.method, first.model)
-    return expect(calls, concurrency, rate, launch.price_of(workspace))
+    return expect(calls, request.concurrency, rate, launch.price_of(workspace, request.endpoint, first.model))
 
 
 def run_attribution(
@@ -238,7 +243,7 @@ def resume(workspace: Workspace, key: str) -> None:
     workspace.refuse_if_read_only("attribute", key)
     saved = find_saved(workspace, key)
     spec, server = saved.spec, server_of(workspace, saved)
-    request = AttributionRequest(spec.run, spec.rows, spec.tools, spec.repeats, server)
+    request = AttributionRequest(spec.run, spec.rows, spec.tools, spec.repeats, server, calls=calls_of(workspace, saved))
     start_apart(workspace, plan_attribution(workspace, request))
 
 
@@ -247,6 +252,12 @@ def is_done(workspace: Workspace, saved: SavedAttribution) -> bool:
     with workspace.store.read() as db:
         states = runs.statuses(db)
     return all(states.get(run) == "done" for run in saved.runs.values())
+
+
+def calls_of(workspace: Workspace, saved: SavedAttribution) -> CallSettings:
+    """How the model server of an attribution is asked, as its latest run has it; the defaults without any of its runs."""
+    folders = [folder for run in saved.runs.values() if (folder := workspace.run_folder(run)).exists]
+    return folders[-1].execution_settings().calls if folders else CallSettings()
 
 
 def server_of(workspace: Workspace, saved: SavedAttribution) -> str | None:

@@ -120,6 +120,7 @@ class _Arms:
             model=arm.model,
             labels=LabelViewSpec("folds", self.spec.folds.k, cut),
             seed=seed,
+            calls=arm.calls,
             endpoint=arm.endpoint,
             token_budget=arm.token_budget,
         )

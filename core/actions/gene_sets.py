@@ -66,7 +66,7 @@ def summarise_gene_sets(
 ) -> SummarisedSets:
     """Asks a model for a phrase on every gene set of a file, and writes the table below the workspace's data.
 
-    model: by default the first of the server. Raises InputError for a file that is no list of gene sets, a table that is there
+    model: by default the server's only one. Raises InputError for a file that is no list of gene sets, a table that is there
     unless `replace`, or several servers; MissingPackage before anything is asked; Unreachable without a model. A call that fails
     leaves its set without a phrase, with the error in the table.
     """

@@ -22,7 +22,7 @@ from core.llm.call_settings import CallSettings
 from core.llm.endpoint import asks_several
 from core.llm.health import Health, name_some
 from core.llm.server_addresses import normalise
-from core.methods.base import DerivedMethod, Method, ReadsOtherOrganisms, ReadsPacks, is_sha256, method_named
+from core.methods.base import AsksAgain, DerivedMethod, Method, ReadsOtherOrganisms, ReadsPacks, is_sha256, method_named
 from core.methods.fusion_components import ComponentLoader
 from core.store import calls, datasets, runs
 from core.store.datasets import Dataset
@@ -53,7 +53,9 @@ def resolve(
     if found.needs_model and not request.model:
         request = replace(request, model=_only_model(workspace, request, known_health))
     if found.needs_model:
-        request = replace(request, calls=_calls_of(workspace, request))
+        calls = _calls_of(workspace, request)  # one that asks again asks as its run was asked, whatever a file says now
+        chosen = calls.with_identity(request.calls.identity) if isinstance(found, AsksAgain) else calls
+        request = replace(request, calls=chosen)
     request, file = _name_prompts_by_hash(request, found)
     with workspace.store.read():  # all that is asked of the store meanwhile is read of one state, by one attachment
         spec = resolve_request(workspace.store, request, found, loader, _packs_for(workspace, found, loader.dataset_id))

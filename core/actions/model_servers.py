@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, replace
 from typing import Final
 
@@ -15,9 +15,11 @@ from core.fields.record import part, setting
 from core.fields.toml_table import read_toml
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import Endpoint, asks_several
-from core.llm.health import Health, check_health, list_models
+from core.llm.health import CHECK_S, Health, check_health, list_models
+from core.llm.messages import Request
 from core.llm.server_addresses import describe_difference, normalise
 from core.net.address_list import read_addresses
+from core.store.runs import Run
 
 ENDPOINT_FILE: Final = "endpoints.toml"  # in data/: how model servers are asked, and what their tokens cost
 
@@ -58,12 +60,20 @@ def find_entries(workspace: Workspace, servers: str, model: str) -> list[Endpoin
 
     Raises InputError for a file that cannot be read.
     """
+    return _entries_about(_read_entries(workspace), servers, model)
+
+
+def _read_entries(workspace: Workspace) -> tuple[EndpointEntry, ...]:
     path = workspace.settings.data / ENDPOINT_FILE
-    if not path.is_file():
+    return read_toml(path).record(EndpointFile).endpoint if path.is_file() else ()
+
+
+def _entries_about(entries: Sequence[EndpointEntry], servers: str, model: str) -> list[EndpointEntry]:
+    if not entries:
         return []
     address = (read_addresses(servers)[0] if asks_several(servers) else servers).rstrip("/")
-    entries = [each for each in read_toml(path).record(EndpointFile).endpoint if each.address.rstrip("/") == address]
-    return sorted((each for each in entries if each.model in ("", model)), key=lambda each: not each.model)
+    found = [each for each in entries if each.address.rstrip("/") == address and each.model in ("", model)]
+    return sorted(found, key=lambda each: not each.model)
 
 
 def call_settings(workspace: Workspace, servers: str, model: str, chosen: CallSettings) -> CallSettings:
@@ -75,11 +85,31 @@ def call_settings(workspace: Workspace, servers: str, model: str, chosen: CallSe
 
 def price_at(workspace: Workspace, servers: str, model: str) -> Price | None:
     """Return the price of a million tokens of a model at a server, by default that of the settings; None if it is unknown."""
+    return _price_among(workspace, _read_entries(workspace), servers, model)
+
+
+def _price_among(workspace: Workspace, entries: Sequence[EndpointEntry], servers: str, model: str) -> Price | None:
     settings = workspace.settings
-    own = next((entry.price for entry in find_entries(workspace, servers, model) if entry.price is not None), None)
+    own = next((entry.price for entry in _entries_about(entries, servers, model) if entry.price is not None), None)
     if own is not None or settings.price_prompt is None or settings.price_completion is None:
         return own
     return Price(settings.price_prompt, settings.price_completion)
+
+
+def prices_of_runs(workspace: Workspace, runs: Sequence[Run]) -> dict[str, Price]:
+    """Return run id → the price of a million tokens where it asked, as `price_at`; of one that was not made here, by its model at
+    the server of the settings. A run without a known price is left out.
+    """
+    entries = _read_entries(workspace)
+    prices = {run.id: _price_among(workspace, entries, _servers_of(workspace, run, entries), run.model or "") for run in runs}
+    return {run: price for run, price in prices.items() if price is not None}
+
+
+def _servers_of(workspace: Workspace, run: Run, entries: Sequence[EndpointEntry]) -> str:
+    """Return the servers that a run asked, which only matters where a file has prices of its own."""
+    folder = workspace.run_folder(run.id)
+    own = folder.execution_settings().servers if entries and folder.exists else ""
+    return own or workspace.settings.endpoint
 
 
 def refuse_unlisted(workspace: Workspace, settings: ExecutionSettings) -> None:
@@ -101,35 +131,58 @@ def endpoint_of(workspace: Workspace, address: str, model: str = "", calls: Call
 
 
 async def check_each(
-    workspace: Workspace, servers: str, model: str | None = None, timeout_s: float = 60.0, calls: CallSettings | None = None
+    workspace: Workspace,
+    servers: str,
+    model: str | None = None,
+    calls: CallSettings | None = None,
+    asked: Sequence[Request] = (),
 ) -> dict[str, Health]:
     """Returns address → what the server can do, in their order; the problem of one that differs from the first says in what.
 
-    servers: one address, several joined by commas, or a file of them. model: by default the only one that is served. timeout_s:
-    for each request. calls: how they are asked; where it says nothing, the file of endpoints does. Raises InputError if there is
+    servers: one address, several joined by commas, or a file of them. model: by default the only one that is served. calls: how
+    they are asked; where it says nothing, the file of endpoints does. asked: as of `check_health`. Raises InputError if there is
     no usable address.
     """
     workspace.refuse_if_read_only("endpoint", servers)
     if not asks_several(servers):
-        return {servers: await check_health(endpoint_of(workspace, servers, model or "", calls), model, timeout_s)}
-    found, differences = await _compare(workspace, servers, model, timeout_s, calls)
+        model = model or await _only_listed(workspace, servers)
+        endpoint = endpoint_of(workspace, servers, model or "", calls)
+        return {servers: await check_health(endpoint, model, asked=_sent_by(endpoint, asked))}
+    found, differences = await _compare(workspace, servers, model, calls, asked)
     return {
         address: replace(health, problem=f"{address}: {differences[address]}") if address in differences else health
         for address, health in found.items()
     }
 
 
+async def _only_listed(workspace: Workspace, server: str) -> str | None:
+    """Return the only model that a server lists, where the file of endpoints says how one of its models is asked; else None."""
+    if not any(entry.model and entry.address.rstrip("/") == server.rstrip("/") for entry in _read_entries(workspace)):
+        return None
+    listed = (await list_models(endpoint_of(workspace, server), CHECK_S)).models
+    return listed[0] if len(listed) == 1 else None
+
+
+def _sent_by(endpoint: Endpoint, asked: Sequence[Request]) -> list[Request]:
+    """Return requests as an endpoint's settings want them sent."""
+    return [endpoint.calls.apply(each) for each in asked]
+
+
 async def _compare(
-    workspace: Workspace, servers: str, model: str | None, timeout_s: float, calls: CallSettings | None = None
+    workspace: Workspace,
+    servers: str,
+    model: str | None,
+    calls: CallSettings | None = None,
+    asked: Sequence[Request] = (),
 ) -> tuple[dict[str, Health], dict[str, str]]:
     """Returns address → what each of several servers can do, and of those that differ from the first address → in what."""
     addresses = read_addresses(normalise(servers))
-    asked = call_settings(workspace, servers, model or "", calls or CallSettings())
-    endpoints = [Endpoint(address, workspace.settings.server_access, calls=asked) for address in addresses]
+    how = call_settings(workspace, servers, model or "", calls or CallSettings())
+    endpoints = [Endpoint(address, workspace.settings.server_access, calls=how) for address in addresses]
     if model is None:
-        listed = await asyncio.gather(*(list_models(endpoint, timeout_s) for endpoint in endpoints))
+        listed = await asyncio.gather(*(list_models(endpoint, CHECK_S) for endpoint in endpoints))
         model = next((found.models[0] for found in listed if len(found.models) == 1), None)
-    checks = await asyncio.gather(*(check_health(endpoint, model, timeout_s) for endpoint in endpoints))
+    checks = await asyncio.gather(*(check_health(each, model, asked=_sent_by(each, asked)) for each in endpoints))
     found = {endpoint.base_url: health for endpoint, health in zip(endpoints, checks, strict=True)}
     at = _first_fit(found)
     if at is None or model is None:
@@ -150,15 +203,13 @@ def combine(found: Mapping[str, Health]) -> Health:
     return replace(best, problem="; ".join(health.problem for health in found.values() if health.problem))
 
 
-def refuse_unfit(
-    workspace: Workspace, servers: str, model: str, timeout_s: float = 60.0, calls: CallSettings | None = None
-) -> str:
+def refuse_unfit(workspace: Workspace, servers: str, model: str, calls: CallSettings | None = None) -> str:
     """Returns the address of the first of several servers that can be used; the others may come later.
 
     Raises InputError, by its name, if one answers and differs from the first, and Unreachable if none can be used.
     """
     workspace.refuse_if_read_only("endpoint", servers)
-    found, differences = asyncio.run(_compare(workspace, servers, model, timeout_s, calls))
+    found, differences = asyncio.run(_compare(workspace, servers, model, calls))
     fit = _first_fit(found)
     if fit is None:
         raise Unreachable(f"none of {len(found)} model servers can be used: {combine(found).problem}")

@@ -6,7 +6,7 @@ import asyncio
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from core.actions import launch, model_servers, run_control, run_states
@@ -17,6 +17,7 @@ from core.engine.dependencies import load_pairs, load_texts
 from core.engine.request import Expectation, RunRequest
 from core.engine.spec import RunSpec
 from core.errors import InputError, NotFound, StateError, Unreachable
+from core.llm.call_settings import CallSettings
 from core.llm.client import Client
 from core.llm.tokens import TokenCount, TokenCounter
 from core.methods.judge_rubric import JudgeRubric, dossier_of, messages_of, reading_options
@@ -44,6 +45,7 @@ class ReadingSettings:
     concurrency: int = 16
     token_budget: int | None = None
     cached: bool = True
+    calls: CallSettings = field(default_factory=CallSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ def plan_reading(
     model: str | None = None,
     settings: ReadingSettings | None = None,
 ) -> ReadingPlan:
-    """Returns the reading of a finished run by a model, by default the server's first; asks the server what it can do.
+    """Returns the reading of a finished run by a model, by default the server's only one; asks the server what it can do.
 
     Raises StateError if the run is not finished, InputError for a run without texts or, if the rubric asks for them, dossiers,
     and for a reading in the run's place, Unreachable if no model answers.
@@ -89,7 +91,7 @@ def plan_reading(
     settings = settings or ReadingSettings()
     run = _finished_run(workspace, run_name)
     _refuse_missing_dossiers(workspace, rubric, run)
-    health = asyncio.run(launch.health(workspace, endpoint, model))
+    health = asyncio.run(launch.health(workspace, endpoint, model, settings.calls))
     if health.problem or not health.models:
         raise Unreachable(health.problem)
     chosen = model or health.models[0]
@@ -101,6 +103,7 @@ def plan_reading(
         name=settings.name or f"{rubric.name} of {run.name} by {chosen}",
         model=chosen,
         seed=settings.seed,
+        calls=settings.calls,
         endpoint=endpoint,
         concurrency=settings.concurrency,
         token_budget=settings.token_budget,

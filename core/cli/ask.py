@@ -13,6 +13,9 @@ from core.actions import ask as asking
 from core.actions import launch, run_control
 from core.actions.ask import SCRIPTED, Answer, Question
 from core.cli.base import Json, say, show
+from core.cli.settings import takes
+from core.fields.record import make
+from core.llm.call_settings import CallSettings
 from core.methods.base import method_named
 from core.texts import number_text, printable
 
@@ -21,15 +24,17 @@ _TITLES = {"de": "does it change", "dir": "up or down"}
 
 
 @app.command()
+@takes(CallSettings)
 def ask(
     context: typer.Context,
     pert: Annotated[str, typer.Argument(metavar="PERT", help="The perturbed gene.")],
     gene: Annotated[str, typer.Argument(metavar="GENE", help="The target gene; neither has to be in the dataset.")],
+    chosen: dict[str, Any],
     method: Annotated[str, typer.Option(help="One that asks a model row by row, such as debate or prompt_only.")] = "debate",
     endpoint: Annotated[
         str | None, typer.Option("--endpoint", help=f"A model server's address ending in /v1; {SCRIPTED}: a simulated one.")
     ] = None,
-    model: Annotated[str | None, typer.Option("--model", help="By default the first that the server lists.")] = None,
+    model: Annotated[str | None, typer.Option("--model", help="By default the only one that the server lists.")] = None,
     dataset: Annotated[str | None, typer.Option(help="By default the only one that is not the demo.")] = None,
     values: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of the method.")] = None,
     seed: Annotated[int, typer.Option(help="Of the calls.")] = 0,
@@ -38,7 +43,7 @@ def ask(
 ) -> None:
     """Ask about one pair and print the argument as it is written; it is kept as a run of one row. Interrupted, it resumes."""
     options = launch.read_options(method_named(method), values or ())
-    question = Question(pert, gene, method, dataset, endpoint, model, seed, options, again)
+    question = Question(pert, gene, method, dataset, endpoint, model, seed, options, again, make(CallSettings, chosen))
 
     printer = _ArgumentPrinter()
 
@@ -119,6 +124,8 @@ class _ArgumentPrinter:
                 if attempt > self.attempts.setdefault(call, attempt):
                     self.waiting[call].append("\n[the server broke off and is asked once more]\n")
                 self.attempts[call] = attempt
+                if event.get("is_anew"):
+                    self.waiting[call] = ["\n[so far the model was thinking]\n"] if self.printed == call else []
                 self.waiting[call].append(words)
             case {"kind": "answered", "call": call, "content": content}:
                 self.over.add(call)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,10 +22,12 @@ from core.engine.spec import ExecutionSettings
 from core.fields.record import make, options_of
 from core.llm.call_settings import CallSettings
 from core.llm.health import Health, describe_logprobs
+from core.llm.messages import Request
 from core.llm.serve import HOST, PORT, ServerOptions
 from core.llm.serve import serve as serve_model
 from core.llm.serve_replicas import serve_replicas
 from core.methods.base import method_named
+from core.methods.call_probe import find_requests
 
 app = typer.Typer()
 
@@ -121,10 +123,22 @@ def log(
 
 @app.command()
 @takes(RunRequest, only=("endpoint", "model", *(option.name for option in options_of(CallSettings))))
-def endpoint(context: typer.Context, chosen: dict[str, Any], as_json: Json = False) -> None:
+def endpoint(
+    context: typer.Context,
+    chosen: dict[str, Any],
+    method: Annotated[
+        str | None, typer.Option("--method", help="One that asks a model row by row: its own parameters are sent too.")
+    ] = None,
+    values: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of the method.")] = None,
+    as_json: Json = False,
+) -> None:
     """Check a model server, or several: whether each answers, what it can do, and whether they can be in one run."""
     address, model = chosen.pop("endpoint") or context.obj.settings.endpoint, chosen.pop("model")
-    found = asyncio.run(model_servers.check_each(context.obj, address, model, calls=make(CallSettings, chosen)))
+    calls = make(CallSettings, chosen)
+    if values and method is None:
+        raise typer.BadParameter("is an option of a method; name it with --method", param_hint="--set")
+    asked = () if method is None else asyncio.run(_requests_of(method, values or ()))
+    found = asyncio.run(model_servers.check_each(context.obj, address, model, calls, asked))
     health = model_servers.combine(found)
     if len(found) == 1:
         show(_health_record(health), as_json, "\n".join(_health_lines(health)))
@@ -134,6 +148,11 @@ def endpoint(context: typer.Context, chosen: dict[str, Any], as_json: Json = Fal
     lines = [line for address, one in found.items() for line in (address, *(f"  {line}" for line in _health_lines(one)))]
     show(_health_record(health) | {"servers": each}, as_json, "\n".join(lines))
     _exit_unless(not health.problem)
+
+
+async def _requests_of(name: str, values: Sequence[str]) -> Sequence[Request]:
+    method = method_named(name)
+    return await find_requests(method, launch.read_options(method, values))
 
 
 def _health_record(health: Health) -> dict[str, Any]:

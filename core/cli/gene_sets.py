@@ -18,7 +18,7 @@ def gene_sets(
     context: typer.Context,
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help='JSON lists of {"genes": […], "label": text or null}.')],
     endpoint: Annotated[str | None, typer.Option(help="A model server's address ending in /v1.")] = None,
-    model: Annotated[str | None, typer.Option(help="The model to ask; by default the server's first.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model to ask; by default the server's only one.")] = None,
     seed: Annotated[int, typer.Option(help="The seed of the calls.")] = 0,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the tables that are there.")] = False,
     as_json: Json = False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -11,6 +12,9 @@ import typer
 from core.actions import rubrics
 from core.audit.rubric import Rubric
 from core.cli.base import Json, RunName, say_progress, show
+from core.cli.settings import takes
+from core.fields.record import make, options_of
+from core.llm.call_settings import CallSettings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,27 +62,30 @@ def _record(rubric: Rubric) -> dict[str, Any]:
 
 
 @app.command("run")
+@takes(CallSettings)
 def run_(
     context: typer.Context,
     name: RubricName,
     run: RunName,
+    chosen: dict[str, Any],
     judge: Annotated[Judge | None, typer.Option(help="By default the rule where the rubric has one, otherwise a model.")] = None,
     endpoint: Annotated[str | None, typer.Option(help="A model server's address ending in /v1.")] = None,
-    model: Annotated[str | None, typer.Option(help="The model to ask; by default the server's first.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model to ask; by default the server's only one.")] = None,
     detach: Annotated[bool, typer.Option("--detach", help="Return at once; a worker process goes on reading.")] = False,
     as_json: Json = False,
 ) -> None:
     """Answer a rubric for every text of a run that it asks about; the counts by role."""
     rubric = rubrics.find(context.obj, name)
     if (judge or (Judge.RULE if rubric.is_answered_by_rule else Judge.MODEL)) is Judge.RULE:
-        _refuse_model_options(name, endpoint, model, detach)
+        _refuse_model_options(name, endpoint, model, detach, chosen)
         _show_counts(context, rubric, run, as_json)
     else:
-        _read_by_model(context, rubric, run, (endpoint, model, detach), as_json)
+        _read_by_model(context, rubric, run, (endpoint, model, detach), make(CallSettings, chosen), as_json)
 
 
-def _refuse_model_options(name: str, endpoint: str | None, model: str | None, detach: bool) -> None:
+def _refuse_model_options(name: str, endpoint: str | None, model: str | None, detach: bool, calls: Mapping[str, Any]) -> None:
     given = {"--endpoint": endpoint, "--model": model, "--detach": detach}
+    given |= {each.option: calls[each.name] != each.default for each in options_of(CallSettings)}
     for option, value in given.items():
         if value:
             raise typer.BadParameter(f"{name} is answered by its rule; use it with --judge model", param_hint=option)
@@ -111,7 +118,12 @@ def _describe(role: str, found: dict[str, Any], unit: str) -> str:
 
 
 def _read_by_model(
-    context: typer.Context, rubric: Rubric, run: str, asked: tuple[str | None, str | None, bool], as_json: bool
+    context: typer.Context,
+    rubric: Rubric,
+    run: str,
+    asked: tuple[str | None, str | None, bool],
+    calls: CallSettings,
+    as_json: bool,
 ) -> None:
     """Says what the reading costs, starts it, and shows its answers, or, if it has not ended, the run that reads."""
     from core.actions import readings
@@ -119,10 +131,11 @@ def _read_by_model(
     from core.store import runs
 
     endpoint, model, detach = asked
-    plan = readings.plan_reading(context.obj, rubric, run, endpoint=endpoint, model=model)
+    settings = readings.ReadingSettings(calls=calls)
+    plan = readings.plan_reading(context.obj, rubric, run, endpoint=endpoint, model=model, settings=settings)
     expected = readings.estimate(context.obj, plan)
-    calls, tokens = expected.expected.calls, expected.expected.prompt_tokens
-    say_progress(f"{rubric.name}: {expected.texts:,} texts, about {calls:,} calls and {tokens:,.0f} tokens of prompts")
+    n_calls, tokens = expected.expected.calls, expected.expected.prompt_tokens
+    say_progress(f"{rubric.name}: {expected.texts:,} texts, about {n_calls:,} calls and {tokens:,.0f} tokens of prompts")
     started = readings.start_reading(context.obj, rubric, run, plan=plan, detach=detach)
     with context.obj.store.read() as db:
         reading = runs.find(db, started.id)

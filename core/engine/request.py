@@ -67,7 +67,7 @@ class RunRequest:
     name: str | None = setting(
         None, "The run's name; by default made from the method and the rows.", key="run_name", changes_result=False
     )
-    model: str | None = setting(None, "By default the first that the server lists.")
+    model: str | None = setting(None, "By default the only one that the server lists.")
     labels: str | LabelViewSpec = setting(
         "auto", "Which labels a row may see: all, blinded, folds; auto: folds for labelled rows.", kind="text"
     )
@@ -254,6 +254,11 @@ class Expectation:
     completion_tokens: float | None = None
     seconds: float | None = None
     money: float | None = None
+
+
+def money_text(money: float) -> str:
+    """Return expected money in words."""
+    return f"about {money:,.2f} at the price of the model server"
 
 
 def expect(calls: int, concurrency: int, rate: Rate | None = None, price: Price | None = None) -> Expectation:

@@ -56,7 +56,7 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
         _refuse_options_without_effect(method, **_of_a_model(request))
         earlier, rows = _rows_asked_before(store, request, method, known, options)
         of_parent: dict[str, Any] = {"seed": int(earlier.spec.get("seed", 0)), "repeat": int(earlier.spec.get("repeat", 0))}
-        of_parent |= {"calls": earlier.spec.get("calls", {})}
+        of_parent |= {"calls": request.calls.over_run(earlier.spec).identity}
         options = method.complete(options, earlier.id, earlier.spec["options"], of_parent["seed"])
         prompts, view = method.prompts(options), LabelViewSpec(**earlier.spec["view"])
         particulars = {"parents": (earlier.id,), "model": earlier.model or "", "view": view, **of_parent}

@@ -27,7 +27,7 @@ def arm_difference(spec: BenchmarkSpec, arm: Arm, made_here: bool = False) -> Ar
     if arm.method is not None and control.method is not None:
         if arm.method != control.method:
             return ArmDifference((f"method: {control.method} → {arm.method}",), known=True)
-        own, other = ({"model": each.model or "", **each.options} for each in (arm, control))
+        own, other = ({"model": each.model or "", **each.calls.identity, **each.options} for each in (arm, control))
         return ArmDifference(tuple(_differences(other, own)), known=True)
     return ArmDifference((f"run: {control.name} → {arm.name}",), known=made_here)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from core.engine.request import Expectation
+from core.engine.request import Expectation, money_text
 from core.experiments.attribution import Attribution, Movement, ToolEffect
 from core.experiments.seed_words import judge_sentences, seeds_json
 from core.scoring import json_shapes
@@ -27,7 +27,7 @@ def cost_sentence(cost: Expectation, runs: int, rows: int) -> str:
         minutes = math.ceil(cost.seconds / _MINUTE_S)
         parts.append(f"about {minutes:,} minute{'s' * (minutes != 1)}")
     if cost.money is not None:
-        parts.append(f"about {cost.money:,.2f} at the price in the settings")
+        parts.append(money_text(cost.money))
     return f"{', '.join(parts)}. Answers that the cache has cost nothing."
 
 

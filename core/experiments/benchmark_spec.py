@@ -15,8 +15,9 @@ from core.experiments import decision
 from core.experiments.decision import DecisionRule, DecisionUnit
 from core.experiments.hypothesis_spec import HypothesisSpec, read_hypothesis
 from core.fields.option import Option
-from core.fields.record import part, setting
+from core.fields.record import options_of, part, setting
 from core.fields.toml_table import TomlTable, parse_toml, read_toml
+from core.llm.call_settings import CallSettings
 from core.texts import check_name
 
 Metric = Literal["DE", "DIR", "mean"]
@@ -27,7 +28,7 @@ PLACEBOS = ("DE", "DIR", "DE within gene", "DIR within gene", "DE within pert", 
 _ARM = ("name", "against", "placebo", "several")
 _KEYS = {  # of an arm by what it is made from, beside those of every arm
     "run": ("run",),
-    "method": ("method", "options", "model", "endpoint", "token_budget"),
+    "method": ("method", "options", "model", "endpoint", "token_budget", *(option.name for option in options_of(CallSettings))),
     "base": ("base", "with", "knn", "w_de", "w_dir"),
 }
 _KNN = ("spaces", "power", "de_power", "k", "axis", "centre", "strength")
@@ -57,8 +58,8 @@ class FoldsSpec:
 class Arm:
     """One arm: an existing run (`run`), a method with settings (`method`), or an arm or run fused with something (`base`).
 
-    options, model, endpoint, token_budget: of a method. others: runs that are fused with the base. knn: options of a kNN that
-    is made for each cut and fused with it. w_de, w_dir: weights of what is fused with the base. against: the arm that it is
+    options, model, endpoint, token_budget, calls: of a method. others: runs that are fused with the base. knn: options of a kNN
+    that is made for each cut and fused with it. w_de, w_dir: weights of what is fused with the base. against: the arm that it is
     compared with; "" for the first. placebo: metrics that the change from that arm cannot touch. several: whether it may
     differ from that arm in more than one thing.
     """
@@ -67,9 +68,10 @@ class Arm:
     run: str | None = setting(None, "The existing run that the arm is.")
     method: str | None = setting(None, "The method that makes the arm's runs.")
     options: Mapping[str, Any] = setting({}, "Options of the method.")
-    model: str | None = setting(None, "By default the first that the server lists.")
+    model: str | None = setting(None, "By default the only one that the server lists.")
     endpoint: str | None = setting(None, "A model server's address; by default that of the settings.", changes_result=False)
     token_budget: int | None = setting(None, "Tokens that each run of the arm may spend.", least=1, changes_result=False)
+    calls: CallSettings = field(default_factory=CallSettings)
     base: str | None = setting(None, "The arm or run that something is fused with.")
     others: tuple[str, ...] = setting((), "The run that is fused with the base.", name="with")
     knn: Mapping[str, Any] | None = setting(None, "Settings of a kNN that is made for each cut and fused with the base.")

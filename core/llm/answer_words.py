@@ -30,6 +30,14 @@ JOINS = (
     r"(?:(?:\bis\b(?: therefore| thus| clearly| likely| most likely| probably)?|\bmust be\b|\bremains\b|\bist\b|\blautet\b"
     r"|\best\b(?: donc| de)?|\bes\b|\bè(?!\w)|\bé(?!\w)|是|为|為|は|는|은|이)\s{0,4}+[:：]?|:|=|—|–)"
 )
+# The first person who says what is chosen, "I choose B"; not "I chose", which may tell of a step on the way.
+CHOOSES = (
+    r"\b(?:I|we)(?:['’]ll| will| must| have to)? (?:therefore |thus |hereby |now )?"
+    r"(?:choose|select|pick(?! up)|answer(?: with)?|conclude|go with|opt for|vote for|decide on)(?: on)?"
+    r"|\bI(?:['’]m| am) going with|\bich (?:wähle|nehme|antworte(?: mit)?|entscheide mich für)|\bje (?:choisis|réponds)"
+    r"|\b(?:yo )?(?:elijo|escojo)|\b(?:io )?scelgo|\b(?:eu )?escolho|\bik kies|\bjag väljer|\b(?:ja )?wybieram"
+    r"|\b(?:я )?выбираю|我(?:选择|選擇|选|選)"
+)
 AFTER_NOUNS = r"(?:\s{1,4}+(?:correct[ae]|correta|corretta|finale?|definitiva|estimée|estimada|stimata))?+"
 OF_THE_QUESTION = r"(?:\s{1,4}+(?:of|for)\s{1,4}+(?:yes|an?\s(?:effect|change)))?+"
 
@@ -45,10 +53,15 @@ REASONS = (
     r"because|since|as|given|due|with|for|weil|da|denn|car|parce|puisque|porque|pues|ya|pois|perché|poiché|потому|так"
     r"|因为|因為|由于|なぜ|です|である|입니다"
 )
-OTHERS = r"or|and|oder|und|ou|et|o|y|e|или|и|或|和|还是|または|や|또는"  # which join a second answer to the first
+# Which join a second answer to the first.
+OTHERS = (
+    r"(?:or |and )?(?:then|but|maybe|perhaps|possibly|rather|even)"
+    r"|or|and|oder|und|ou|et|o|y|e|или|и|或|和|还是|または|や|또는"
+)
 
 # What stands before a letter or a number that is all of an answer, and behind a number.
 OPTION_NOUNS = "option|letter|choice|answer|opción|opção|opzione|antwort|réponse|вариант|选项|選択肢|选择"
+ARTICLES = "the|die|den|la|le|el|il|a|o|de|het"
 ABOUT = r"about|approximately|approx\.?|around|roughly|~|≈|ca\.?|etwa|environ|circa|около|约|約"
 PER_CENT = (
     r"%|パーセント|퍼센트|per ?cent|pct|/\s?100(?![0-9])|out of 100|prozent"
@@ -59,7 +72,8 @@ PER_CENT = (
 TAKES_BACK = re.compile(
     r"(?:\A|[\n.!?;:>—–。!])[\s*_(\[]{0,8}+(?:wait|correction|corrected|actually|no[,.]|hmm|scratch that|on second thoughts?"
     r"|on reflection|sorry|oops|edit|update|revised|i (?:was|am) wrong|my mistake|i made a mistake|that is wrong|that['’]s wrong"
-    r"|rather,|instead,|korrektur|moment|halt|doch nicht|nein,|falsch|erratum|attendez|en fait|non,|je me trompe|corrección"
+    r"|rather,|instead,|just kidding"
+    r"|korrektur|moment|halt|doch nicht|nein,|falsch|erratum|attendez|en fait|non,|je me trompe|corrección"
     r"|espera|en realidad|me equivoqué|correzione|aspetta|mi sbaglio|correção|espere|na verdade|поправка|исправление|подождите"
     r"|нет,|ошибка|更正|等等|等一下|不对|不對|修正|其实|訂正|待って|정정|잠깐|아니)(?![a-zа-я])",
     re.IGNORECASE,

@@ -103,6 +103,10 @@ class CallSettings:
         chosen = {name: tuple(value) if isinstance(value, list) else value for name, value in identity.items()}
         return replace(self, **{**defaults, **chosen})
 
+    def over_run(self, spec: Mapping[str, Any]) -> CallSettings:
+        """Return these settings, with those of a run's specification where they are at their defaults."""
+        return self.over(CallSettings().with_identity(spec.get("calls", {})))
+
     def over(self, others: CallSettings) -> CallSettings:
         """Return these settings, with those of others where they are at their defaults."""
         defaults = {option.name: option.default for option in options_of(CallSettings)}

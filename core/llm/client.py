@@ -17,6 +17,7 @@ from core.errors import InputError
 from core.llm.answers import Answer, AnswerFault, cost_of, fault_of_ending, read_scrubbed, too_long
 from core.llm.endpoint import Endpoint, Method, ModelTransport
 from core.llm.errors import ERROR_OF_FAULT, ModelError, NoLogprobs, Refused, Truncated
+from core.llm.live_text import LiveWords
 from core.llm.logprobs import is_missing
 from core.llm.messages import Outcome, Reply, Request, TokenLogprob, Usage, estimate_tokens
 from core.llm.refused_parameters import describe_remedy, fewer_logprobs, refuses_logprobs
@@ -119,6 +120,7 @@ class Client:
         """
         cached = self.cache.get(request.key) if self.cache else None
         if cached is not None:
+            self.record_model(self.endpoint.base_url, request.model, cached.model)
             return cached
         reply = await self._request_reply(request, on_words)
         self.keep(request.key, reply)
@@ -151,7 +153,16 @@ class Client:
         if not answer.is_complete or answer.content is None:
             raise call.error(Truncated, self._describe_truncation(call, answer, request))
         logprobs = self._require_logprobs(call, answer)
-        return Reply(answer.content, answer.reasoning, answer.finish_reason, call.usage, logprobs, call.text, call.raw)
+        return Reply(
+            answer.content,
+            answer.reasoning,
+            answer.finish_reason,
+            call.usage,
+            logprobs,
+            call.text,
+            call.raw,
+            model=answer.model,
+        )
 
     def _within_known_limits(self, request: Request) -> Request:
         """The request with as many log-probabilities as its model is known to give here."""
@@ -210,7 +221,7 @@ class Client:
             self.on_call(cost)
             outcome = server.record(answer)
         if isinstance(outcome, Answer):
-            self._record_model(call.address, call.request.model, outcome.model)
+            self.record_model(call.address, call.request.model, outcome.model)
         return outcome
 
     async def _read(self, call: _Call, text: str) -> Answer | AnswerFault:
@@ -233,8 +244,8 @@ class Client:
         on_words, attempt = call.on_words, call.usage.attempts + 1
         if on_words is not None and not self._refuses_streams:
 
-            def say(content: str, reasoning: str) -> None:
-                on_words(Words(content, reasoning, attempt))
+            def say(words: LiveWords) -> None:
+                on_words(Words(words.content, words.reasoning, attempt, words.is_anew))
 
             text = await send_streamed(server, call.request, most, say, self.endpoint.access.scrub)
             self._refuses_streams = refuses_streams(text)
@@ -242,7 +253,7 @@ class Client:
                 return text
         return await server.send("POST", CHAT, call.text, most)
 
-    def _record_model(self, address: str, asked: str, answered: str) -> None:
+    def record_model(self, address: str, asked: str, answered: str) -> None:
         """Logs, once, that a server answers under another name than it was asked for, and counts answers of another model.
 
         That is no error, since servers answer for aliases with the name of a version; the raw answer, which holds the name,

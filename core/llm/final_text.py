@@ -13,15 +13,21 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 # What a model writes around its thinking, in the words of those that do: Qwen, DeepSeek, GLM (think), Seed-OSS (seed:think),
-# Mistral ([THINK]), Kimi-VL (◁think▷), Command A (<|START_THINKING|>), and what prompts ask for (reasoning, scratchpad, …).
-_NAMES = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning|scratchpad|inner_monologue)"
+# LongCat (longcat_think), Mistral ([THINK]), Kimi-VL (◁think▷), Command A (<|START_THINKING|>), and what prompts ask for
+# (reasoning, scratchpad, …).
+_NAMES = (
+    r"(?:[a-z]{1,12}[:_])?(?:think(?:ing)?|thoughts?|antthinking|reason(?:ing(?:_content)?)?|scratchpad|(?:inner|internal)_monologue"
+    r"|chain[_-]of[_-]thoughts?|cot|rationale|reflection|analysis)"
+)
+_OF = r"(?:of[_▁])?"
 _LESS, _MORE = r"(?:<|&lt;)\s{0,4}+", r"\s{0,4}+(?:>|&gt;)"
 _TAG = re.compile(
-    rf"{_LESS}(?P<end1>/\s{{0,4}}+)?+{_NAMES}{_MORE}|\[(?P<end2>/)?+(?-i:THINK)\]|◁(?P<end3>/)?+think▷"
-    r"|<\|(?:START|(?P<end4>END))_THINKING\|>|<\|(?:begin|(?P<end5>end))_of_thought\|>|(?P<end6><unused95>)|<unused94>",
+    rf"{_LESS}(?P<end1>/\s{{0,4}}+)?+{_NAMES}(?:\s[^<>]{{0,60}}+)?+{_MORE}|\[(?P<end2>/)?+(?-i:THINK)\]|◁(?P<end3>/)?+think▷"
+    rf"|<[|｜](?:(?:start|begin)[_▁]{_OF}|(?P<end4>/|end[_▁]{_OF}))?(?:think(?:ing)?|thoughts?|reasoning)[|｜]>"
+    r"|(?P<end5><unused95>)|<unused94>",
     re.IGNORECASE,
 )
-_ENDS = ("end1", "end2", "end3", "end4", "end5", "end6")
+_ENDS = ("end1", "end2", "end3", "end4", "end5")
 # Harmony (gpt-oss): <|channel|>analysis<|message|>…<|end|><|start|>assistant<|channel|>final<|message|>…<|return|>
 _CHANNEL = re.compile(r"<\|channel\|>\s*+([a-z]*+)[^<]{0,200}+(?:<\|constrain\|>[^<]{0,100}+)?+<\|message\|>", re.IGNORECASE)
 _CHANNEL_END = re.compile(r"<\|(?:end|return|call|start|channel)\|>")
@@ -35,6 +41,10 @@ _MARKS = re.compile(
     rf"{_TAG.pattern}|(?:<\|start\|>\s*+assistant\s*+)?{_CHANNEL.pattern}|{_CHANNEL_END.pattern}|{_SOLUTION.pattern}",
     re.IGNORECASE,
 )
+
+
+# What may change which part of a text is the answer, wherever it comes.
+CHANGES = re.compile(rf"{_MARKS.pattern}|{_STRAY.pattern.removesuffix(chr(92) + 'Z')}|(?-i:{_BARE_FINAL.pattern})", re.IGNORECASE)
 
 
 class FinalText(NamedTuple):
@@ -63,6 +73,14 @@ def final_text(whole: str) -> FinalText:
     if not answer.strip():
         return FinalText(None, thinking, len(whole), len(whole))
     return FinalText(answer, thinking, end - len(answer), end)
+
+
+def part_of_next(whole: str) -> Literal["answer", "thinking", "neither"]:
+    """Return what the next word is a part of, unless it is a mark."""
+    span = _answer_span(whole)
+    if span is None:
+        return "thinking"
+    return "answer" if span[1] == len(whole) else "neither"
 
 
 def _answer_span(whole: str) -> tuple[int, int] | None:

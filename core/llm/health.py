@@ -16,6 +16,7 @@ from core.net.retry import Fault
 
 START_COMMAND = f"vllm serve openai/gpt-oss-120b --port {PORT} {' '.join(FLAGS)}"
 _MOST_MODELS, _LONGEST_NAME, _MOST_NAMED = 10_000, 1_000, 20  # that are read of a list, of a name, and shown of a list
+CHECK_S = 60.0  # for each request of a check
 _TINY_PROMPT = "Answer with the single letter A."
 
 
@@ -43,11 +44,13 @@ def describe_logprobs(health: Health) -> str:
     return "yes" if health.most_logprobs is None else f"yes, {health.most_logprobs} a token at most"
 
 
-async def check_health(endpoint: Endpoint, model: str | None = None, timeout_s: float = 60.0) -> Health:
+async def check_health(
+    endpoint: Endpoint, model: str | None = None, timeout_s: float = CHECK_S, asked: Sequence[Request] = ()
+) -> Health:
     """List the models and ask `model`, or the only one, for a tiny completion as a run would ask; nothing is retried.
 
     A server that lists no models is asked all the same if a model is given. timeout_s: for each request; a server that has just
-    started needs long for its first answer.
+    started needs long for its first answer. asked: requests whose parameters it has to take too, with a tiny prompt.
     """
     async with Client(replace(endpoint, timeout_s=timeout_s)) as client:
         response = await client.fetch("GET", "/models")
@@ -59,7 +62,11 @@ async def check_health(endpoint: Endpoint, model: str | None = None, timeout_s: 
         problem = _problem_of_list(models, model)
         if problem:
             return replace(health, problem=f"{endpoint.base_url}: {problem}")
-        return await _check_completion(client, health, model or models[0])
+        health = await _check_completion(client, health, model or models[0])
+        for each in asked:
+            problem = health.problem or await _problem_of(client, replace(each, model=model or models[0]))
+            health = replace(health, problem=problem)
+        return health
 
 
 def _problem_of_list(models: Sequence[str], model: str | None) -> str:
@@ -105,6 +112,25 @@ async def _check_completion(client: Client, health: Health, model: str) -> Healt
         health,
         problem=f"{client.endpoint.base_url}: {answer.message}, expected a completion of {model}{advice and f'; {advice}'}",
     )
+
+
+async def _problem_of(client: Client, asked: Request) -> str:
+    """Why a server takes no request with these parameters, "" if it does."""
+    request = replace(asked, messages=(Message("user", _TINY_PROMPT),))
+    answer = await _request_once(client, request)
+    while isinstance(answer, Fault) and refuses_logprobs(answer):
+        fewer = fewer_logprobs(answer, request.top_logprobs)
+        if fewer is None:
+            break
+        request = replace(request, top_logprobs=fewer)
+        answer = await _request_once(client, request)
+    where, sent = client.endpoint.base_url, request.parameters
+    if isinstance(answer, Fault):
+        advice = describe_remedy(answer.message)
+        return f"{where}: {answer.message}, expected a completion with {sent}{advice and f'; {advice}'}"
+    if request.top_logprobs is not None and answer.logprobs is None:
+        return f"{where}: an answer without log-probabilities, expected them with {sent}"
+    return ""
 
 
 async def _request_once(client: Client, request: Request) -> Answer | Fault:

@@ -8,7 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from core.llm.answers import read_parts
+
 _MOST_CHOICES = 100
+# Type of a part → the field with its text.
+_JOINED = {"text": "text", "output_text": "text", "thinking": "thinking", "reasoning": "reasoning"}
 _BYTES_PER_NAME = 100  # beside its characters: what a field takes in memory
 
 
@@ -41,6 +45,8 @@ class _Choice:
         grown, before = _size_of(name, value, self.message), self.message.get(name)
         if value is None:
             self.message.setdefault(name, None)
+        elif name == "content" and (isinstance(value, list) or isinstance(before, _Parts)):
+            grown = self._add_parts(value)
         elif not isinstance(value, str) or name == "role":
             self.message[name] = value
         else:
@@ -48,6 +54,16 @@ class _Choice:
                 before = self.message[name] = io.StringIO()
             before.write(value)
         return grown
+
+    def _add_parts(self, value: Any) -> int:
+        """Adds to a content that is a list of parts; a text is one of them."""
+        parts = self.message.get("content")
+        if not isinstance(parts, _Parts):
+            before, parts = parts, _Parts()
+            if isinstance(before, io.StringIO):
+                parts.add([{"type": "text", "text": before.getvalue()}])
+            self.message["content"] = parts
+        return parts.add(value if isinstance(value, list) else [{"type": "text", "text": value}])
 
     def _add_logprobs(self, value: Any) -> int:
         """Adds the log-probabilities of more tokens behind those before; a value of another shape in place of all."""
@@ -91,6 +107,29 @@ class _Entries:
 
     def as_json(self) -> str:
         return f"[{self._text.getvalue()}]"
+
+
+class _Parts:
+    """The parts of a content that come in pieces: those of one type in succession are one part; others stay as they are."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[str, io.StringIO]] = []  # type → text; of other types, "" → JSON
+
+    def add(self, parts: list[Any]) -> int:
+        grown = 0
+        for part in parts:
+            kind = str(part.get("type")) if isinstance(part, Mapping) else ""
+            read = read_parts([part]) if kind in _JOINED else None
+            if read is None or not self._parts or self._parts[-1][0] != kind:
+                self._parts.append((kind if read else "", io.StringIO()))
+                grown += _BYTES_PER_NAME
+            grown += self._parts[-1][1].write("".join(text for text in read if text) if read else json.dumps(part))
+        return grown
+
+    def as_json(self) -> str:
+        texts = ((kind, text.getvalue()) for kind, text in self._parts)
+        joined = (json.dumps({"type": kind, _JOINED[kind]: text}) if kind else text for kind, text in texts)
+        return f"[{', '.join(joined)}]"
 
 
 class JoinedChunks:
@@ -154,7 +193,7 @@ class _Whole(dict[str, Any]):
 
 def _as_json(value: Any) -> str:
     match value:
-        case _Entries():
+        case _Entries() | _Parts():
             return value.as_json()
         case io.StringIO():
             return json.dumps(value.getvalue())

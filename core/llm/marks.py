@@ -17,6 +17,7 @@ from core.llm.answer_words import (
     ANSWER_NOUNS,
     BEFORE_NOUNS,
     BEFORE_UNSPACED,
+    CHOOSES,
     DOUBTS,
     GIVES_NO_ANSWER,
     JOINS,
@@ -89,7 +90,7 @@ def find_fields(text: str, tag: Tag) -> list[Mark]:
 
 
 def find_sentences(text: str, tag: Tag) -> list[Mark]:
-    """Return what follows "the answer is", "Answer:" and their like, unless the sentence denies or doubts it before.
+    """Return what follows "the answer is", "Answer:", "I choose" and their like, unless the sentence denies or doubts it before.
 
     Of a text with more of them than any answer has, the last ones.
     """
@@ -109,7 +110,7 @@ def find_lines(text: str) -> list[Mark]:
 
 def is_taken_back(text: str, marks: Iterable[Mark]) -> bool:
     """Whether what follows the last of the marks says that the answer was wrong."""
-    end = max((mark.end for mark in marks if mark.kind in ("tag", "field", "line")), default=len(text))
+    end = max(mark.end if mark.kind in ("tag", "field", "line") else mark.start + 1 for mark in marks)
     return TAKES_BACK.search(text, end) is not None
 
 
@@ -140,7 +141,9 @@ def _sentence_pattern(tag: Tag) -> re.Pattern[str]:
     nouns = ANSWER_NOUNS if tag == "answer" else PROBABILITY_NOUNS
     name = rf"(?:(?<![\w<[\"'/-])(?:{nouns})(?:s)?+(?!\w)|(?:{UNSPACED_NOUNS[tag]}))"
     aside = r"(?:\s{0,4}+\([^()\n]{0,60}+\))?+"
-    return re.compile(rf"{name}{_QUOTES}{AFTER_NOUNS}{OF_THE_QUESTION}{aside}\s{{0,4}}+{JOINS}{_QUOTES}", re.IGNORECASE)
+    named = rf"{name}{_QUOTES}{AFTER_NOUNS}{OF_THE_QUESTION}{aside}\s{{0,4}}+{JOINS}"
+    chosen = rf"|(?:{CHOOSES})\s{{0,4}}+:?" if tag == "answer" else ""
+    return re.compile(rf"(?:{named}{chosen}){_QUOTES}", re.IGNORECASE)
 
 
 def _is_ours(before: str) -> bool:

@@ -110,6 +110,12 @@ class Request:
         that calls the longest answer."""
         return hashlib.sha256(f"{self.repeat}\n{_as_text(self._body(LIMIT_NAMES[0]))}".encode()).hexdigest()
 
+    @property
+    def parameters(self) -> str:
+        """What is sent beside the model, the messages and the seed, as JSON in one spelling."""
+        rest = {name: value for name, value in self.body.items() if name not in ("model", "messages", "seed")}
+        return json.dumps(rest, sort_keys=True)
+
     def with_twice_the_limit(self) -> Request:
         """The same request with twice the token limit; the request itself if it leaves the limit to the server."""
         limit = self.max_completion_tokens
@@ -170,7 +176,7 @@ class Reply:
 
     reasoning: "" if there is none. usage: the cost over all attempts, when the request was first sent. logprobs: None if
     they were not asked for. request: the JSON that was answered (its token limit may be twice the original one); raw: the
-    JSON of the answer.
+    JSON of the answer. model: by which the server says that it was written, "" if it does not say.
     """
 
     content: str
@@ -181,6 +187,7 @@ class Reply:
     request: str
     raw: str
     cached: bool = False
+    model: str = ""
 
     @property
     def latency_ms(self) -> float:

@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
-from core.llm.answer_words import ABOUT, LABEL_WORDS, OPTION_NOUNS, OTHERS, PER_CENT, REASONS
+from core.llm.answer_words import ABOUT, ARTICLES, LABEL_WORDS, OPTION_NOUNS, OTHERS, PER_CENT, REASONS
 from core.llm.marks import (
     DECORATION,
     Mark,
@@ -46,7 +46,9 @@ _ReadMark = Callable[[str, Mark], T | Unparsed | None]
 
 _WORD_END = r"(?![A-Za-z0-9_]|-[A-Za-z0-9])"
 _LONGEST_GLOSS = 120  # characters that may follow a letter inside a tag
-_PREFIX = re.compile(rf"(?:the\s+)?(?:correct\s+|final\s+)?(?:{OPTION_NOUNS})\s{{0,4}}+[:：]?\s{{0,4}}+", re.IGNORECASE)
+_PREFIX = re.compile(
+    rf"(?:(?:{ARTICLES})\s+)?(?:correct\s+|final\s+)?(?:{OPTION_NOUNS})\s{{0,4}}+[:：]?\s{{0,4}}+", re.IGNORECASE
+)
 _SEPARATOR = re.compile(r"[\s*_`\"']{0,9}+[).:(\-–—=,\]][\s*_`\"']{0,9}+")
 _OPENS = re.compile(r"[\s*_`\"'“‘«「『【(\[{$]{0,30}+")
 _CLOSES = r"[*_`\"'”’»」』】\]}$]{0,9}+"

@@ -67,7 +67,16 @@ class Answered:
     value: Any
 
 
-CallMessage = FindReply | EndSearch | TakeServer | EndExchange
+@dataclass(frozen=True, slots=True)
+class OtherModel:
+    """Says that a server answered as another model than it was asked for."""
+
+    address: str
+    asked: str
+    answered: str
+
+
+CallMessage = FindReply | EndSearch | TakeServer | EndExchange | OtherModel
 
 
 class Link(Protocol):
@@ -209,6 +218,11 @@ class RemoteClient(Client):
         """Takes an answer that has come over the link."""
         self._questions.take(answered)
 
+    def record_model(self, address: str, asked: str, answered: str) -> None:
+        """As of `Client`; the other process counts them, for all processes."""
+        if answered != asked:
+            self._questions.tell(OtherModel(address, asked, answered))
+
     async def complete(self, request: Request, on_words: OnWords | None = None) -> Reply:
         """As of `Client`; the cache is the other process's, and equal requests wait for one another."""
         if not self._is_cached:
@@ -218,6 +232,7 @@ class RemoteClient(Client):
         try:
             found = await self._questions.ask(FindReply(number, request.key))
             if found is not None:
+                self.record_model(self.endpoint.base_url, request.model, found.model)
                 return found
             reply = await self._request_reply(request, on_words)
             return reply

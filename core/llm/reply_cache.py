@@ -62,4 +62,5 @@ def _reply(request: bytes, raw: bytes, usage: str) -> Reply:
         request_text,
         raw_text,
         cached=True,
+        model=answer.model,
     )

@@ -34,11 +34,15 @@ _WORDS_OF: Mapping[str, str] = {
     "context": r"context.?(?:length|window|size)|maximum model length|max_model_len|max_seq_len|too many (?:input )?tokens"
     r"|(?:prompt|inputs?|messages?)\b.{0,40}\btoo (?:long|large)\b|input token count|maximum (?:number of )?(?:input )?tokens"
     r"|maximum prompt length|reduce the length of|`?inputs`? tokens \+ `?max_new_tokens`? must be|exceeded model token limit"
+    r"|range of input length|(?:input|prompt) length.{0,30}exceeds|maximum allowed (?:token|input) length|kontextlänge"
+    r"|longueur (?:maximale )?du contexte|longitud (?:máxima )?del contexto"
     r"|token limit exceeded|tokens?.{0,20}exceeds?.{0,40}(?:limit|maximum)|超长|超出.{0,12}(?:长度|上下文)"
     r"|上下文.{0,8}(?:超|过长)",
     "quota": r"exceeded your current quota|insufficient (?:balance|quota|credits?|funds)"
-    r"|out of credits|check your plan and billing|no credits? (?:left|remaining)|billing (?:hard )?limit|余额不足|欠费",
-    "overload": r"overloaded|over capacity|at capacity|temporarily unavailable|model is loading|loading model",
+    r"|out of credits|credit balance is too low|requires more credits"
+    r"|check your plan and billing|no credits? (?:left|remaining)|billing (?:hard )?limit|余额不足|欠费",
+    "overload": r"overloaded|over capacity|at capacity|(?:server|model|engine) (?:is )?(?:too |currently )?busy"
+    r"|temporarily unavailable|model is loading|loading model",
 }
 _BY_WORDS = tuple((meaning, re.compile(words, re.IGNORECASE)) for meaning, words in _WORDS_OF.items())
 

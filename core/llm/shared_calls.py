@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from core.llm.answers import Answer, cost_of
 from core.llm.client import Client
 from core.llm.messages import Reply
-from core.llm.remote_client import Answered, CallMessage, EndExchange, EndSearch, FindReply, TakeServer
+from core.llm.remote_client import Answered, CallMessage, EndExchange, EndSearch, FindReply, OtherModel, TakeServer
 from core.net.retry import Fault
 
 Tell = Callable[[Answered], object]
@@ -59,6 +59,8 @@ class ConnectedProcess:
                 self._end_search(number, reply)
             case EndExchange(number, outcome):
                 self._end_exchange(number, outcome)
+            case OtherModel(address, asked, answered):
+                self._shared.client.record_model(address, asked, answered)
 
     def close(self) -> None:
         """Gives back every server and key that the process holds."""

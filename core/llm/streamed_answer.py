@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from core.llm.answers import MAX_CHARACTERS, read_json
+from core.llm.answers import MAX_CHARACTERS, ContentParts, read_json, read_parts
 from core.llm.joined_chunks import JoinedChunks
 from core.net.transport import FarTooLong, TooLong
 
@@ -155,7 +155,9 @@ def read_delta(chunk: Any) -> tuple[str, str]:
     match chunk:
         case {"choices": [{"delta": {**delta}}, *_]}:
             texts = {name: value for name, value in delta.items() if isinstance(value, str)}
-            return texts.get("content", ""), next((texts[name] for name in _REASONING if name in texts), "")
+            parts = read_parts(delta.get("content")) or ContentParts(None)
+            thinking = next((texts[name] for name in _REASONING if name in texts), parts.thinking)
+            return parts.text or "", thinking
     return "", ""
 
 

@@ -5,6 +5,7 @@ What is made of a stream is the JSON of the answer that the same request gives w
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import NamedTuple, Protocol
 
 from core.llm.answers import read_scrubbed
 from core.llm.endpoint import Method
+from core.llm.live_text import LiveText, LiveWords
 from core.llm.messages import Request
 from core.llm.streamed_answer import MAX_RAW_BYTES, StreamedAnswer
 from core.net.retry import Fault
@@ -27,11 +29,13 @@ _MENTIONS_STREAMS = re.compile(r"\bstream", re.IGNORECASE)
 
 
 class Words(NamedTuple):
-    """What is new of an answer. attempt: of the call, 1 for the first; what came under an earlier one is not the answer."""
+    """What is new of an answer, and of its thinking. attempt: of the call, 1 for the first; what came under an earlier one is not
+    the answer. is_anew: whether it stands in place of what came before, which turned out to be another part."""
 
     content: str
     reasoning: str
     attempt: int
+    is_anew: bool = False
 
 
 OnWords = Callable[[Words], object]
@@ -46,20 +50,19 @@ class Sends(Protocol):
 
 
 async def send_streamed(
-    server: Sends, request: Request, most: int, say: Callable[[str, str], object], scrub: Scrubber
+    server: Sends, request: Request, most: int, say: Callable[[LiveWords], object], scrub: Scrubber
 ) -> str | Fault:
-    """Asks for a stream; returns the JSON of the whole answer. most: of its bytes. say: takes content and reasoning as they come.
+    """Asks for a stream; returns the JSON of the whole answer. most: of its bytes. say: takes answer and thinking as they come.
     scrub: takes secrets out of both, also one that comes in pieces.
 
     A stream that breaks off or holds no JSON is a fault that may be retried, as a broken answer is. What follows its end is not
     read.
     """
-    content, reasoning = _Shown(scrub), _Shown(scrub)
+    content, reasoning, live = _Shown(scrub), _Shown(scrub), LiveText()
 
     def show(*new: str) -> None:
-        texts = [shown.add(text) for shown, text in zip((content, reasoning), new, strict=True)]
-        if any(texts):
-            say(*texts)
+        for words in live.add(*(shown.add(text) for shown, text in zip((content, reasoning), new, strict=True))):
+            say(words)
 
     answer = StreamedAnswer(most, show)
     text = await server.send("POST", CHAT, stream_text(request), max(most, min(TRANSIT * most, MOST_IN_TRANSIT)), answer.take)
@@ -67,9 +70,8 @@ async def send_streamed(
         return replace(text, message=f"{text.message}, with {answer.n_said:,} characters of content") if text.began else text
     try:
         whole = answer.whole()
-        rest = content.end(), reasoning.end()
-        if any(rest):
-            say(*rest)
+        for words in itertools.chain(live.add(content.end(), reasoning.end()), live.end()):
+            say(words)
     except UnicodeDecodeError as error:
         return Fault(
             "malformed", f"an answer that is not UTF-8 (byte {error.start + 1:,})", retryable=True, raw=_kept(answer, scrub)

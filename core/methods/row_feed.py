@@ -4,7 +4,8 @@ The events, each with `kind` and `at` (seconds since 1970):
 
 tool      item: an answer of a tool, as `Evidence`
 asked     call: a number; stage, role, seed: of the call that is sent; streams: whether its words come one by one
-words     call, attempt; content, reasoning: what is new of its answer. Not kept: only what somebody watches is streamed
+words     call, attempt; content, reasoning: what is new of its answer and its thinking; is_anew: whether that stands in place of
+          what came before. Not kept: only what somebody watches is streamed
 answered  call; content, tokens, latency_ms, cached
 failed    call; why: the error
 read      stage, role, seed; p: the number in the answer, None if it holds none
@@ -99,7 +100,7 @@ class RowFeed:
 
     def _say(self, call: int, words: Words) -> None:
         said = self._said.get(call)
-        if said is None or said.attempt != words.attempt:
+        if said is None or said.attempt != words.attempt or words.is_anew:
             said = self._said[call] = _Said(words.attempt)
         said.add(words)
         event = _words_event(call, words)

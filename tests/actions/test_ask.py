@@ -16,12 +16,15 @@ from core.datasets.prompt_files import PromptFile
 from core.engine.request import RunRequest
 from core.engine.row_watch import Watcher
 from core.errors import InputError, NotFound, StateError, Unreachable
+from core.llm.call_settings import CallSettings
 from core.llm.scripted_server import Script, serving
 from core.llm.scripted_text import ScriptedPrompt
 from core.store import datasets, pairs, predictions, runs
 from core.texts import MAX_NAME
 from core.types import ASKED, Label
 from tests.commands import core, core_json
+from tests.llm.canned import Canned, completion
+from tests.llm.canned import serving as canned
 
 QUICK = {"tools": "gene_class,base_rates", "rounds": 0}
 
@@ -235,3 +238,23 @@ def test_the_command_that_is_interrupted_says_so(small_workspace: Workspace) -> 
     assert done.status == 130
     with small_workspace.store.read() as db:
         assert runs.find(db, "asked Pa → Ga, debate").status == "interrupted"
+
+
+def test_how_the_server_is_asked_belongs_to_the_question(small_workspace: Workspace) -> None:
+    place = small_workspace.settings.workspace
+    settings = ("--dataset", "bmdm", "--model", "scripted", "--set", "rounds=0", "--set", "tools=gene_class")
+    with serving() as url:
+        plain = core_json(place, "ask", "Pa", "Gz9", "--endpoint", url, *settings)
+        cold = core_json(
+            place, "ask", "Pa", "Gz9", "--endpoint", url, *settings, "--temperature", "0", "--limit-name", "max_tokens"
+        )
+    assert plain["run"] != cold["run"]
+    folder = small_workspace.run_folder(cold["run"])
+    assert folder.spec().calls == {"temperature": 0.0}
+    assert folder.execution_settings().calls == CallSettings(temperature=0.0, limit_name="max_tokens")
+
+
+def test_nobody_chooses_among_several_models(small_workspace: Workspace) -> None:
+    listed = {**completion(), "data": [{"id": "text-embedding-x"}, {"id": "m"}]}
+    with canned(lambda _: Canned(listed)) as (url, _), pytest.raises(InputError, match="expected one of text-embedding-x, m"):
+        ask.ask(small_workspace, Question("Pa", "Ga", dataset="bmdm", endpoint=url))

@@ -11,6 +11,7 @@ import pytest
 
 from core.actions import ask_again, launch, run_control
 from core.actions.ask_again import AgainRequest
+from core.actions.model_servers import ENDPOINT_FILE
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.request import RunRequest
@@ -20,6 +21,7 @@ from core.evidence.render import EDITED
 from core.experiments.asked_again import AskedAgain, is_asked_again, pair_askings, report_again
 from core.experiments.asked_again_words import again_json, again_lines
 from core.llm import scripted_server
+from core.llm.call_settings import CallSettings
 from core.llm.scripted_server import Script
 from core.scoring.row_words import FLAG_HELP
 from core.store import calls, evidence, predictions, runs, traces
@@ -251,3 +253,20 @@ def test_what_cannot_be_asked_again_is_refused(world: World) -> None:
         launch.resolve(world.workspace, RunRequest("debate_again", model="scripted"))
     with pytest.raises(InputError, match="seed: got 3, which has no effect on debate_again"):
         launch.resolve(world.workspace, RunRequest("debate_again", options={"run": "argued"}, model="scripted", seed=3))
+
+
+def test_a_row_is_asked_again_as_its_run_was_unless_other_settings_are_chosen(world: World) -> None:
+    file = world.workspace.settings.data / ENDPOINT_FILE
+    file.write_text(f'[[endpoint]]\naddress = "{world.url}"\ntemperature = 0.3\nlimit_name = "max_tokens"\n')
+    try:
+        request = AgainRequest(world.run.id, world.row, endpoint=world.url, judge_only=True, repeats=1)
+        assert ask_again.plan_again(world.workspace, request).askings[0].spec.calls == {}
+        cold = replace(request, calls=CallSettings(temperature=0.0))
+        plan = ask_again.plan_again(world.workspace, cold)
+        assert plan.askings[0].spec.calls == {"temperature": 0.0}
+        [made] = ask_again.ask_again(world.workspace, plan)
+    finally:
+        file.unlink()
+    with world.workspace.store.read() as db:
+        sent = [json.loads(call.request) for call in calls.of_row(db, made, world.row)]
+    assert {(body["temperature"], "max_tokens" in body) for body in sent} == {(0.0, True)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,10 @@ from core.llm.scripted_server import MODEL, Script, serving
 from core.methods.base import method_named
 from core.store import runs
 from tests import commands
-from tests.engine.cases import workspace_with
+from tests.engine.cases import fast, wish, workspace_with
+from tests.engine.methods import Asking, here
+from tests.llm.canned import Canned, completion
+from tests.llm.canned import serving as canned
 
 NOBODY = "http://127.0.0.1:9/v1"
 
@@ -113,6 +117,23 @@ def test_the_file_of_endpoints_says_how_a_server_is_asked_and_what_it_costs(tmp_
     assert model_servers.price_at(workspace, f"{NOBODY},http://127.0.0.1:10/v1", "n") == Price(1, 2)
     assert model_servers.price_at(workspace, "http://127.0.0.1:10/v1", "m") is None
     assert model_servers.endpoint_of(workspace, NOBODY, "m").calls == of_model
+
+
+def test_a_run_costs_what_its_own_server_takes_for_its_model(tmp_path: Path) -> None:
+    workspace, method = workspace_with(tmp_path, 1), Asking()
+    with canned(lambda _: Canned(completion())) as (url, _):
+        ran = [
+            run_control.start(workspace, wish(workspace, method, model=model), model, fast(url), begin=here(method))
+            for model in ("m", "n")
+        ]
+    imported = replace(ran[0], id="0123456789")  # nothing is known of its server
+    assert model_servers.prices_of_runs(workspace, ran) == {}
+    entries = f'[[endpoint]]\naddress = "{url}"\nmodel = "m"\nprice_prompt = 3\nprice_completion = 4\n'
+    (workspace.settings.data / model_servers.ENDPOINT_FILE).write_text(entries)
+    assert model_servers.prices_of_runs(workspace, [*ran, imported]) == {ran[0].id: Price(3, 4)}
+    priced = replace(workspace, settings=replace(workspace.settings, price_prompt=1.0, price_completion=2.0))
+    found = model_servers.prices_of_runs(priced, [*ran, imported])
+    assert found == {ran[0].id: Price(3, 4), ran[1].id: Price(1, 2), imported.id: Price(1, 2)}
 
 
 def test_how_a_server_is_asked_is_part_of_a_run_as_far_as_it_changes_answers(tmp_path: Path) -> None:

@@ -345,6 +345,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "attribution.is_done": lambda s: attribution.is_done(s.crashed, SavedAttribution(ATTRIBUTION.spec, {})),
     "attribution.find_saved": lambda s: attribution.find_saved(s.plain, "a"),
     "attribution.plan_attribution": lambda s: attribution.plan_attribution(s.crashed, attribution.AttributionRequest("r")),
+    "attribution.calls_of": lambda s: attribution.calls_of(s.crashed, SavedAttribution(ATTRIBUTION.spec, {})),
     "attribution.server_of": lambda s: attribution.server_of(s.crashed, SavedAttribution(ATTRIBUTION.spec, {})),
     "backups.back_up": lambda s: backups.back_up(s.plain, s.elsewhere / "b.zip", replace=True),
     "benchmark_baselines.compute_baselines": lambda s: benchmark_baselines.compute_baselines(
@@ -396,6 +397,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "model_servers.call_settings": lambda s: model_servers.call_settings(s.plain, s.model, "m", CallSettings()),
     "model_servers.endpoint_of": lambda s: model_servers.endpoint_of(s.plain, s.model),
     "model_servers.find_entries": lambda s: model_servers.find_entries(s.plain, s.model, "m"),
+    "model_servers.prices_of_runs": lambda s: model_servers.prices_of_runs(s.crashed, [run_of(s)]),
     "model_servers.price_at": lambda s: model_servers.price_at(s.plain, s.model, "m"),
     "packs.list_with_organisms": lambda s: packs.list_with_organisms(s.plain),
     "packs.name_of_latest": lambda s: packs.name_of_latest(s.plain, "descriptions"),

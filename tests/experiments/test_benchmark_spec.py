@@ -10,6 +10,7 @@ from core.config import REPOSITORY
 from core.errors import InputError
 from core.experiments.arm_differences import arm_difference, check_arms
 from core.experiments.benchmark_spec import parse_benchmark, read_benchmark
+from core.llm.call_settings import CallSettings
 
 GOOD = """\
 name = "b"
@@ -103,3 +104,11 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
     file.write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match="cannot be read as UTF-8"):
         read_benchmark(file)
+
+
+def test_how_a_server_is_asked_is_a_difference_of_arms() -> None:
+    cold = GOOD.replace("rounds = 2", "rounds = 1").replace('placebo = "DIR"', 'temperature = 0.0\nlimit_name = "max_tokens"')
+    spec = parse_benchmark(cold)
+    assert spec.arms[1].calls == CallSettings(temperature=0.0, limit_name="max_tokens")
+    [difference] = check_arms(spec)
+    assert difference.things == ("temperature: default → 0.0",)  # what the longest answer is called changes none

@@ -423,6 +423,16 @@ class TestWithACache:
         assert second == replace(first, cached=True, usage=replace(first.usage, cached_calls=1))
         assert (second.spent.prompt_tokens, second.spent.cached_calls) == (0, 1)
 
+    def test_a_cached_answer_by_another_model_is_counted_too(self, cache: ReplyCache) -> None:
+        async def count(url: str) -> dict[str, int]:
+            async with Client(endpoint(url), cache=cache) as client:
+                await client.complete(ASK)
+                return dict(client.other_models)
+
+        with serving(lambda _: Canned({**completion(), "model": "tiny-fallback"})) as (url, asked):
+            assert [asyncio.run(count(url)) for _ in range(2)] == [{"tiny-fallback": 1}] * 2
+        assert len(asked) == 1
+
     def test_the_reply_to_a_doubled_budget_lies_under_the_request_as_it_was(self, cache: ReplyCache) -> None:
         with serving(play(Canned(completion(None)), Canned(completion()))) as (url, asked):
             first, second = complete(url, ASK, ASK, cache=cache)

@@ -22,6 +22,12 @@ WITH_ANSWER = [
     "final A?<|end|><|channel|>final<|message|>B", "<|channel|>final <|constrain|>json<|message|>B",
     "analysisWe need A?assistantfinalB", "B<|im_end|>", "B</s>", "B<|eot_id|>\n",
     "A?<|end|><|start|>assistant<|channel|>final<|message|>B",
+    "<think lang=en>A?</think>B", "<longcat_think>A?</longcat_think>B", "<mm:think>A?</mm:think>B", "<|think|>A?<|/think|>B",
+    "<|thinking|>A?<|/thinking|>B", "A?<|end_of_thinking|>B", "<｜begin▁of▁thinking｜>A?<｜end▁of▁thinking｜>B",
+    "<reason>A?</reason>B", "<rationale>A?</rationale>\n\nB", "<reflection>A?</reflection>B", "<analysis>A?</analysis>B",
+    "<chain_of_thought>A?</chain_of_thought>B", "<CoT>A?</CoT>B", "<thinking>A?</thinking>B",
+    "<antthinking>A?</antthinking>B", "<reasoning_content>A?</reasoning_content>B",
+    "<internal_monologue>A?</internal_monologue>B",
 ]  # fmt: skip
 
 
@@ -42,7 +48,7 @@ WITHOUT_ANSWER = [
     "", " \n", "<think>A", "<think>A</think>", "<think>A</think>\n", "A</think>", "<think>A</think>B<think>C", "[THINK]A",
     "<|channel|>analysis<|message|>A<|end|>", "<|channel|>commentary<|message|>{}<|end|>", "<|channel|>analysis", "◁think▷A",
     f"{HARMONY}", f"{HARMONY}<|return|>", "analysisWe need A", "<|START_THINKING|>A", "<unused94>thought A", "&lt;think&gt;A",
-    "<reasoning>A", "<|im_end|>",
+    "<reasoning>A", "<|im_end|>", "<think lang=en>A", "<analysis>A", "<|thinking|>A", "<longcat_think>A", "<rationale>A",
 ]  # fmt: skip
 
 
@@ -53,7 +59,18 @@ def test_only_thinking_is_no_answer(whole: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["I think it is B.", "analysis of variance: B", "thinking > doing", "a < b, c > d", "[think] B", "  B\n"]
+    "text",
+    [
+        "I think it is B.",
+        "analysis of variance: B",
+        "thinking > doing",
+        "a < b, c > d",
+        "[think] B",
+        "  B\n",
+        "<analyst>B",
+        "<reasons>B",
+        "x <cotton> B",
+    ],
 )
 def test_text_without_thinking_stays_as_it_is(text: str) -> None:
     assert final_text(text) == (text, "", 0, len(text))

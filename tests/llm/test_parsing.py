@@ -62,7 +62,16 @@ LINES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", TAGS + FIELDS + SENTENCES + LINES)
+CHOSEN = [
+    "I choose B", "my choice is B", "I pick B.", "Therefore, I choose option B.", "I choose **B** because it falls.",
+    "I'll go with B.", "I will select (B).", "I'm going with B", "So I pick: B", "We conclude: B", "I choose B, not A.",
+    "I choose down.", "Ich wähle B", "Ich entscheide mich für B.", "Je choisis la réponse B.", "Elijo la opción B",
+    "Yo escojo B.", "Scelgo B, perché cala", "Eu escolho B",
+    "Я выбираю B.", "Ik kies B", "Jag väljer B", "Wybieram B.", "我选择B。", "我选 B",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", TAGS + FIELDS + SENTENCES + LINES + CHOSEN)
 def test_where_an_answer_is_marked(text: str) -> None:
     assert label(text) is Label.DOWN
 
@@ -112,7 +121,16 @@ SEVERAL = [
     "Antwort: A oder B", "Réponse : A ou B", "答案：A或B", '{"answer": "A"}\n<answer>B</answer>',
     "A. Evidence for it\nB. Evidence against it",
 ]  # fmt: skip
+NOT_CHOSEN = [
+    "I do not choose B", "I choose A or B", "I would choose B", "I cannot choose B", "If I choose B, it falls", "I pick up, too",
+    "I chose B first", "Should I choose B?", "I choose B over A", "I choose vitamin B", "I choose B cells", "She says I choose B",
+    "I select A. thaliana", "I choose neither B nor C", "That is why I choose B?", "I will not choose B", "I choose B and C",
+    "I pick A, then B", "I choose A since\nI choose B", "I choose A. The answer is B.", "No elijo B", "Ich wähle nicht B",
+    "Ich wähle B nicht", "Je ne choisis pas B", "Non scelgo B", "Não escolho B", "Я не выбираю B", "Nie wybieram B", "我不选择B",
+]  # fmt: skip
 TAKEN_BACK = [
+    "I choose A. No, I choose B.", "I choose B. Wait, A.", "The answer is A. No, the answer is B.", "The answer is B. Wait, no.",
+    "Die Antwort ist A. Nein, die Antwort ist B.", "B. It falls. Actually, it rises.", "答案是A。不对，答案是B。",
     "<answer>A</answer>\nWait, that is wrong.", "<answer>A</answer> Actually, it activates it.",
     "A\n\nCorrection: it does not.", "<answer>A</answer>\nOn reflection, Rela is an activator.", "<answer>A</answer>. Hmm, no.",
     "<answer>A</answer>\nSorry, I mean B", "<answer>A</answer>\nKorrektur: B", "<answer>A</answer>\nEn fait, c'est B",
@@ -121,7 +139,7 @@ TAKEN_BACK = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", ["", *NAMES, *PROSE, *DENIED, *REFUSALS, *SEVERAL, *TAKEN_BACK])
+@pytest.mark.parametrize("text", ["", *NAMES, *PROSE, *DENIED, *REFUSALS, *SEVERAL, *NOT_CHOSEN, *TAKEN_BACK])
 def test_what_is_unread(text: str) -> None:
     assert isinstance(label(text), Unparsed), label(text)
 

@@ -62,10 +62,15 @@ CONTEXT = [
     "Requested tokens (9000) exceed context window of 8192",
     "The prompt is too large for the context of this model",
     "输入超出模型的最大上下文长度",
+    "Input length 9000 exceeds maximum allowed token length 8192",
+    "Range of input length should be [1, 30720]",
+    "Die Eingabe überschreitet die maximale Kontextlänge",
+    "La requête dépasse la longueur maximale du contexte",
 ]
 QUOTA = [
     "You exceeded your current quota, please check your plan and billing details.", "Insufficient Balance",
     "Insufficient credits.", "You are out of credits", "Billing hard limit has been reached", "账户余额不足",
+    "Your credit balance is too low to access the API.", "This request requires more credits, or fewer max_tokens.",
 ]  # fmt: skip
 OTHERS = [
     "no such model", "Rate limit reached. Please try again in 1.2s.", "Invalid API key", "Unsupported parameter: 'top_p'", "",

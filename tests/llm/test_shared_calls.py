@@ -23,6 +23,8 @@ from core.llm.server_pool import PoolTimes, ServerPool
 from core.llm.shared_calls import ConnectedProcess, SharedCalls
 from core.llm.tokens import TokenCounter
 from core.net.retry import Fault
+from tests.llm.canned import Canned, completion
+from tests.llm.canned import serving as canned
 from tests.llm.test_serve import free_port
 
 SOON = PoolTimes(rest_s=0.05, longest_rest_s=0.2, check_s=1.0, silence_s=0.2, watch_s=0.02)
@@ -315,3 +317,15 @@ def test_a_count_of_tokens_takes_a_place_and_is_no_call() -> None:
     assert counted.counted_by == "server"
     assert spent == []
     assert free == 8
+
+
+def test_answers_by_another_model_are_counted_where_the_servers_are() -> None:
+    with canned(lambda _: Canned({**completion(), "model": "tiny-fallback"})) as (url, _):
+
+        async def use() -> dict[str, int]:
+            async with processes(2, url) as (made, _, client):
+                await asyncio.gather(*(process.client.complete(request(i)) for i, process in enumerate(made)))
+                await asyncio.sleep(0.05)
+                return dict(client.other_models)
+
+        assert run(use) == {"tiny-fallback": 2}

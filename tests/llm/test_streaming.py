@@ -185,12 +185,45 @@ def test_a_stream_that_breaks_off_is_asked_for_again_and_its_words_are_told_apar
         [found] = replies(url, [ASK], heard)
     assert isinstance(found, Reply)
     assert (found.content, found.attempts, len(asked)) == ("up it is", 2, 2)
-    assert [(words.content, words.attempt) for words in heard] == [("up ", 1), ("it ", 1), ("up ", 2), ("it ", 2), ("is", 2)]
+    assert [(words.content, words.attempt) for words in heard] == [("up", 1), (" it", 1), ("up", 2), (" it", 2), (" is", 2)]
     with canned(lambda _: Canned(bodies[0])) as (url, asked):
         [failed] = replies(url, [ASK], [], retries=2)
     assert isinstance(failed, Malformed)
     assert "a stream that broke off after 6 characters" in str(failed)
     assert len(asked) == 3
+
+
+def streamed(deltas: list[Any]) -> str:
+    """The body of a stream of these deltas' content."""
+    chunks: list[Any] = [{"choices": [{"delta": {"content": delta}}]} for delta in deltas]
+    chunks.append({"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 3, "completion_tokens": 2}})
+    return "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
+
+
+@pytest.mark.parametrize(
+    "deltas",
+    [
+        ["<think>A", "? p < 1</thi", "nk>", "It is B"],
+        ["A? p < 1", "</think>", " It is B"],
+        ["<|channel|>analysis<|mess", "age|>A? p < 1<|end|><|start|>assistant", "<|channel|>final<|message|>It is", " B"],
+        [  # Mistral's parts: thinking as a list, the answer as texts or as parts
+            [{"type": "thinking", "thinking": [{"type": "text", "text": "A? "}]}],
+            [{"type": "thinking", "thinking": [{"type": "text", "text": "p < 1"}]}],
+            [{"type": "text", "text": "It"}],
+            " is",
+            [{"type": "text", "text": " B"}],
+        ],
+    ],
+)
+def test_what_is_heard_is_what_is_read_however_a_server_streams_its_thinking(deltas: list[Any]) -> None:
+    heard: list[Words] = []
+    with canned(lambda _: Canned(streamed(deltas))) as (url, _):
+        [found] = replies(url, [ASK], heard)
+    assert isinstance(found, Reply)
+    assert (found.content, found.reasoning) == ("It is B", "A? p < 1")
+    last = max((i for i, words in enumerate(heard) if words.is_anew), default=0)
+    assert "".join(words.content for words in heard[last:]) == found.content
+    assert "".join(words.reasoning for words in heard[last:]) == found.reasoning
 
 
 def test_a_server_that_does_not_stream_is_asked_without_and_not_again() -> None:

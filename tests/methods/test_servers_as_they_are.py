@@ -1,19 +1,27 @@
 """Every method that asks a model, against the ways in which servers answer: the same answer is read alike however it is wrapped,
-and what is no answer is an error by name."""
+what fails for now is asked for again, what is no answer is an error by name, and tokens are those that the server counted."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import pytest
 
+from core.llm.client import Client
+from core.llm.endpoint import Endpoint
 from core.llm.errors import Declined, Malformed, ModelError, Refused, Truncated
-from core.methods.base import RowFailed, method_named
+from core.methods.base import ReadsTexts, RowFailed, TextsOfRun, method_named
+from core.methods.judge_rubric import reading_options
 from core.types import Flag, RowResult
+from tests.evidence.world import TEST
 from tests.llm.canned import Asked, Canned, completion, serving
-from tests.methods.world import predict
+from tests.methods.test_judge_rubric import RUBRIC, TEXTS
+from tests.methods.world import context, predict
 
 METHODS: dict[str, dict[str, Any]] = {
     "prompt_only": {"seeds": "42"},
@@ -23,6 +31,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "react": {},
     "coordinator": {},
 }
+READS = "judge_rubric"
+Serve = Callable[[str, int], Canned]  # what a model says, and how often the same was asked before → the response
 Wrap = Callable[[str], Any]  # content → the body of a response
 
 
@@ -39,43 +49,223 @@ def good(asked: Asked) -> str:
     return f"A link.\n<answer>{known}</answer>"
 
 
-def streamed(content: str) -> str:
-    chunks: list[dict[str, Any]] = [
-        {"choices": [{"delta": {"role": "assistant", "content": content[:3]}}]},
-        {"choices": [{"delta": {"content": content[3:]}, "finish_reason": "stop"}]},
-        {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2}},
-    ]
+def stream(*deltas: Any, finish: str | None = "stop", usage_in_each: bool = False) -> str:
+    usage = {"prompt_tokens": 3, "completion_tokens": 2}
+    chunks: list[dict[str, Any]] = [{"choices": [{"delta": {"content": delta}}]} for delta in deltas]
+    chunks[-1]["choices"][0]["finish_reason"] = finish
+    for chunk in chunks if usage_in_each else ():
+        chunk["usage"] = usage
+    chunks.append({"choices": [], "usage": usage})
     return "".join([": WAIT\n\n", *(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks), "data: [DONE]\n\n"])
 
 
+def parts(*texts: tuple[str, str]) -> Any:
+    return [{"type": kind, ("thinking" if kind == "thinking" else "text"): text} for kind, text in texts]
+
+
 DRAFT = "A draft: <answer>A</answer> <prob>5</prob> [[ ## p_de ## ]]\n1\n\n"
+HARMONY = f"<|channel|>analysis<|message|>{DRAFT}<|end|><|start|>assistant<|channel|>final<|message|>"
 WRAPPED: dict[str, Wrap] = {
+    "plain": lambda text: completion(text),
     "thinks inline": lambda text: completion(f"<think>{DRAFT}</think>\n\n{text}"),
     "thinks without an opening tag": lambda text: completion(f"{DRAFT}</think>\n{text}"),
-    "harmony": lambda text: completion(
-        f"<|channel|>analysis<|message|>{DRAFT}<|end|><|start|>assistant<|channel|>final<|message|>{text}<|return|>"
+    "Mistral's tags": lambda text: completion(f"[THINK]{DRAFT}[/THINK]{text}"),
+    "Seed's tags": lambda text: completion(f"<seed:think>{DRAFT}</seed:think>\n{text}"),
+    "Cohere's tags": lambda text: completion(
+        f"<|START_THINKING|>{DRAFT}<|END_THINKING|><|START_RESPONSE|>{text}<|END_RESPONSE|>"
     ),
+    "escaped tags": lambda text: completion(f"&lt;think&gt;{DRAFT}&lt;/think&gt;\n{text}"),
+    "thinks twice": lambda text: completion(f"<think>{DRAFT}</think>{DRAFT}<think>again</think>{text}"),
+    "thinks nothing": lambda text: completion(f"<think>\n\n</think>\n\n{text}"),
+    "harmony": lambda text: completion(f"{HARMONY}{text}<|return|>"),
+    "harmony without an end": lambda text: completion(f"{HARMONY}{text}"),
+    "harmony without its tokens": lambda text: completion(f"analysisWe draft. {DRAFT}assistantfinal{text}"),
+    "a stray token": lambda text: completion(f"{text}<|im_end|>"),
     "reasoning": lambda text: completion(text, message={"reasoning": DRAFT}),
     "reasoning_content": lambda text: completion(text, message={"reasoning_content": DRAFT}),
-    "parts": lambda text: completion([{"type": "thinking", "thinking": DRAFT}, {"type": "text", "text": text}]),  # type: ignore[arg-type]
+    "reasoning is null": lambda text: completion(text, message={"reasoning": None, "refusal": None, "tool_calls": []}),
+    "parts": lambda text: completion(parts(("thinking", DRAFT), ("text", text))),
+    "parts of a text": lambda text: completion(parts(("text", text[:3]), ("text", text[3:]))),
+    "output_text": lambda text: completion(parts(("output_text", text))),
     "a byte order mark": lambda text: "\ufeff" + json.dumps(completion(text)),
     "padding": lambda text: "\n   \n" * 100 + json.dumps(completion(text)),
-    "a stream": streamed,
-    "another end": lambda text: completion(text, "eos"),
+    "two choices": lambda text: {**completion(text), "choices": [*completion(text)["choices"], *completion(DRAFT)["choices"]]},
+    "an error that is null": lambda text: {**completion(text), "error": None},
+    "a stream": lambda text: stream(text[:3], text[3:]),
+    "a stream that counts in each chunk": lambda text: stream(text[:3], text[3:], usage_in_each=True),
+    "a stream that thinks": lambda text: stream("<thi", f"nk>{DRAFT}</th", "ink>", text),
+    "a stream of parts": lambda text: stream(parts(("thinking", DRAFT)), parts(("text", text[:3])), parts(("text", text[3:]))),
+    "eos": lambda text: completion(text, "eos"),
+    "end_turn": lambda text: completion(text, "end_turn"),
+    "FINISH_REASON_STOP": lambda text: completion(text, "FINISH_REASON_STOP"),
+}
+# What the first answer to each request is, before a right one.
+AT_FIRST: dict[str, Canned] = {
+    "overloaded": Canned({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, 529),
+    "loading": Canned({"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}, 503),
+    "a rate limit": Canned({"error": {"message": "Rate limit reached. Please try again in 1ms."}}, 429, {"retry-after-ms": "1"}),
+    "a gateway's page": Canned("<html><title>502 Bad Gateway</title></html>", 502),
+    "a plain 500": Canned("oops", 500),
+    "a timeout": Canned({"detail": "timed out"}, 408),
+    "an abort": Canned(completion("Option A is", "abort")),
+    "an upstream fault": Canned(completion("Option A is", "error")),
+    "no choices": Canned({"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2}}),
+    "choices that are null": Canned({"choices": None, "usage": None}),
+    "an upstream limit in an answer": Canned({"error": {"code": 429, "metadata": {"raw": "busy"}}}),
+    "half an answer": Canned(json.dumps(completion("<answer>A</answer>"))[:-9]),
 }
 NO_ANSWER: dict[str, tuple[Wrap, type[ModelError]]] = {
     "content_filter": (lambda text: completion(text, "content_filter"), Declined),
+    "safety": (lambda text: completion(text, "SAFETY"), Declined),
     "refusal": (lambda _: completion(None, message={"refusal": "I can't."}), Declined),
     "max_tokens": (lambda text: completion(text, "max_tokens"), Truncated),
+    "length": (lambda text: completion(text, "length"), Truncated),
     "the context ran out": (lambda text: completion(text, "model_context_window_exceeded"), Truncated),
     "an unclosed thought": (lambda text: completion(f"<think>{text}"), Truncated),
+    "the analysis alone": (lambda text: completion(f"<|channel|>analysis<|message|>{text}<|end|>"), Truncated),
     "all in its thinking": (lambda text: completion(None, message={"reasoning": text}), Truncated),
     "no finish_reason": (lambda text: completion(text, None), Malformed),  # type: ignore[arg-type]
     "an unknown end": (lambda text: completion(text, "paused"), Malformed),
     "a tool call": (lambda _: completion(None, "tool_calls"), Malformed),
-    "no choices": (lambda _: {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2}}, Malformed),
     "a text completion": (lambda text: {"choices": [{"text": text, "finish_reason": "stop"}]}, Malformed),
+    "parts of another kind": (lambda _: completion([{"type": "image_url", "image_url": "x"}]), Malformed),  # type: ignore[arg-type]
+    "content that is a number": (lambda _: completion(62), Malformed),  # type: ignore[arg-type]
 }
+REFUSED: dict[str, Canned] = {  # for good: asked for once
+    "a parameter, by its place": Canned({"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]}, 422),
+    "a parameter": Canned({"error": {"message": "Unsupported parameter: 'top_p'", "code": "unsupported_parameter"}}, 400),
+    "no quota": Canned({"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}, 429),
+    "no money": Canned({"error": {"message": "Insufficient Balance", "code": "invalid_request_error"}}, 402),
+    "a long prompt": Canned({"error": {"message": "prompt is too long: 9 tokens > 8 maximum"}}, 400),
+    "a full context": Canned({"object": "error", "message": "This model's maximum context length is 8 tokens", "code": 400}, 400),
+    "a full context as a 500": Canned({"error": {"code": 500, "message": "Context size has been exceeded."}}, 500),
+    "no key": Canned({"error": {"code": "401", "message": "Access denied due to invalid subscription key"}}, 401),
+    "a plain text": Canned("quota used up", 403),
+    "no such model": Canned({"error": {"message": "The model does not exist", "type": "NotFoundError"}}, 404),
+    "a list": Canned([{"error": {"code": 400, "message": "max_tokens too large", "status": "INVALID_ARGUMENT"}}], 400),
+    "a provider's words": Canned({"error": {"message": "Provider returned error", "metadata": {"raw": "no such thing"}}}, 400),
+    "a refusal in an answer": Canned({"error": {"message": "invalid", "code": 400}}),
+}
+
+
+FULL = ("a long prompt", "a full context", "a full context as a 500")
+
+
+def serve_all() -> dict[str, Serve]:
+    """Every behaviour by name."""
+    wraps = {**WRAPPED, **{name: wrap for name, (wrap, _) in NO_ANSWER.items()}}
+    found: dict[str, Serve] = {name: lambda text, _, wrap=wrap: Canned(wrap(text)) for name, wrap in wraps.items()}  # type: ignore[misc]
+    for name, first in AT_FIRST.items():
+        found[f"{name} at first"] = lambda text, before, first=first: Canned(completion(text)) if before else first  # type: ignore[misc]
+    return found | {f"refused: {name}": lambda _, __, body=body: body for name, body in REFUSED.items()}  # type: ignore[misc]
+
+
+class Met(NamedTuple):
+    """What became of a row. asked: how often the server was asked; counted: the tokens that it counted."""
+
+    found: RowResult | RowFailed
+    asked: int
+    counted: int
+
+    @property
+    def tokens(self) -> int | None:
+        """The tokens that the row has."""
+        calls = self.found.calls if isinstance(self.found, RowFailed) else ()
+        own = self.found.prediction.tokens if isinstance(self.found, RowResult) else None
+        return own if own is not None else sum(call.prompt_tokens + call.completion_tokens for call in calls)
+
+    @property
+    def answers(self) -> object:
+        """What the row says."""
+        assert isinstance(self.found, RowResult), self.found
+        row = self.found.prediction
+        return row.prediction_up, row.prediction_down, row.flags, [event.meta.get("answer") for event in self.found.events]
+
+
+def meet_all(method: str, behaviours: Mapping[str, Serve]) -> dict[str, Met]:
+    """A row by a method from each behaviour: the server tells them apart by the name of the model."""
+    made: Any = method_named(method)
+    seen, asked, counted = Counter[str](), Counter[str](), Counter[str]()
+
+    def answer(each: Asked) -> Canned:
+        if not each.path.endswith("completions"):
+            return Canned({}, 404)
+        name = each.body["model"]
+        key = json.dumps([name, each.body["messages"]])
+        given = behaviours[name](good(each), seen[key])
+        seen[key] += 1
+        asked[name] += 1
+        counted[name] += tokens_in(given)
+        return given
+
+    async def ask(url: str) -> list[RowResult | BaseException]:
+        async with Client(Endpoint(url, retries=2, backoff_s=0.001, longest_backoff_s=0.001)) as client:
+            at = context(made, client, **options_of(method))
+            at = replace(at, texts=TextsOfRun({TEST.pair_id: TEXTS})) if isinstance(made, ReadsTexts) else at
+            rows = (made.predict_row(TEST, replace(at, model=name)) for name in behaviours)
+            return await asyncio.gather(*rows, return_exceptions=True)
+
+    with serving(answer) as (url, _):
+        rows = asyncio.run(ask(url))
+    for row in rows:
+        if not isinstance(row, RowResult | RowFailed):
+            raise row
+    return {name: Met(row, asked[name], counted[name]) for name, row in zip(behaviours, rows, strict=True)}  # type: ignore[arg-type]
+
+
+def options_of(method: str) -> dict[str, Any]:
+    return reading_options(RUBRIC, "parent", answers="letters") if method == READS else METHODS[method]
+
+
+def tokens_in(given: Canned) -> int:
+    """The tokens that a response says it cost."""
+    text = given.body if isinstance(given.body, str) else json.dumps(given.body)
+    return 5 if '"prompt_tokens": 3' in text and text.rstrip().endswith(("}", "[DONE]")) else 0
+
+
+@pytest.fixture(scope="module", params=[*METHODS, READS])
+def met(request: pytest.FixtureRequest) -> dict[str, Met]:
+    """What becomes of a row of each method under every behaviour."""
+    return meet_all(request.param, serve_all())
+
+
+def test_there_are_fifty_behaviours_and_more() -> None:
+    assert len(serve_all()) == len(WRAPPED) + len(AT_FIRST) + len(NO_ANSWER) + len(REFUSED) >= 70
+
+
+def test_the_same_answer_is_read_alike_however_it_is_wrapped(met: dict[str, Met]) -> None:
+    plain = met["plain"]
+    assert isinstance(plain.found, RowResult)
+    assert not set(plain.found.prediction.flags) & {Flag.DE_FALLBACK, Flag.DIR_FALLBACK, Flag.UNREAD}
+    for name in WRAPPED:
+        assert (name, met[name].answers, met[name].asked) == (name, plain.answers, plain.asked)
+
+
+def test_what_fails_for_now_is_asked_for_again(met: dict[str, Met]) -> None:
+    for name in AT_FIRST:
+        again = met[f"{name} at first"]
+        assert (name, again.answers, again.asked) == (name, met["plain"].answers, 2 * met["plain"].asked)
+
+
+def test_what_is_no_answer_is_an_error_by_name(met: dict[str, Met]) -> None:
+    for name, (_, kind) in NO_ANSWER.items():
+        failed = met[name].found
+        assert isinstance(failed, RowFailed), name
+        assert type(failed.cause) is kind, (name, failed.cause)
+
+
+def test_what_is_refused_for_good_is_not_repeated(met: dict[str, Met]) -> None:
+    for name in REFUSED:
+        failed = met[f"refused: {name}"].found
+        assert isinstance(failed, RowFailed), name
+        shortens = isinstance(failed.cause, Malformed) and "does not fit" in str(failed.cause)  # an agent, until nothing is left
+        assert type(failed.cause) is Refused or (shortens and name in FULL), (name, failed.cause)
+        assert met[f"refused: {name}"].asked <= met["plain"].asked, name
+
+
+def test_tokens_are_those_that_the_server_counted(met: dict[str, Met]) -> None:
+    for name, each in met.items():
+        assert (name, each.tokens) == (name, each.counted)
 
 
 def predict_with(method: str, wrap: Wrap) -> tuple[RowResult, int]:
@@ -83,43 +273,6 @@ def predict_with(method: str, wrap: Wrap) -> tuple[RowResult, int]:
     found: Any = method_named(method)
     with serving(lambda asked: Canned(wrap(good(asked)))) as (url, asked):
         return predict(found, url, **METHODS[method]), sum(each.path.endswith("completions") for each in asked)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_the_same_answer_is_read_alike_however_it_is_wrapped(method: str) -> None:
-    plain, n_plain = predict_with(method, lambda text: completion(text))
-    assert not set(plain.prediction.flags) & {Flag.DE_FALLBACK, Flag.DIR_FALLBACK}
-    for name, wrap in WRAPPED.items():
-        found, n_answers = predict_with(method, wrap)
-        assert (found.prediction.prediction_up, found.prediction.prediction_down, found.prediction.flags, n_answers) == (
-            *(plain.prediction.prediction_up, plain.prediction.prediction_down, plain.prediction.flags),
-            n_plain,
-        ), name
-        assert found.prediction.tokens == 5 * n_answers, name  # 3 of the prompt and 2 of each answer, as the server counts
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_what_is_no_answer_is_an_error_by_name(method: str) -> None:
-    for name, (wrap, kind) in NO_ANSWER.items():
-        with pytest.raises(RowFailed) as failed:
-            predict_with(method, wrap)
-        assert type(failed.value.cause) is kind, name
-        assert sum(call.prompt_tokens for call in failed.value.calls) > 0 or name == "a text completion", name
-
-
-@pytest.mark.parametrize(
-    ("body", "status", "kind"),
-    [
-        ({"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]}, 422, Refused),
-        ({"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}, 429, Refused),
-        ({"error": {"message": "prompt is too long: 9 tokens > 8 maximum"}}, 400, Refused),
-    ],
-)
-def test_a_refusal_that_will_be_the_same_again_is_asked_for_once(body: Any, status: int, kind: type[ModelError]) -> None:
-    found: Any = method_named("prompt_only")
-    with serving(lambda _: Canned(body, status)) as (url, asked), pytest.raises(RowFailed) as failed:
-        predict(found, url, **METHODS["prompt_only"])
-    assert (type(failed.value.cause), len(asked)) == (kind, 1)
 
 
 def test_tokens_that_the_server_does_not_count_are_unknown() -> None:

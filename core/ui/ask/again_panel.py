@@ -22,7 +22,7 @@ from core.types import Evidence, Pair
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import choose_one, choose_several
-from core.ui.shared.option_controls import show_more, show_settings
+from core.ui.shared.option_controls import show_calls, show_more, show_settings
 from core.ui.shared.shell import draw_until_ready, explain_errors
 from core.ui.shared.widgets import as_text, show_figure
 
@@ -169,7 +169,7 @@ def _show_choices(run: Run, pair: Pair, items: list[Evidence]) -> AgainRequest:
         chosen |= show_settings(AgainRequest, _OWNER, ["endpoint"])
     chosen |= show_more(AgainRequest, _OWNER, ("without", "text", "judge_only", *chosen))
     chosen |= {"without": without, "text": texts, "judge_only": who != "debate"}
-    return make(AgainRequest, chosen, run=run.id, row=pair.pair_id)
+    return make(AgainRequest, chosen, run=run.id, row=pair.pair_id, calls=show_calls(_OWNER))
 
 
 def _card_title(item: Evidence) -> str:

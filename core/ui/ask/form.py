@@ -9,7 +9,8 @@ import streamlit as st
 from core.actions import ask, model_servers
 from core.actions.ask import SCRIPTED, Question
 from core.actions.workspace import Workspace
-from core.errors import DeskError
+from core.errors import DeskError, InputError
+from core.llm.call_settings import CallSettings
 from core.llm.health import START_COMMAND, Health
 from core.store.datasets import Dataset
 from core.ui.ask import following
@@ -17,6 +18,7 @@ from core.ui.launch.run_form import read_health, show_options
 from core.ui.shared import links
 from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.method_words import method_text
+from core.ui.shared.option_controls import show_calls
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
 
@@ -40,9 +42,10 @@ def show(context: PageContext, dataset: Dataset) -> None:
     if context.workspace.settings.read_only:
         st.caption("This workspace is open for reading only: nothing can be asked.")
         return
-    endpoint, model, health = (SCRIPTED, SCRIPTED, None) if who == "scripted" else _show_server(context.workspace)
+    server_asked = (SCRIPTED, SCRIPTED, None, CallSettings()) if who == "scripted" else _show_server(context.workspace)
+    endpoint, model, health, calls = server_asked
     options = show_options(dataset, known[name])
-    question = Question(*typed, name, dataset.name, endpoint, model, options=options)
+    question = Question(*typed, name, dataset.name, endpoint, model, options=options, calls=calls)
     is_ready = all(text.strip() for text in typed) and bool(model)
     wide: dict[str, Any] = {"type": "primary", "icon": ":material/forum:", "width": "stretch"}
     if button.button("Ask", key="ask", disabled=not is_ready, **wide):
@@ -62,16 +65,21 @@ def send(context: PageContext, question: Question, health: Health | None = None)
     st.rerun()
 
 
-def _show_server(workspace: Workspace) -> tuple[str, str, Health]:
-    """Show the model server and what it says; return its address, the model ("" for none) and its health."""
+def _show_server(workspace: Workspace) -> tuple[str, str, Health, CallSettings]:
+    """Show the model server and what it says; return its address, the model ("" for none), its health and how it is asked."""
     address = st.text_input("Model server", workspace.settings.endpoint, key="endpoint-ask", help="An address ending in /v1.")
-    found = read_health(workspace, address)
+    try:
+        calls = show_calls("ask_")
+    except InputError as error:
+        st.markdown(f":orange[{as_text(error)}]")
+        return address, "", Health(False), CallSettings()
+    found = read_health(workspace, address, calls)
     health = model_servers.combine(found)
     if not health.models:
         st.warning("No model answers there. Start one, for example on a machine with a GPU:", icon=":material/cloud_off:")
         st.code(START_COMMAND, language=None, wrap_lines=True)
         problem = health.problem.partition("; start a server")[0]
         st.caption(f"{as_text(problem)}. Or choose the simulated server, which needs nothing.")
-        return address, "", health
+        return address, "", health, calls
     model = st.selectbox("Model", health.models, **bind("ask_model")) if len(health.models) > 1 else health.models[0]
-    return address, str(model), health
+    return address, str(model), health, calls

@@ -112,6 +112,8 @@ def _take_words(row: LiveRow, event: Mapping[str, Any]) -> None:
     speech = row.speeches[event["call"]]
     if event["attempt"] != speech.attempt:  # what came before was no answer
         speech.attempt, speech.content, speech.reasoning, speech.pieces = event["attempt"], "", "", 0
+    if event.get("is_anew"):  # what was taken for the answer was thinking
+        speech.content = speech.reasoning = ""
     speech.content = _end_of(speech.content + event["content"])
     speech.reasoning = _end_of(speech.reasoning + event["reasoning"])
     speech.pieces += 1

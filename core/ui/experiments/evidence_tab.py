@@ -12,7 +12,7 @@ from core.actions.attribution import (
     plan_attribution,
     start_apart,
 )
-from core.errors import StateError
+from core.errors import InputError, StateError
 from core.experiments.attribution import Attribution
 from core.experiments.attribution_arms import AttributionSpec, tools_given
 from core.experiments.attribution_words import cost_sentence, method_sentence, verdict_sentence
@@ -26,7 +26,7 @@ from core.ui.shared import links, loaders, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.job_panel import Parts, watch_job
 from core.ui.shared.linked import bind, choose_one, choose_several
-from core.ui.shared.option_controls import show_more, show_settings
+from core.ui.shared.option_controls import show_calls, show_more, show_settings
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty, show_figure
 
@@ -124,7 +124,11 @@ def _show_start(context: PageContext) -> None:
     if run is None or not given or not run.done:
         st.markdown("Choose a run that was made here by a method with tools, such as debate.")
         return
-    request = _show_choices(run, given)
+    try:
+        request = _show_choices(run, given)
+    except InputError as error:
+        st.markdown(f":orange[{as_text(error)}]")
+        return
     with st.container(horizontal=True):
         wants_cost = st.button("Estimate", key="estimate-evidence")
         wants_start = st.button("Start", type="primary", icon=":material/play_arrow:", key="start-evidence")
@@ -148,7 +152,8 @@ def _show_choices(run: Run, given: tuple[str, ...]) -> AttributionRequest:
     )
     chosen |= show_settings(AttributionRequest, _OWNER, ["endpoint"])
     chosen |= show_more(AttributionRequest, _OWNER, ("rows", "tools", *chosen))
-    return make(AttributionRequest, {**chosen, "rows": f"sample={sample}", "tools": tools}, run=run.id)
+    chosen |= {"rows": f"sample={sample}", "tools": tools}
+    return make(AttributionRequest, chosen, run=run.id, calls=show_calls(_OWNER))
 
 
 def _start(context: PageContext, request: AttributionRequest) -> None:

@@ -10,10 +10,9 @@ import streamlit as st
 
 from core.actions import launch, model_servers
 from core.actions.workspace import Workspace
-from core.engine.request import Expectation, RunRequest
+from core.engine.request import Expectation, RunRequest, money_text
 from core.engine.spec import RunSpec
 from core.errors import DeskError, InputError
-from core.fields.record import make, options_of
 from core.llm.call_settings import CallSettings
 from core.llm.health import START_COMMAND, Health, describe_logprobs
 from core.log import record_error
@@ -26,7 +25,7 @@ from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.method_words import method_text
-from core.ui.shared.option_controls import SOURCES, show_option, show_settings
+from core.ui.shared.option_controls import SOURCES, show_calls, show_option, show_settings
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
 
@@ -34,7 +33,6 @@ ADDRESS_HELP = (
     "An address ending in /v1. Several, joined by commas, share the requests; so do those in a file of one address a line, "
     "which is read again while the run goes on."
 )
-CALL_SETTINGS = [option.name for option in options_of(CallSettings)]
 LABELS = {
     "auto": "labels of other folds for labelled rows, all training labels for the others",
     "all": "all training labels",
@@ -115,10 +113,8 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
         st.caption("This workspace is open for reading only: no model server is asked.")
         return wanted, Health(False)
     address = st.text_input("Model server", workspace.settings.endpoint, key="endpoint", help=ADDRESS_HELP)
-    with st.expander("How the server is asked, where it is not as others"):
-        asked = show_settings(RunRequest, "", CALL_SETTINGS, columns=3)
     try:
-        calls = make(CallSettings, asked)
+        calls = show_calls("")
     except InputError as error:
         st.markdown(f":orange[{as_text(error)}]")
         return wanted, Health(False)
@@ -240,5 +236,5 @@ def _describe_estimate(spec: RunSpec, expected: Expectation) -> str:
             parts.append(f"about {expected.prompt_tokens:,.0f} + {expected.completion_tokens:,.0f} tokens")
             parts.append(f"about {describe_duration(expected.seconds)}")
         if expected.money is not None:
-            parts.append(f"about {expected.money:,.2f} at the price in the settings")
+            parts.append(money_text(expected.money))
     return " · ".join(parts)

@@ -8,8 +8,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.actions.launch import price_of
+from core.actions.model_servers import ENDPOINT_FILE, prices_of_runs
 from core.engine.request import Price
+from core.errors import InputError
 from core.report.figures.ladder import group_runs
 from core.scoring import terms
 from core.scoring.controls import Verdicts
@@ -25,7 +26,7 @@ from core.ui.overview.usage import cost_text, time_text, tokens_text
 from core.ui.shared import links, loaders, score_box, tables
 from core.ui.shared.linked import bind
 from core.ui.shared.method_words import method_text
-from core.ui.shared.shell import PageContext
+from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import show_empty
 
 # A column that shows nothing else is left out.
@@ -40,8 +41,8 @@ _VERDICTS = (
 )
 _COLLAPSED = "Rows in which a brief answers the multiple-choice question instead of arguing."
 _COST = (
-    "At the prices of a million tokens in the settings; cached answers cost nothing. A range where only the sum of prompt and "
-    "answer tokens is known."
+    "At the prices of a million tokens of the run's server and model, else of the settings; cached answers cost nothing. A range "
+    "where only the sum of prompt and answer tokens is known."
 )
 _WORDS = {"yes": "above", "no": "below"}
 
@@ -51,8 +52,8 @@ def show_runs(context: PageContext, noise: PublicNoise | None) -> None:
     if not context.runs:
         show_empty("This dataset has no runs yet.", lambda: links.to_data("Import a submission"))
         return
-    price = price_of(context.workspace)
-    runs, table = _build_table(context.runs, price)
+    prices = _find_prices(context)
+    runs, table = _build_table(context.runs, prices)
     columns = [name for name in table if name != "run"]
     hint, choice = st.columns([0.8, 0.2], vertical_alignment="bottom")
     hint.caption(
@@ -61,8 +62,11 @@ def show_runs(context: PageContext, noise: PublicNoise | None) -> None:
     with choice.popover("Columns", width="stretch", icon=":material/view_column:"):
         default = [name for name in columns if name not in _MORE]
         shown = st.multiselect("Columns", columns, default, label_visibility="collapsed", **bind("columns", default))
-        if price is None:
-            st.caption("Set PERTURBDESK_PRICE_PROMPT and PERTURBDESK_PRICE_COMPLETION, prices of a million tokens, to see costs.")
+        if not prices:
+            st.caption(
+                "Set PERTURBDESK_PRICE_PROMPT and PERTURBDESK_PRICE_COMPLETION, prices of a million tokens, to see costs; or set "
+                f"those of a server in {ENDPOINT_FILE}."
+            )
     chosen = tables.show_table(
         table[["run", *(name for name in columns if name in shown)]],
         "runs",
@@ -78,13 +82,22 @@ def show_runs(context: PageContext, noise: PublicNoise | None) -> None:
         st.switch_page(links.ROWS, query_params={"dataset": run.dataset, "run": run.id})
 
 
-def _build_table(runs: Sequence[Run], price: Price | None) -> tuple[list[Run | None], pd.DataFrame]:
+def _find_prices(context: PageContext) -> dict[str, Price]:
+    """What tokens cost, by run id; of a file of endpoints that cannot be read, why, and none."""
+    try:
+        return prices_of_runs(context.workspace, context.runs)
+    except InputError as error:
+        show_error(error)
+        return {}
+
+
+def _build_table(runs: Sequence[Run], prices: Mapping[str, Price]) -> tuple[list[Run | None], pd.DataFrame]:
     """The table of runs, and the run of each of its lines; None for the no-biology baseline on the rows of a group."""
     standings = {run.id: loaders.standing(run.id) for run in runs}
-    spent = loaders.tokens_by_run() if price is not None else {}
+    spent = loaders.tokens_by_run() if prices else {}
 
     def line(run: Run) -> dict[str, object]:
-        work = {"time": time_text(run), "tokens": tokens_text(run), "cost": cost_text(run, spent, price)}
+        work = {"time": time_text(run), "tokens": tokens_text(run), "cost": cost_text(run, spent, prices.get(run.id))}
         return {**_score_line(run, standings[run.id]), **work, **_more_line(run)}
 
     of_lines: list[Run | None] = []

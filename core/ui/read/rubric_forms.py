@@ -8,11 +8,14 @@ import streamlit as st
 
 from core.actions import readings, rubrics
 from core.audit.rubric import Rubric, Unit
+from core.engine.request import money_text
+from core.errors import InputError
 from core.store.runs import Run
 from core.texts import describe_duration
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind
+from core.ui.shared.option_controls import show_calls
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text
 
@@ -69,11 +72,18 @@ def _show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
 
     left, right = st.columns(2)
     server = left.text_input("Model server", context.workspace.settings.endpoint, key="endpoint-reading", help="Ends in /v1.")
-    model = right.text_input("Model", placeholder="the first that the server has", **bind("reading_model"))
-    wanted = (rubric.sha256, run.id, server, model)
+    model = right.text_input("Model", placeholder="the only one that the server has", **bind("reading_model"))
+    try:
+        settings = readings.ReadingSettings(calls=show_calls("reading_"))
+    except InputError as error:
+        st.markdown(f":orange[{as_text(error)}]")
+        return
+    wanted = (rubric.sha256, run.id, server, model, settings)
     if st.button("See what it takes", key="plan-reading"):
         with explain_errors(), st.spinner("Asking the server …"):
-            plan = readings.plan_reading(context.workspace, rubric, run.id, endpoint=server, model=model or None)
+            plan = readings.plan_reading(
+                context.workspace, rubric, run.id, endpoint=server, model=model or None, settings=settings
+            )
             st.session_state[_PLAN] = (wanted, plan, readings.estimate(context.workspace, plan))
     planned = st.session_state.get(_PLAN)
     if planned is None or planned[0] != wanted:
@@ -104,5 +114,5 @@ def _describe(plan: readings.ReadingPlan, estimate: readings.ReadingEstimate) ->
     if expected.seconds is not None:
         parts.append(f"about {describe_duration(expected.seconds)}")
     if expected.money is not None:
-        parts.append(f"about {expected.money:,.2f} at the price in the settings")
+        parts.append(money_text(expected.money))
     return " · ".join(parts)

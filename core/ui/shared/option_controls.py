@@ -12,7 +12,8 @@ import streamlit as st
 
 from core.actions import prompt_files
 from core.fields.option import Option
-from core.fields.record import options_of
+from core.fields.record import make, options_of
+from core.llm.call_settings import CallSettings
 from core.store.datasets import Dataset
 from core.ui.shared import loaders
 from core.ui.shared.linked import bind, choose_one, choose_several
@@ -59,12 +60,20 @@ def show_settings(
 
 
 def show_more(record: type, owner: str, shown: Collection[str], *, columns: int = 3) -> dict[str, Any]:
-    """Show the settings of a record that are not shown yet, folded; return their values by name."""
-    rest = [option for option in options_of(record) if not option.not_on_form and option.name not in shown]
+    """Show the settings of a record that are not shown yet, folded; return their values by name. Those of `show_calls` are none
+    of them."""
+    not_here = {*shown, *(option.name for option in options_of(CallSettings))}
+    rest = [option for option in options_of(record) if not option.not_on_form and option.name not in not_here]
     if not rest:
         return {}
     with st.expander(f"More: {', '.join(title_of(option)[0].lower() + title_of(option)[1:] for option in rest)}"):
         return show_settings(record, owner, [option.name for option in rest], columns=columns)
+
+
+def show_calls(owner: str) -> CallSettings:
+    """Show how a model server is asked, folded; return it. Raise InputError for what cannot be sent."""
+    with st.expander("How the server is asked, where it is not as others"):
+        return make(CallSettings, show_settings(CallSettings, owner, columns=3))
 
 
 def key_of(option: Option, owner: str) -> str:

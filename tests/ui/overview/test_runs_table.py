@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from core.actions import runs as actions
+from core.actions.model_servers import ENDPOINT_FILE
 from core.actions.workspace import Workspace
 from tests.ui.conftest import LABELLED, Visit
 from tests.ui.test_apptest import the_run
@@ -47,6 +48,13 @@ def test_cost_needs_a_price_and_tokens(visit: Visit, little_copy: Workspace, mon
     table = table_of(visit, little_copy).set_index("run")
     low, high = run.tokens * 1.5 / 1e6, run.tokens * 4 / 1e6  # the calls of the demo are not recorded: only the sum is known
     assert table.loc[LABELLED, "cost"] == f"{low:,.2f}–{high:,.2f}"
+    address = little_copy.settings.endpoint
+    file = little_copy.settings.data / ENDPOINT_FILE
+    file.write_text(f'[[endpoint]]\naddress = "{address}"\nprice_prompt = 3\nprice_completion = 3\n')
+    assert table_of(visit, little_copy).set_index("run").loc[LABELLED, "cost"] == f"{run.tokens * 3 / 1e6:,.2f}"
+    file.write_text("[[endpoint]]\n")
+    assert "cost" not in table_of(visit, little_copy)  # which the page says, and shows all else
+    file.unlink()
     with little_copy.store.write() as db:
         db.execute("UPDATE run SET tokens_unknown = 3 WHERE id = ?", [run.id])
     actions.set_values(little_copy, run.id, {"note": "so that the page reads it again"})
