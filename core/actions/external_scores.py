@@ -13,6 +13,7 @@ import numpy as np
 from core.actions.audited_rows import RowSpool
 from core.actions.files import BundleFile, FileContent, PackFile, SpaceFile, SubmissionFile
 from core.actions.import_target import ImportOptions
+from core.compressed import bare_name
 from core.datasets import PairTable, ScoreTable, SubmissionTable
 from core.datasets.submissions import TakeRow
 from core.datasets.tables import quote
@@ -54,9 +55,9 @@ def _file_of(table: ScoreTable, columns: Columns) -> SubmissionFile:
 def run_name(table: SubmissionTable, path: str) -> str:
     """Returns what a file's run is called: by the file, and by the columns of external scores."""
     if table.kind != EXTERNAL_SCORE:
-        return Path(path).stem
+        return Path(bare_name(path)).stem
     file, _, columns = Path(path).name.partition(" [")
-    return f"{Path(file).stem} {columns.removesuffix(']')}"
+    return f"{Path(bare_name(file)).stem} {columns.removesuffix(']')}"
 
 
 class Columns(NamedTuple):

@@ -32,6 +32,7 @@ from core.actions.other_formats import refuse_other_format
 from core.actions.runs import set_values
 from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
+from core.compressed import bare_name
 from core.datasets import SOURCES, PairTable, fetch
 from core.datasets.archives import Content
 from core.datasets.fetch import GITHUB, Progress
@@ -275,7 +276,7 @@ def _restore_file(workspace: Workspace, table: Importable, existing: Imported) -
 
 
 def _write_pack(workspace: Workspace, file: PackFile, path: str, options: ImportOptions) -> Imported:
-    name = options.name or Path(path).stem
+    name = options.name or Path(bare_name(path)).stem
     check_name("pack", name)
     with workspace.change("import", path) as (db, detail):
         existing = next((pack for pack in space_records.list_packs(db) if pack.name == name), None)
@@ -290,7 +291,7 @@ def _write_pack(workspace: Workspace, file: PackFile, path: str, options: Import
 
 
 def _write_space(workspace: Workspace, file: SpaceFile, path: str, options: ImportOptions) -> Imported:
-    space = replace(file.space, name=options.name or Path(path).stem)
+    space = replace(file.space, name=options.name or Path(bare_name(path)).stem)
     with workspace.store.read() as db:
         note = spaces.name_uncovered(db, space, path)
     space = replace(space, notes=(*space.notes, note)) if note else space

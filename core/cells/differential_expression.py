@@ -185,6 +185,7 @@ def _columns_in_parts(file: CellFile, counts: CountSummary) -> Iterator[tuple[sl
         for first in range(0, columns.shape[1], dense):
             last = min(first + dense, columns.shape[1])
             yield slice(start + first, start + last), columns[:, first:last].toarray()
+        del columns  # before the next are read
         start = genes.stop
 
 

@@ -19,6 +19,7 @@ from core.cells.differential_expression import log2_fold_change
 from core.cells.predicted_changes import PredictedChanges, WantedPairs
 from core.cells.predicted_columns import KEYS, choose_columns
 from core.compressed import bare_name, unpacked
+from core.decimals import with_points
 from core.delimited import delimiter_of
 from core.errors import InputError, UnknownFormat
 from core.file_limits import refuse_bomb
@@ -132,7 +133,8 @@ def _text_parts(path: Path, columns: list[str]) -> Iterator[pd.DataFrame]:
         read = pacsv.ReadOptions(column_names=header)
         parse = pacsv.ParseOptions(delimiter=delimiter)
         for batch in pacsv.open_csv(file, read_options=read, parse_options=parse, convert_options=as_text):
-            yield batch.to_pandas()
+            frame = batch.to_pandas()
+            yield frame.assign(**{name: with_points(frame[name].fillna("").tolist()) for name in columns})
 
 
 def _parquet_batches(path: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:

@@ -15,6 +15,7 @@ from typing import Literal
 from core.datasets.pairs import duplicate, read_symbols
 from core.datasets.submissions import number_in
 from core.datasets.tables import Table, TableRows, quote
+from core.decimals import with_points
 from core.symbols.p_values import is_p_value_name
 from core.symbols.spelling import clean
 from core.types import Rejected
@@ -76,7 +77,7 @@ def read_external_scores(table: Table, sha256: str) -> ScoreTable:
     for i, name in enumerate(table.header):
         if name in _KEYS or name in INDEX_NAMES:
             continue
-        texts = [cells[i] for cells in kept]
+        texts = with_points([cells[i] for cells in kept])
         if name in _NOT_SCORES or not _is_numeric(texts):
             left_out.append(name)
             continue

@@ -21,6 +21,7 @@ from core.datasets.tables import Table, quote
 from core.errors import UnknownFormat
 from core.file_io import open_file
 from core.file_limits import MAX_UNPACKED_BYTES
+from core.workbook import is_workbook, text_of_workbook
 
 _READERS = (
     (is_perturbqa, read_perturbqa),
@@ -62,7 +63,9 @@ def is_json(content: Content) -> bool:
 
 
 def _open_table(content: Content, name: str) -> Table:
-    """Return the table in a file of text, packed or not, in a zip, or in parquet."""
+    """Return the table in a file of text, packed or not, in a zip, in a workbook of Excel, or in parquet."""
+    if is_workbook(open_content(content)):
+        return Table(io.BytesIO(text_of_workbook(open_content(content), name)), name)
     if is_zip(content):
         stream, member = open_csv(content, name)
         return Table(stream, f"{name}/{member}")
