@@ -28,7 +28,7 @@ app = typer.Typer()
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="An AnnData file (.h5ad) with counts in X.")]
 _COLUMNS = (*READING, "batch", "guide")
-_EVALUATED = (*READING, "clip_negative", "run", "dataset", "sample")
+_EVALUATED = (*READING, "clip_negative", "run", "dataset", "within", "sample")
 
 
 @app.command()
@@ -124,6 +124,7 @@ def _evaluation_text(found: CellEvaluation) -> str:
     lines = [
         f"cell-eval {found.version}, profile {found.profile}: {found.n_perturbations:,} perturbations, {found.n_genes:,} genes, "
         f"{found.n_predicted:,} predicted and {found.n_real:,} real cells",
+        *([f"compared inside each {', '.join(found.within)}, pooled by real cells"] if found.within else []),
         *found.left_out,
         *found.problems,
     ]

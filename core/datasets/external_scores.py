@@ -30,7 +30,7 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 class ScoreTable(TableRows):
     """The rows of a file of external scores.
 
-    ids: of the rows. columns: name → one number for each row, None for an empty cell. p_values: the columns
+    ids: of the rows. named: the perturbation and the gene of each row as the file has them, none for a file with ids. columns: name → one number for each row, None for an empty cell. p_values: the columns
     that are called as p-values are. faults: name → the rejections of its
     cells that are no finite numbers, whose rows the column does not score. left_out: the columns that hold no
     numbers, and those of row numbers.
@@ -39,6 +39,7 @@ class ScoreTable(TableRows):
     kind: Literal["external_score"]
     name: str
     ids: tuple[str, ...]
+    named: tuple[tuple[str, str], ...]
     columns: Mapping[str, tuple[float | None, ...]]
     p_values: frozenset[str]
     faults: Mapping[str, tuple[Rejected, ...]]
@@ -56,12 +57,14 @@ def read_external_scores(table: Table, sha256: str) -> ScoreTable:
     by_id = "id" in table.header
     keys = tuple(i for i, name in enumerate(table.header) if name in (("id",) if by_id else ("pert", "gene")))
     ids: dict[str, int] = {}
+    named: list[tuple[str, str]] = []
     kept: list[list[str]] = []
     for line, cells in table.records():
         fault = table.empty_cell(line, cells, keys) or _mismatch(table, line, cells)
         key = clean(cells[keys[0]]) if by_id else ""
         if fault is None and not by_id:
-            read = read_symbols(table, line, *(cells[table.header.index(name)] for name in ("pert", "gene")))
+            pair = tuple(clean(cells[table.header.index(name)]) for name in ("pert", "gene"))
+            read = read_symbols(table, line, *pair)
             fault, key = (read, "") if isinstance(read, Rejected) else (None, "_".join(read))
         if fault is None and key in ids:
             fault = duplicate(table, line, key, ids[key])
@@ -69,6 +72,7 @@ def read_external_scores(table: Table, sha256: str) -> ScoreTable:
             table.rejected.append(fault)
             continue
         ids[key] = line
+        named += [] if by_id else [(pair[0], pair[1])]
         kept.append(cells)
     lines = tuple(ids.values())
     columns: dict[str, tuple[float | None, ...]] = {}
@@ -89,7 +93,7 @@ def read_external_scores(table: Table, sha256: str) -> ScoreTable:
             if number is None and text.strip()
         )
     return ScoreTable(
-        "external_score", table.name, tuple(ids), columns, frozenset(filter(is_p_value_name, columns)), faults, tuple(left_out),
+        "external_score", table.name, tuple(ids), tuple(named), columns, frozenset(filter(is_p_value_name, columns)), faults, tuple(left_out),
         lines=lines, rejected=tuple(table.rejected), sha256=sha256,
     )  # fmt: skip
 
