@@ -7,11 +7,14 @@ import datetime
 import io
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 from xml.etree.ElementTree import ParseError
 
 from core.compressed import DAMAGE, open_archive
 from core.errors import InputError, UnknownFormat, UnsafeFile
+from core.file_io import temporary_folder
 from core.file_limits import MAX_UNPACKED_BYTES, refuse_bomb
 from core.packages import require_package
 
@@ -30,6 +33,20 @@ def is_workbook(file: io.BufferedIOBase) -> bool:
     except DAMAGE:
         return False
     return "xl/workbook.xml" in names
+
+
+@contextmanager
+def table_of_workbook(path: Path) -> Iterator[Path]:
+    """Give the table of a workbook as a file of text, in a folder that goes when the block ends; any other file as it is. Raise as
+    `text_of_workbook`, and OSError."""
+    with path.open("rb") as file:
+        if not is_workbook(file):
+            yield path
+            return
+        with temporary_folder("workbook") as folder:
+            table = folder / f"{path.stem}.csv"
+            table.write_bytes(text_of_workbook(file, path.name).lstrip(b"\n"))
+            yield table
 
 
 def _members(file: io.BufferedIOBase) -> list[str]:

@@ -27,11 +27,12 @@ from core.parquet_walk import walk_parquet
 from core.stats.arrays import Floats
 from core.symbols.perturbations import read_perturbations
 from core.types import Rejected
+from core.workbook import table_of_workbook
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FORMATS = (".csv", ".tsv", ".txt", ".parquet")
+FORMATS = (".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".xlsm")
 _BYTES_A_CELL = 8
 _MOST_HEADER_BYTES = 1 << 20
 _CHUNK_BYTES = 1 << 18
@@ -61,18 +62,35 @@ def read_predicted_table(path: Path, wanted: WantedPairs, named: Mapping[str, st
     rejected. Raises InputError for columns that are missing, cannot be told apart, or hold something else than their role: a
     ratio as log2_fc, a logarithm as p.
     """
-    columns = choose_columns(path.name, _header(path), named or {})
+    with readable_table(path) as table:
+        return _read_table(table, wanted, named or {})
+
+
+def _read_table(path: Path, wanted: WantedPairs, named: Mapping[str, str]) -> PredictedChanges:
+    columns = choose_columns(path.name, read_header(path), named)
     values = [role for role in columns if role not in KEYS]
     found = _Found({role: np.full(len(wanted), np.nan) for role in values}, np.zeros(len(wanted), dtype=np.int64))
     first_line = 1 if _is_parquet(path) else 2
-    for part in _parts(path, list(columns.values())):
+    for part in read_parts(path, list(columns.values())):
         _add_rows(path.name, part.rename(columns={name: role for role, name in columns.items()}), first_line, wanted, found)
         first_line += len(part)
     _refuse_other_scales(path.name, columns, found)
     return _changes_of(columns, found)
 
 
-def _header(path: Path) -> tuple[str, ...]:
+@contextmanager
+def readable_table(path: Path) -> Iterator[Path]:
+    """Gives the path of a table, of a workbook that of its table as text, until the block ends. Raises InputError as
+    `text_of_workbook`, and for a file that cannot be read."""
+    try:
+        with table_of_workbook(path) as table:
+            yield table
+    except OSError as error:
+        raise InputError(f"{path.name}: cannot be read ({error.strerror or error})") from error
+
+
+def read_header(path: Path) -> tuple[str, ...]:
+    """Returns the names of a table's columns. Raises UnknownFormat for another kind of file, and InputError."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -107,7 +125,7 @@ def _open_text(path: Path) -> Iterator[io.BufferedReader]:
         yield file if stream is None else io.BufferedReader(stream, _CHUNK_BYTES)
 
 
-def _parts(path: Path, columns: list[str]) -> Iterator[pd.DataFrame]:
+def read_parts(path: Path, columns: list[str]) -> Iterator[pd.DataFrame]:
     """Yields the rows in parts; cells of text files are texts."""
     import pyarrow as pa
 
@@ -126,7 +144,7 @@ def _text_parts(path: Path, columns: list[str]) -> Iterator[pd.DataFrame]:
     import pyarrow as pa
     import pyarrow.csv as pacsv
 
-    header = _header(path)
+    header = read_header(path)
     with _open_text(path) as file:
         delimiter = delimiter_of(file.readline(_MOST_HEADER_BYTES).decode("utf-8-sig"))
         as_text = pacsv.ConvertOptions(include_columns=columns, column_types=dict.fromkeys(columns, pa.string()))

@@ -13,6 +13,7 @@ from core.actions import cell_evaluation, cell_predictions
 from core.actions.cell_evaluation import EvaluationOptions
 from core.actions.cell_predictions import PredictionOptions
 from core.cells.cell_eval import CellEvaluation
+from core.cells.challenge_cells import write_challenge_cells
 from core.cells.conditions import READING
 from core.cells.screen import Description, LabelSettings, describe_cells
 from core.cells.words import description_lines, label_lines
@@ -22,11 +23,13 @@ from core.cli.settings import takes
 from core.engine.spec import BackendName
 from core.errors import InputError
 from core.fields.record import make
+from core.file_io import read_file
 from core.texts import number_text
 
 app = typer.Typer()
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="An AnnData file (.h5ad) with counts in X.")]
+_MOST_BYTES = 1 << 26  # of a list of genes
 _COLUMNS = (*READING, "batch", "guide")
 _EVALUATED = (*READING, "clip_negative", "run", "dataset", "within", "sample")
 
@@ -92,6 +95,21 @@ def evaluate(
     options = make(EvaluationOptions, {**chosen, "real": real})
     found, kept = cell_evaluation.evaluate_predictions(context.obj, file, options)
     show({**found.as_json(), "run": None if kept is None else kept.name}, as_json, _evaluation_text(found))
+
+
+@app.command()
+@takes(EvaluationOptions, only=(*READING, "clip_negative"))
+def vcc(
+    file: Annotated[Path, typer.Argument(metavar="PRED", help="Predicted cells (.h5ad) with controls.")],
+    out: Annotated[Path, typer.Option(help="The archive to write (.vcc).")],
+    chosen: dict[str, Any],
+    genes: Annotated[Path | None, typer.Option(help="The genes in their order, one a line; by default the file's.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Write predicted cells as cell-eval's archive for the Virtual Cell Challenge (.vcc), which `cells predictions` reads too."""
+    wanted = () if genes is None else tuple(filter(None, map(str.strip, read_file(genes, _MOST_BYTES).decode().splitlines())))
+    n_cells, n_genes = write_challenge_cells(file, out, make(EvaluationOptions, chosen).cells, wanted)
+    show({"file": str(out), "cells": n_cells, "genes": n_genes}, as_json, f"{out}: {n_cells:,} cells × {n_genes:,} genes")
 
 
 def _labels_record(dataset: str, record: Mapping[str, Any], new: bool) -> dict[str, Any]:

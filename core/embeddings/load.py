@@ -6,8 +6,7 @@ import math
 import struct
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -23,9 +22,9 @@ from core.embeddings.plain_pickle import read_pickled_vectors
 from core.embeddings.space import Space, first_line, list_some, make_space
 from core.embeddings.table_checks import make_imported_space
 from core.errors import InputError, UnknownFormat, UnsafeFile
-from core.file_io import refuse_special, temporary_folder
+from core.file_io import refuse_special
 from core.texts import parse_json
-from core.workbook import is_workbook, text_of_workbook
+from core.workbook import table_of_workbook
 
 FORMATS = "safetensors, npz, parquet, CSV, xlsx, word2vec text, a pickle of GenePT, or a folder of scGPT or Geneformer"
 
@@ -50,26 +49,13 @@ def load_space(path: Path, name: str, *, named: bool = False, kept: Collection[s
         if path.is_dir():
             return _load_folder(path, name)
         refuse_special(path)
-        with plain_file(path, path.name) as (plain, _), _table_of_workbook(plain) as table:
+        with plain_file(path, path.name) as (plain, _), table_of_workbook(plain) as table:
             space = _load_file(table, name, named, kept)
             return space if table == path else replace(space, source=path.name)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or first_line(error)})") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path.name}: text that is not UTF-8 ({first_line(error)})") from error
-
-
-@contextmanager
-def _table_of_workbook(path: Path) -> Iterator[Path]:
-    """Give the table of a workbook of Excel as a file of text, in a folder that goes when the block ends; any other file as it is."""
-    with path.open("rb") as file:
-        if not is_workbook(file):
-            yield path
-            return
-        with temporary_folder("workbook") as folder:
-            table = folder / f"{path.stem}.csv"
-            table.write_bytes(text_of_workbook(file, path.name).lstrip(b"\n"))
-            yield table
 
 
 def is_checkpoint(folder: Path) -> bool:
