@@ -36,8 +36,19 @@ _EVALUATED = (*READING, "clip_negative", "run", "dataset", "within", "sample")
 
 @app.command()
 @takes(LabelSettings, only=_COLUMNS)
-def describe(file: File, chosen: dict[str, Any], as_json: Json = False) -> None:
+def describe(
+    file: File,
+    chosen: dict[str, Any],
+    predictions: Annotated[bool, typer.Option("--predictions", help="Predicted cells, with or without controls, or a table.")] = False,
+    real: Annotated[Path | None, typer.Option(help="With --predictions: AnnData with real control cells.")] = None,
+    as_json: Json = False,
+) -> None:
     """Show what a file holds and which columns would be chosen, before anything is computed."""
+    if predictions:
+        given = {name: value for name, value in chosen.items() if name in READING}
+        lines = cell_predictions.describe_file(file, make(PredictionOptions, {**given, "real": real}))
+        show({"file": file.name, "lines": lines}, as_json, "\n".join(lines))
+        return
     found = describe_cells(file, make(LabelSettings, chosen))
     show(_description_record(found), as_json, "\n".join(description_lines(found)))
 
