@@ -13,7 +13,16 @@ from core.embeddings import load_space
 
 @pytest.mark.parametrize(
     ("text", "is_one"),
-    [("0,62", True), ("-1,5", True), ("12,25", True), ("0,625", True), ("1,5E-3", True), ("1,234", False), ("1,2,3", False), ("5", False)],
+    [
+        ("0,62", True),
+        ("-1,5", True),
+        ("12,25", True),
+        ("0,625", True),
+        ("1,5E-3", True),
+        ("1,234", False),
+        ("1,2,3", False),
+        ("5", False),
+    ],
 )
 def test_a_decimal_comma(text: str, is_one: bool) -> None:
     assert is_decimal_comma(text) is is_one
@@ -39,7 +48,9 @@ def test_of_as_many_commas_as_semicolons_the_commas_are_decimal() -> None:
 
 @pytest.mark.parametrize("joint", [";", "\t"])
 def test_scores_and_spaces_with_decimal_commas(tmp_path: Path, joint: str) -> None:
-    (tmp_path / "s.csv").write_text("\n".join(map(joint.join, [["pert", "gene", "score"], ["A", "B", "0,62"], ["A", "C", "1,125"]])))
+    (tmp_path / "s.csv").write_text(
+        "\n".join(map(joint.join, [["pert", "gene", "score"], ["A", "B", "0,62"], ["A", "C", "1,125"]]))
+    )
     found = recognise(tmp_path / "s.csv")
     assert isinstance(found, ScoreTable)
     assert found.columns == {"score": (0.62, 1.125)}

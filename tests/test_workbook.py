@@ -45,7 +45,9 @@ def test_labels_read_as_from_csv(tmp_path: Path) -> None:
 
 
 def test_a_title_above_the_header_keeps_the_numbers_of_the_rows(tmp_path: Path) -> None:
-    path = write(tmp_path / "k562-de.xlsx", [["Table S3. Labels."], [], *LABELS, ["STAT1", datetime.datetime(2026, 3, 1), 1, "train"]])
+    path = write(
+        tmp_path / "k562-de.xlsx", [["Table S3. Labels."], [], *LABELS, ["STAT1", datetime.datetime(2026, 3, 1), 1, "train"]]
+    )
     found = recognise(path)
     assert isinstance(found, PairTable)
     assert found.lines == (4, 5)
@@ -74,7 +76,9 @@ def test_more_rows_than_excel_has_are_refused(tmp_path: Path, monkeypatch: pytes
         text(write(tmp_path / "a.xlsx", [*LABELS, *([LABELS[1]] * 5)]))
 
 
-@pytest.mark.parametrize("damage", ["<worksheet><sheetData><row r='x'", "", "<!DOCTYPE a [<!ENTITY b 'c'>]><worksheet>&b;</worksheet>"])
+@pytest.mark.parametrize(
+    "damage", ["<worksheet><sheetData><row r='x'", "", "<!DOCTYPE a [<!ENTITY b 'c'>]><worksheet>&b;</worksheet>"]
+)
 def test_a_damaged_workbook_is_named(tmp_path: Path, damage: str) -> None:
     path, out = write(tmp_path / "a.xlsx", LABELS), io.BytesIO()
     with zipfile.ZipFile(path) as archive, zipfile.ZipFile(out, "w") as changed:

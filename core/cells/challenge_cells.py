@@ -56,7 +56,9 @@ def _columns_of(path: Path, found: Sequence[str], wanted: Sequence[str]) -> np.n
     missing = [gene for gene in wanted if gene not in place]
     if missing:
         more = f" and {len(missing) - _SHOWN:,} more" if len(missing) > _SHOWN else ""
-        raise InputError(f"{path}: {len(missing):,} of the {len(wanted):,} genes are not in it: {', '.join(missing[:_SHOWN])}{more}")
+        raise InputError(
+            f"{path}: {len(missing):,} of the {len(wanted):,} genes are not in it: {', '.join(missing[:_SHOWN])}{more}"
+        )
     return np.array([place[gene] for gene in wanted])
 
 
@@ -74,7 +76,10 @@ def _as_anndata(both: Comparison, columns: np.ndarray) -> Any:
             factor = np.full(len(total), scale.factor)
         parts.append(csr_matrix(linear[:, columns].multiply(factor[:, None])).log1p().astype(np.float32))
     kept = groups[groups != ""]
-    obs = pd.DataFrame({PERTURBATION: pd.Categorical(kept, pd.Index(sorted(set(kept)), dtype=object))}, index=pd.Index([str(i) for i in range(len(kept))], dtype=object))
+    obs = pd.DataFrame(
+        {PERTURBATION: pd.Categorical(kept, pd.Index(sorted(set(kept)), dtype=object))},
+        index=pd.Index([str(i) for i in range(len(kept))], dtype=object),
+    )
     var = pd.DataFrame(index=pd.Index([source.file.genes[i] for i in columns], dtype=object))
     return import_anndata().AnnData(X=csr_matrix(vstack(parts, format="csr")), obs=obs, var=var)
 

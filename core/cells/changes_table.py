@@ -47,7 +47,9 @@ def _label_table(path: Path, settings: LabelSettings) -> ScreenLabels:
             f"{path.name}: columns {', '.join(columns.values())}; labels need a p-value and a fold change of each pair, expected "
             "p_value and log2_fc (or fold_change)"
         )
-    rows = pd.concat([part.rename(columns={name: role for role, name in columns.items()}) for part in read_parts(path, list(columns.values()))])
+    rows = pd.concat(
+        [part.rename(columns={name: role for role, name in columns.items()}) for part in read_parts(path, list(columns.values()))]
+    )
     perts, genes = texts(rows["pert"]), texts(rows["gene"])
     names = read_perturbations(perts, set(genes), settings.control, settings.separator or "", need_controls=False)
     single = {value: meaning.genes[0] for value, meaning in names.of_value.items() if len(meaning.genes) == 1}
@@ -94,7 +96,9 @@ def _changes(path: Path, rows: pd.DataFrame, places: tuple[np.ndarray, np.ndarra
     p, change = (pd.to_numeric(rows[name], errors="coerce").to_numpy(dtype=np.float64) for name in ("p", role))
     counts = Counter(negative=int((change < 0).sum()), outside=int(((p < 0) | (p > 1)).sum()))
     if counts["outside"]:
-        raise InputError(f"{path.name}: {counts['outside']:,} p-values outside of 0 to 1, expected p-values and not their logarithms")
+        raise InputError(
+            f"{path.name}: {counts['outside']:,} p-values outside of 0 to 1, expected p-values and not their logarithms"
+        )
     if role == "log2_fc" and not counts["negative"] and (change > 0).sum() >= 8:
         raise InputError(f"{path.name}: no log2 fold change is negative: they are ratios, perhaps; call the column fold_change")
     if role == "fold_change":

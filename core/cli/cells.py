@@ -39,7 +39,9 @@ _EVALUATED = (*READING, "clip_negative", "run", "dataset", "within", "sample")
 def describe(
     file: File,
     chosen: dict[str, Any],
-    predictions: Annotated[bool, typer.Option("--predictions", help="Predicted cells, with or without controls, or a table.")] = False,
+    predictions: Annotated[
+        bool, typer.Option("--predictions", help="Predicted cells, with or without controls, or a table.")
+    ] = False,
     real: Annotated[Path | None, typer.Option(help="With --predictions: AnnData with real control cells.")] = None,
     as_json: Json = False,
 ) -> None:
