@@ -96,7 +96,8 @@ def refuse_more(name: str, of: str, n: int, most: int) -> None:
 
 @contextmanager
 def plain_file(path: Path, name: str) -> Iterator[tuple[Path, str]]:
-    """Give a file and its name; of one that is packed, the unpacked file in a folder that goes when the block ends, and its bare name.
+    """Give a file and its name; of one that is packed, the unpacked file in a folder that goes when the block ends, and its bare
+    name.
 
     name: what the file is called. Raise OSError, and UnsafeFile or InputError for what unpacks to too much or is damaged.
     """

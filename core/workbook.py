@@ -37,8 +37,8 @@ def is_workbook(file: io.BufferedIOBase) -> bool:
 
 @contextmanager
 def table_of_workbook(path: Path) -> Iterator[Path]:
-    """Give the table of a workbook as a file of text, in a folder that goes when the block ends; any other file as it is. Raise as
-    `text_of_workbook`, and OSError."""
+    """Give the table of a workbook as a file of text, in a folder that goes when the block ends; any other file as it is.
+    Raise as `text_of_workbook`, and OSError."""
     with path.open("rb") as file:
         if not is_workbook(file):
             yield path
@@ -59,8 +59,8 @@ def _members(file: io.BufferedIOBase) -> list[str]:
 def text_of_workbook(file: io.BufferedIOBase, name: str) -> bytes:
     """Return the table of a workbook as CSV: line n is row n of its sheet, and formulas are the values that were saved with them.
 
-    Titles above the header are left out, as empty lines. name: of the file, for errors. Raise InputError for a damaged workbook and
-    for several sheets with tables, UnknownFormat for one without any, UnsafeFile for more than a workbook may hold, and
+    Titles above the header are left out, as empty lines. name: of the file, for errors. Raise InputError for a damaged workbook and for
+    several sheets with tables, UnknownFormat for one without any, UnsafeFile for more than a workbook may hold, and
     MissingPackage.
     """
     openpyxl = require_package("openpyxl", f"{name}, a workbook of Excel,", "requirements.txt")
@@ -90,8 +90,8 @@ def _choose_sheet(sheets: list[Any], name: str) -> Any:
         titles = [str(sheet.title)[:40] for sheet in tables]
         more = f" and {len(titles) - _SHOWN:,} more" if len(titles) > _SHOWN else ""
         raise InputError(
-            f"{name}: {len(tables):,} sheets with tables ({', '.join(titles[:_SHOWN])}{more}), expected one; save the one that is "
-            "meant as CSV UTF-8, or delete the others"
+            f"{name}: {len(tables):,} sheets with tables ({', '.join(titles[:_SHOWN])}{more}), expected one; save the one "
+            "that is meant as CSV UTF-8, or delete the others"
         )
     return tables[0]
 

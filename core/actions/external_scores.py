@@ -50,7 +50,7 @@ def split_scores(table: FileContent, path: str, options: ImportOptions) -> Itera
 
 
 def name_by_dataset(table: ScoreTable, dataset_pairs: Sequence[tuple[str, str]]) -> ScoreTable:
-    """Returns a table whose perturbations are read as a dataset's: with its genes known, "A-1" is a guide of A, and "A_B" two genes.
+    """Returns a table whose perturbations are read beside a dataset's genes: "A-1" is a guide of A, and "A_B" two genes.
 
     dataset_pairs: perturbation and gene of each row of the dataset. Of rows that name one pair the first counts; the others are
     rejected.

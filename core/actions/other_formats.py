@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from core.compressed import DAMAGE, unpacked
-from core.datasets.archives import open_archive
+from core.compressed import DAMAGE, open_archive, unpacked
 from core.datasets.challenge_archive import PREDICTIONS
 from core.errors import InputError, MissingPackage, UnknownFormat
 from core.file_io import open_file, read_head

@@ -124,9 +124,8 @@ def _check_shape(cells: CellFile) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountSummary:
-    """What the values of a file are like. totals: the sum of each cell, of shape (n_cells,). stored: of each gene, how many values
-    are kept of it, zeros too where they are stored, of shape (n_genes,); what a block of the gene can take. non_zero: how many
-    values of all."""
+    """What the values of a file are like. totals: the sum of each cell, of shape (n_cells,). stored: of each gene, how many
+    values the file keeps, zeros too where they are stored, of shape (n_genes,). non_zero: how many values of all."""
 
     totals: Floats
     stored: Codes

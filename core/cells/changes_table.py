@@ -32,8 +32,8 @@ def label_changes(path: Path, settings: LabelSettings) -> ScreenLabels:
     """Returns the labels of a table with perturbation, gene, log2 fold change (or ratio) and p; the FDR is computed from p among
     the genes of a perturbation, as for cells.
 
-    Perturbations are read as in cells; those of several genes and controls are left out. Pairs without a row have no label. Raises
-    InputError for columns that are missing, numbers that are none, pairs that stand twice, and settings that are about cells.
+    Perturbations are read as in cells; those of several genes and controls are left out. Pairs without a row have no label.
+    Raises InputError for columns that are missing, numbers that are none, pairs that stand twice, and settings that are about cells.
     """
     _refuse_cell_settings(path, settings)
     with readable_table(path) as table:

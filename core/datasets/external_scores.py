@@ -30,7 +30,8 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 class ScoreTable(TableRows):
     """The rows of a file of external scores.
 
-    ids: of the rows. named: the perturbation and the gene of each row as the file has them, none for a file with ids. columns: name → one number for each row, None for an empty cell. p_values: the columns
+    ids: of the rows. named: the perturbation and the gene of each row as the file has them, none for a file with ids.
+    columns: name → one number for each row, None for an empty cell. p_values: the columns
     that are called as p-values are. faults: name → the rejections of its
     cells that are no finite numbers, whose rows the column does not score. left_out: the columns that hold no
     numbers, and those of row numbers.

@@ -1,4 +1,4 @@
-"""Reads pickled dictionaries of text and whole numbers, or of vectors; a pickle of anything else is refused before it is loaded."""
+"""Reads pickled dictionaries of text and whole numbers, or of vectors; a pickle of anything else is refused unloaded."""
 
 from __future__ import annotations
 
@@ -161,8 +161,8 @@ def _load(path: Path, allowed: Set[str], expected: str, *, arrays: bool = False)
 
 
 def read_pickled_vectors(path: Path) -> dict[str, Any]:
-    """A pickled dictionary of text to a list, a tuple or an array of NumPy of numbers, all of one length, as GenePT has it. Arrays
-    are built from their bytes, without NumPy's unpickling. Raises as `read_plain_pickle`."""
+    """A pickled dictionary of text to a list, a tuple or an array of NumPy of numbers, all of one length, as GenePT has it.
+    Arrays are built from their bytes, without NumPy's unpickling. Raises as `read_plain_pickle`."""
     found = _load(path, _ALLOWED | _LISTS | _ARRAYS, "dict, str, int, float, list and arrays of numbers", arrays=True)
     vectors = dict(found) if type(found) is dict else {}
     vectors = {key: getattr(value, "values", None) if type(value) is _Array else value for key, value in vectors.items()}

@@ -45,4 +45,6 @@ def test_what_cannot_be_written_is_said(predicted: Path, tmp_path: Path, cells_f
     with pytest.raises(InputError, match="exists, expected a new file"):
         write_challenge_cells(predicted, tmp_path / "there.vcc", CellOptions())
     with pytest.raises(InputError, match="no control cells"):
-        write_challenge_cells(cells_file(np.eye(2), {"perturbation": ["A", "B"]}, ["G1", "G2"]), tmp_path / "q.vcc", CellOptions())
+        write_challenge_cells(
+            cells_file(np.eye(2), {"perturbation": ["A", "B"]}, ["G1", "G2"]), tmp_path / "q.vcc", CellOptions()
+        )

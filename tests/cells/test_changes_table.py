@@ -53,7 +53,7 @@ def test_scanpy_and_pdex_give_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"p_value": 5.0}, "6 p-values outside of 0 to 1"),
+        ({"p_value": 5.0}, "4 p-values outside of 0 to 1"),
         ({"fold_change": -1.0}, "ratios with negative values"),
         ({"feature": "G1"}, "a pair stands more than once"),
         ({"target": "non-targeting"}, "no perturbation of a single gene"),

@@ -86,7 +86,10 @@ def test_a_missing_file(tmp_path: Path) -> None:
 def test_pickled_arrays_are_read_from_their_bytes(tmp_path: Path, protocol: int, kind: str) -> None:
     file = tmp_path / "genept.pickle"
     file.write_bytes(pickle.dumps({"STAT1": np.array([1, 2, 3], kind), "IRF1": np.array([0, 5, 7], kind)}, protocol))
-    assert {gene: values.tolist() for gene, values in read_pickled_vectors(file).items()} == {"STAT1": [1, 2, 3], "IRF1": [0, 5, 7]}
+    assert {gene: values.tolist() for gene, values in read_pickled_vectors(file).items()} == {
+        "STAT1": [1, 2, 3],
+        "IRF1": [0, 5, 7],
+    }
 
 
 @pytest.mark.parametrize(
