@@ -81,8 +81,8 @@ def label(folder: Path, file: Path, in_memory: bool) -> tuple[pd.DataFrame, pd.D
 
 
 def test_two_hundred_thousand_cells_take_two_gigabytes_and_little_more_time_than_pdex(tmp_path: Path, record: Record) -> None:
-    """Times are the processors', which other work on the machine does not lengthen; pdex alone is timed on some of the genes, whose
-    values are in memory, and its time is that of each gene."""
+    """Times are the processors', which other work on the machine does not lengthen; pdex alone is timed on some of the genes,
+    whose values are in memory, and its time is that of each gene."""
     path = tmp_path / "screen.h5ad"
     n_cells = write_repeated_screen(path, WIDE, WIDE_REPEATS)
     labelled, alone_s = measure_alone(label_widely, path), measure_alone(rank_sums_of, path, SOME_GENES)

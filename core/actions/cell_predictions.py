@@ -141,8 +141,8 @@ def _files_of_upload(file: tuple[str, bytes], real: tuple[str, bytes] | None) ->
 
 
 def describe_file(path: Path, options: PredictionOptions) -> list[str]:
-    """Return what a file of predicted expression is read as, in lines for people, before anything is computed: columns, controls by
-    value, combinations, what is left out. Raise as `import_predictions`."""
+    """Return what a file of predicted expression is read as, in lines for people, before anything is computed: columns,
+    controls by value, combinations, what is left out. Raise as `import_predictions`."""
     if path.suffix.lower() == SUFFIX:
         with predictions_in(path) as cells:
             return describe_file(cells, options)

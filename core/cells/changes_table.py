@@ -33,7 +33,7 @@ def label_changes(path: Path, settings: LabelSettings) -> ScreenLabels:
     the genes of a perturbation, as for cells.
 
     Perturbations are read as in cells; those of several genes and controls are left out. Pairs without a row have no label.
-    Raises InputError for columns that are missing, numbers that are none, pairs that stand twice, and settings that are about cells.
+    Raises InputError for columns that are missing, numbers that are none, pairs that stand twice, and settings about cells.
     """
     _refuse_cell_settings(path, settings)
     with readable_table(path) as table:

@@ -94,7 +94,8 @@ def read_external_scores(table: Table, sha256: str) -> ScoreTable:
             if number is None and text.strip()
         )
     return ScoreTable(
-        "external_score", table.name, tuple(ids), tuple(named), columns, frozenset(filter(is_p_value_name, columns)), faults, tuple(left_out),
+        "external_score", table.name, tuple(ids), tuple(named), columns,
+        frozenset(filter(is_p_value_name, columns)), faults, tuple(left_out),
         lines=lines, rejected=tuple(table.rejected), sha256=sha256,
     )  # fmt: skip
 

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from core.compressed import DAMAGE
-from core.datasets.archives import Content, is_zip, iterate_members, open_archive, open_content
+from core.compressed import DAMAGE, open_archive
+from core.datasets.archives import Content, is_zip, iterate_members, open_content
 from core.datasets.inspect_samples import JsonObject, Sample, as_object
 from core.datasets.packaged_trace import KEY
 from core.datasets.submissions import SubmissionTable, TakeRow, describe_differing, split_sum
@@ -102,7 +102,7 @@ def _count_epochs(content: Content) -> Counter[str] | None:
     """How many samples of each id, as paths write them, a zip has; None if that is not known before, as in a log in JSON."""
     if not is_zip(content):
         return None
-    paths = filter(SAMPLE.fullmatch, open_archive(open_content(content), "zip").namelist())
+    paths = filter(SAMPLE.fullmatch(open_content(content), "zip").namelist())
     return Counter(map(_stem, paths))
 
 
