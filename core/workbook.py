@@ -59,8 +59,8 @@ def _members(file: io.BufferedIOBase) -> list[str]:
 def text_of_workbook(file: io.BufferedIOBase, name: str) -> bytes:
     """Return the table of a workbook as CSV: line n is row n of its sheet, and formulas are the values that were saved with them.
 
-    Titles above the header are left out, as empty lines. name: of the file, for errors. Raise InputError for a damaged workbook and
-    for several sheets with tables, UnknownFormat for one without any, UnsafeFile for more than a workbook may hold, and
+    Titles above the header are left out, as empty lines. name: of the file, for errors. Raise InputError for a damaged workbook
+    and for several sheets with tables, UnknownFormat for one without any, UnsafeFile for more than a workbook may hold, and
     MissingPackage.
     """
     openpyxl = require_package("openpyxl", f"{name}, a workbook of Excel,", "requirements.txt")

@@ -75,6 +75,7 @@ def describe_predictions(
     workspace: Workspace, text: str, real: str | None, options: PredictionOptions, server_address: str | None
 ) -> list[str]:
     """Returns what a file of predictions is read as, whose path a visitor typed. Raises as `import_predictions`."""
+    workspace.refuse_if_read_only("cells predictions", text)
     roots = _allowed_folders(workspace, server_address)
     path = _inside(text, roots)
     cells = replace(options.cells, real=None if real is None else _inside(real, roots))
