@@ -171,7 +171,8 @@ def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSu
 def _stored_of_genes(block: Values) -> Codes:
     """Returns how many values a block keeps of each gene, of shape (n_genes,): what `csr_matrix` makes of it."""
     if isinstance(block, csr_matrix):
-        return np.bincount(block.indices, minlength=block.shape[1])
+        found: Codes = np.bincount(block.indices, minlength=block.shape[1])
+        return found
     return np.count_nonzero(block, axis=0)
 
 

@@ -102,7 +102,7 @@ def _count_epochs(content: Content) -> Counter[str] | None:
     """How many samples of each id, as paths write them, a zip has; None if that is not known before, as in a log in JSON."""
     if not is_zip(content):
         return None
-    paths = filter(SAMPLE.fullmatch(open_content(content), "zip").namelist())
+    paths = filter(SAMPLE.fullmatch, open_archive(open_content(content), "zip").namelist())
     return Counter(map(_stem, paths))
 
 
