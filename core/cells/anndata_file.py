@@ -173,7 +173,7 @@ def _stored_of_genes(block: Values) -> Codes:
     if isinstance(block, csr_matrix):
         found: Codes = np.bincount(block.indices, minlength=block.shape[1])
         return found
-    return np.count_nonzero(block, axis=0)
+    return np.asarray(np.count_nonzero(block, axis=0), dtype=np.intp)
 
 
 def _expm1(block: Values) -> Values:
