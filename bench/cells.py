@@ -60,12 +60,20 @@ def run() -> dict[str, Any]:
 def write_large_screen(path: Path) -> int:
     """Writes a screen of at least BYTES; returns how many cells it has."""
     screen = simulate_screen(SCREEN, 0)
-    repeats = -(-BYTES // (screen.counts.nnz * 8))
+    return _write_repeated(path, screen, -(-BYTES // (screen.counts.nnz * 8)))
+
+
+def write_repeated_screen(path: Path, settings: ScreenSettings, repeats: int) -> int:
+    """Writes a screen whose cells are there so many times; returns how many cells it has."""
+    return _write_repeated(path, simulate_screen(settings, 0), repeats)
+
+
+def _write_repeated(path: Path, screen: SimulatedScreen, repeats: int) -> int:
     write_screen(_repeated_obs(screen, repeats), path)
     counts = screen.counts.astype(np.float32)
     with h5py.File(path, "a") as file:
         group = file["X"]
-        group.attrs["shape"] = np.array([SCREEN.n_cells * repeats, SCREEN.n_genes])
+        group.attrs["shape"] = np.array([counts.shape[0] * repeats, counts.shape[1]])
         for name in ("data", "indices", "indptr"):
             del group[name]
         for name, values in (("data", counts.data), ("indices", counts.indices)):
@@ -74,7 +82,7 @@ def write_large_screen(path: Path) -> int:
                 stored[i * len(values) : (i + 1) * len(values)] = values
         ends = np.concatenate([counts.indptr[1:].astype(np.int64) + i * counts.nnz for i in range(repeats)])
         group.create_dataset("indptr", data=np.concatenate([[0], ends]))
-    return SCREEN.n_cells * repeats
+    return counts.shape[0] * repeats
 
 
 def _repeated_obs(screen: SimulatedScreen, repeats: int) -> SimulatedScreen:

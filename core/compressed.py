@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import io
+import shutil
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final
 
 from core.errors import InputError, UnsafeFile
+from core.file_io import temporary_folder
 from core.file_limits import MAX_RATIO, MAX_UNPACKED_BYTES, UNSUSPICIOUS_BYTES
 
+MAX_MEMBERS = 200_000  # of a zip; a log of Inspect AI has one a row
+MAX_LIST_BYTES = 24 << 20  # of the list of members, which takes up to fifteen times as much in memory
 _MAGICS: Final = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
+_CHUNK_BYTES: Final = 1 << 20
 _SUFFIXES: Final = (".gz", ".bgz", ".bz2", ".zst", ".zstd")
 # What unpacking raises on damaged bytes; ValueError covers names that do not decode and negative seeks.
 DAMAGE: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OverflowError, ValueError, struct.error)
@@ -71,3 +78,36 @@ def unpacked(file: IO[bytes] | io.BufferedIOBase, name: str) -> io.RawIOBase | N
     stream: IO[bytes] = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), kind)
     most = min(MAX_UNPACKED_BYTES, max(MAX_RATIO * size, UNSUSPICIOUS_BYTES))
     return BoundedStream(stream, name, most, f"{kind} file")
+
+
+def open_archive(file: io.BufferedIOBase, name: str) -> zipfile.ZipFile:
+    """Open a zip. Raise UnsafeFile for too many members, before the list of them is read; one of DAMAGE for what is no zip."""
+    end = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # nothing public says how long the list is before it is read
+    if end is not None:
+        refuse_more(name, "members", end[zipfile._ECD_ENTRIES_TOTAL], MAX_MEMBERS)  # type: ignore[attr-defined]
+        refuse_more(name, "bytes of names of members", end[zipfile._ECD_SIZE], MAX_LIST_BYTES)  # type: ignore[attr-defined]
+    return zipfile.ZipFile(file)
+
+
+def refuse_more(name: str, of: str, n: int, most: int) -> None:
+    if n > most:
+        raise UnsafeFile(f"{name}: {n:,} {of}, expected at most {most:,}")
+
+
+@contextmanager
+def plain_file(path: Path, name: str) -> Iterator[tuple[Path, str]]:
+    """Give a file and its name; of one that is packed, the unpacked file in a folder that goes when the block ends, and its bare
+    name.
+
+    name: what the file is called. Raise OSError, and UnsafeFile or InputError for what unpacks to too much or is damaged.
+    """
+    with path.open("rb") as file:
+        stream = unpacked(file, name)
+        if stream is None:
+            yield path, name
+            return
+        with temporary_folder("unpacked") as folder:
+            plain = folder / bare_name(path.name)
+            with plain.open("wb") as out:
+                shutil.copyfileobj(stream, out, _CHUNK_BYTES)
+            yield plain, bare_name(name)

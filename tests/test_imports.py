@@ -29,6 +29,8 @@ EVERYONE = {
     "symbols",
     "compressed",
     "delimited",
+    "decimals",
+    "workbook",
     "version",
     "log",
 }
@@ -94,6 +96,8 @@ MAY_IMPORT = {
     "symbols": set(),
     "compressed": set(),
     "delimited": set(),
+    "decimals": set(),
+    "workbook": set(),
     "types": set(),
     "row_schema": set(),
     "records": set(),

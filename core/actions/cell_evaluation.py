@@ -10,6 +10,7 @@ from core.actions.workspace import Workspace
 from core.cells.cell_eval import CellEvaluation, evaluate_cells
 from core.cells.evaluation_cells import CellChoice
 from core.cells.predicted_expression import CellOptions, is_cell_file
+from core.cells.strata import within_setting
 from core.errors import InputError
 from core.fields.record import setting
 from core.store import cell_evaluations, changes, datasets, runs
@@ -24,12 +25,14 @@ class EvaluationOptions:
     """What is compared and where the table is kept.
 
     run: the run that was made from the file, by name or id. dataset: to find that run by the file instead; without either
-    nothing is kept. cells: as for `import_predictions`; real is needed. sample: cells drawn of each perturbation, None for all.
+    nothing is kept. cells: as for `import_predictions`; real is needed. within: columns of obs inside of whose
+    values cells are compared. sample: cells drawn of each perturbation, None for all.
     """
 
     cells: CellOptions = field(default_factory=CellOptions)
     run: str | None = setting(None, "The run that was made from the file: the table is kept with it.", not_on_form=_COMMAND)
     dataset: str | None = setting(None, "The same, by the dataset of that run.", not_on_form=_COMMAND)
+    within: tuple[str, ...] = within_setting(not_on_form=_COMMAND)
     sample: int | None = setting(None, "Compare so many cells of each perturbation, drawn at random.", not_on_form=_COMMAND)
 
 
@@ -43,7 +46,7 @@ def evaluate_predictions(workspace: Workspace, path: Path, options: EvaluationOp
         raise InputError(f"{path}: cell-eval compares cells, expected AnnData (.h5ad), not a table of predicted changes")
     if options.sample is not None and options.sample < 1:
         raise InputError(f"--sample {options.sample}: expected at least 1 cell of each perturbation")
-    choice = CellChoice(path, options.cells, options.sample)
+    choice = CellChoice(path, options.cells, options.sample, within=options.within)
     if options.run is None and options.dataset is None:
         return evaluate_cells(choice), None
     workspace.refuse_if_read_only("cells evaluate", str(path))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -28,9 +29,9 @@ from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
 from core.cells.conditions import READING_VERSION
 from core.cells.predicted_changes import PredictedChanges, WantedPairs
-from core.cells.predicted_expression import CellOptions, is_cell_file, read_predicted_cells
+from core.cells.predicted_expression import CellOptions, describe_predicted_cells, is_cell_file, read_predicted_cells
 from core.cells.predicted_rows import PredictedRows, build_rows
-from core.cells.predicted_table import read_predicted_table
+from core.cells.predicted_table import describe_table, read_predicted_table
 from core.cells.strata import within_setting
 from core.datasets.challenge_archive import SUFFIX, predictions_in
 from core.engine.dependencies import load_pairs
@@ -120,16 +121,48 @@ def import_uploaded(
         files = [file, *(() if real is None else (real,))]
         wanted = replace(options, cells=replace(options.cells, real=None))
         return from_json(Imported, read_apart(workspace, "predictions", files, asdict(wanted)), "outcome of an import")
+    with _files_of_upload(file, real) as (path, real_path):
+        cells = replace(options.cells, real=real_path)
+        return import_predictions(workspace, path, replace(options, cells=cells))
+
+
+@contextmanager
+def _files_of_upload(file: tuple[str, bytes], real: tuple[str, bytes] | None) -> Iterator[tuple[Path, Path | None]]:
+    """Give the paths of uploaded files until the block ends, whose errors name the files alone."""
     with in_words(tempfile.gettempdir()), temporary_folder("upload") as folder:
         paths = [folder / place / Path(each[0]).name for place, each in (("predicted", file), ("real", real)) if each is not None]
         for path, content in zip(paths, (file[1], *(() if real is None else (real[1],))), strict=True):
             path.parent.mkdir()
             path.write_bytes(content)
-        cells = replace(options.cells, real=paths[1] if real is not None else None)
         try:
-            return import_predictions(workspace, paths[0], replace(options, cells=cells))
+            yield paths[0], paths[1] if real is not None else None
         except InputError as error:  # a person knows the file's name, and no folder of ours
             raise type(error)(str(error).replace(f"{folder}/predicted/", "").replace(f"{folder}/real/", "")) from error
+
+
+def describe_file(path: Path, options: PredictionOptions) -> list[str]:
+    """Return what a file of predicted expression is read as, in lines for people, before anything is computed: columns,
+    controls by value, combinations, what is left out. Raise as `import_predictions`."""
+    if path.suffix.lower() == SUFFIX:
+        with predictions_in(path) as cells:
+            return describe_file(cells, options)
+    if is_cell_file(path):
+        return describe_predicted_cells(path, options.cells)
+    refuse_other_format(path, path.name)
+    return describe_table(path, options.columns)
+
+
+def describe_uploaded(
+    workspace: Workspace, file: tuple[str, bytes], real: tuple[str, bytes] | None, options: PredictionOptions
+) -> list[str]:
+    """As `describe_file`, from (name, bytes); on a shared server in a process of its own."""
+    workspace.refuse_if_read_only("cells predictions", file[0])
+    if workspace.settings.is_shared:
+        files = [file, *(() if real is None else (real,))]
+        wanted = replace(options, cells=replace(options.cells, real=None))
+        return from_json(list[str], read_apart(workspace, "describe_predictions", files, asdict(wanted)), "lines")
+    with _files_of_upload(file, real) as (path, real_path):
+        return describe_file(path, replace(options, cells=replace(options.cells, real=real_path)))
 
 
 def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> PredictedChanges:

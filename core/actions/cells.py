@@ -16,7 +16,9 @@ from core.actions import jobs, packs
 from core.actions.files import hash_file
 from core.actions.import_target import ImportedRows, record_import
 from core.actions.workspace import Workspace
+from core.cells.changes_table import label_changes
 from core.cells.differential_expression import compare_on_one_processor
+from core.cells.predicted_expression import is_cell_file
 from core.cells.screen import LabelSettings, ScreenLabels, label_screen, record_of
 from core.cells.tables import ScreenFolder
 from core.datasets.pack_kinds import organism_of
@@ -121,7 +123,7 @@ def _label(
         with RayTasks(ray_address) as tasks:
             labels = label_screen(path, settings, say, partial(tasks.call_each, compare_on_one_processor))
     else:
-        labels = label_screen(path, settings, say)
+        labels = label_screen(path, settings, say) if is_cell_file(path) else label_changes(path, settings)
     record = json.loads(json.dumps({"file": path.name, "sha256": file_sha256, **record_of(labels, settings)}))
     target = existing or _dataset(name, labels, context)
     with workspace.change("label cells", str(path)) as (db, detail):

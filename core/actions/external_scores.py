@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,12 +14,14 @@ import numpy as np
 from core.actions.audited_rows import RowSpool
 from core.actions.files import BundleFile, FileContent, PackFile, SpaceFile, SubmissionFile
 from core.actions.import_target import ImportOptions
+from core.compressed import bare_name
 from core.datasets import PairTable, ScoreTable, SubmissionTable
 from core.datasets.submissions import TakeRow
 from core.datasets.tables import quote
 from core.errors import InputError
 from core.stats.ranks import percentiles
-from core.types import EXTERNAL_SCORE, Flag, Prediction, RowResult, TraceEvent
+from core.symbols.perturbations import read_perturbations
+from core.types import EXTERNAL_SCORE, Flag, Prediction, Rejected, RowResult, TraceEvent
 
 MOST_RUNS = 20  # that a file brings if nobody says which of its columns count
 _MIDDLE = 0.5
@@ -46,6 +49,30 @@ def split_scores(table: FileContent, path: str, options: ImportOptions) -> Itera
     return ((_file_of(table, columns), f"{path} [{columns.name}]") for columns in found)
 
 
+def name_by_dataset(table: ScoreTable, dataset_pairs: Sequence[tuple[str, str]]) -> ScoreTable:
+    """Returns a table whose perturbations are read beside a dataset's genes: "A-1" is a guide of A, and "A_B" two genes.
+
+    dataset_pairs: perturbation and gene of each row of the dataset. Of rows that name one pair the first counts; the others are
+    rejected.
+    """
+    known = {gene for pair in dataset_pairs for gene in pair}
+    names = read_perturbations([pert for pert, _ in table.named], known)
+    ids: dict[str, int] = {}
+    kept, rejected = [], list(table.rejected)
+    for i, ((pert, gene), key, line) in enumerate(zip(table.named, table.ids, table.lines, strict=True)):
+        meaning = names.of_value[pert]
+        key = f"{meaning.name}_{gene}" if len(meaning.genes) == 1 else key
+        if key in ids:
+            detail = f"{quote(key)} stands on line {ids[key]} already, by another name"
+            rejected.append(Rejected(table.name, line, "duplicate", detail))
+            continue
+        ids[key] = line
+        kept.append(i)
+    columns = {name: tuple(values[i] for i in kept) for name, values in table.columns.items()}
+    named = tuple(table.named[i] for i in kept)
+    return replace(table, ids=tuple(ids), named=named, lines=tuple(ids.values()), columns=columns, rejected=tuple(rejected))
+
+
 def _file_of(table: ScoreTable, columns: Columns) -> SubmissionFile:
     spool = RowSpool()
     return SubmissionFile(run_of(table, columns, spool.add), spool.finish())
@@ -54,9 +81,9 @@ def _file_of(table: ScoreTable, columns: Columns) -> SubmissionFile:
 def run_name(table: SubmissionTable, path: str) -> str:
     """Returns what a file's run is called: by the file, and by the columns of external scores."""
     if table.kind != EXTERNAL_SCORE:
-        return Path(path).stem
+        return Path(bare_name(path)).stem
     file, _, columns = Path(path).name.partition(" [")
-    return f"{Path(file).stem} {columns.removesuffix(']')}"
+    return f"{Path(bare_name(file)).stem} {columns.removesuffix(']')}"
 
 
 class Columns(NamedTuple):

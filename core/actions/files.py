@@ -12,6 +12,7 @@ from typing import ClassVar, NamedTuple
 
 from core.actions.audited_rows import AuditedRows, RowSpool
 from core.actions.other_formats import refuse_other_format
+from core.compressed import plain_file
 from core.datasets import PairTable, ScoreTable, SubmissionTable, read_path
 from core.datasets.archives import Content, open_content
 from core.datasets.bundles import Bundle, is_bundle, read_bundle
@@ -227,6 +228,12 @@ def _recognise_file(path: Path, name: str, epochs: Epochs = "mean") -> FileConte
         content = read_gene_sets(path, name, kind)
         pack = read_knowledge(content, name)
         return PackFile(pack, content, pack.kind, pack.sha256)
+    with plain_file(path, name) as (plain, bare):
+        return _recognise_plain(plain, bare, epochs)
+
+
+def _recognise_plain(path: Path, name: str, epochs: Epochs) -> FileContent:
+    """Returns what a file holds that is not packed, or was unpacked."""
     if read_head(path, 1) == _PICKLE or path.suffix in (".pkl", ".pickle"):  # of nothing else that is read
         return SpaceFile(load_space(path, Path(name).stem))
     if _first_character(path) in (b"{", b"["):

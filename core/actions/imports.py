@@ -9,7 +9,7 @@ from pathlib import Path
 
 from core import embeddings
 from core.actions import bundles, imported_rows, packs, spaces
-from core.actions.external_scores import Importable, split_scores
+from core.actions.external_scores import Importable, name_by_dataset, split_scores
 from core.actions.files import (
     BundleFile,
     FileContent,
@@ -32,7 +32,8 @@ from core.actions.other_formats import refuse_other_format
 from core.actions.runs import set_values
 from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
-from core.datasets import SOURCES, PairTable, fetch
+from core.compressed import bare_name
+from core.datasets import SOURCES, PairTable, ScoreTable, fetch
 from core.datasets.archives import Content
 from core.datasets.fetch import GITHUB, Progress
 from core.datasets.knowledge_packs import organism_of
@@ -40,7 +41,7 @@ from core.datasets.reader import collector_paused
 from core.errors import DeskError, InputError, StateError, UnknownFormat
 from core.log import record_error
 from core.records import from_json
-from core.store import Cursor, changes, datasets, imports, runs
+from core.store import Cursor, changes, datasets, imports, pairs, runs
 from core.store import spaces as space_records
 from core.store.imports import Import
 from core.store.spaces import SpaceRecord
@@ -200,6 +201,8 @@ def import_space(workspace: Workspace, path: Path, name: str, *, replace: bool =
 
 def _import_or_report(workspace: Workspace, table: FileContent, path: str, options: ImportOptions) -> list[Imported]:
     try:
+        if isinstance(table, ScoreTable) and table.named:
+            table = _name_scores(workspace, table, options)
         parts = split_scores(table, path, options)
     except DeskError as error:
         return [_failed_import(path, error, table.rejected)]
@@ -210,6 +213,20 @@ def _import_or_report(workspace: Workspace, table: FileContent, path: str, optio
         except DeskError as error:
             outcomes.append(_failed_import(part_path, error, part.rejected))
     return outcomes
+
+
+def _name_scores(workspace: Workspace, table: ScoreTable, options: ImportOptions) -> ScoreTable:
+    """Returns scores whose perturbations are named as in the dataset that then knows most of their rows."""
+    best, most = table, 0
+    with workspace.store.read() as db:
+        chosen = [datasets.find(db, options.dataset)] if options.dataset is not None else datasets.list_all(db)
+        for dataset in chosen:
+            rows = pairs.frame(db, dataset.id)
+            named = name_by_dataset(table, list(zip(rows["pert"], rows["gene"], strict=True)))
+            found = len({*rows["pair_id"]} & {*named.ids})
+            if found > most:
+                best, most = named, found
+    return best
 
 
 def _failed_import(path: str, error: DeskError, rejected: tuple[Rejected, ...] = ()) -> Imported:
@@ -276,7 +293,7 @@ def _restore_file(workspace: Workspace, table: Importable, existing: Imported) -
 
 
 def _write_pack(workspace: Workspace, file: PackFile, path: str, options: ImportOptions) -> Imported:
-    name = options.name or Path(path).stem
+    name = options.name or Path(bare_name(path)).stem
     check_name("pack", name)
     with workspace.change("import", path) as (db, detail):
         existing = next((pack for pack in space_records.list_packs(db) if pack.name == name), None)
@@ -291,7 +308,7 @@ def _write_pack(workspace: Workspace, file: PackFile, path: str, options: Import
 
 
 def _write_space(workspace: Workspace, file: SpaceFile, path: str, options: ImportOptions) -> Imported:
-    space = replace(file.space, name=options.name or Path(path).stem)
+    space = replace(file.space, name=options.name or Path(bare_name(path)).stem)
     with workspace.store.read() as db:
         note = spaces.name_uncovered(db, space, path)
     space = replace(space, notes=(*space.notes, note)) if note else space

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from core.compressed import DAMAGE, unpacked
-from core.datasets.archives import open_archive
+from core.compressed import DAMAGE, open_archive, unpacked
 from core.datasets.challenge_archive import PREDICTIONS
 from core.errors import InputError, MissingPackage, UnknownFormat
 from core.file_io import open_file, read_head
@@ -27,6 +26,7 @@ _TEXTS: Final[Mapping[bytes, str]] = {
     b"##fileformat=VCF": "variants (VCF); expected a table or a matrix",
     b"RDX": "data of R; write a table as CSV, or cells as .h5ad (with anndataR)",
     b"X\n\x00\x00": "data of R; write a table as CSV, or cells as .h5ad (with anndataR)",
+    b"\xd0\xcf\x11\xe0": "an old workbook of Excel (.xls), which is not read: save it as .xlsx, or its sheet as CSV UTF-8",
     b"SQLite format 3": "a database (SQLite); write its table as CSV",
 }
 _TAR_AT, _TAR = 257, b"ustar"
@@ -95,8 +95,8 @@ def _zip(path: Path) -> str:
             names = archive.namelist()
     except DAMAGE:
         return ""  # the reader of zips says what is wrong with it
-    if any(name.startswith("xl/") for name in names):
-        return "a workbook of Excel, which is not read: save the sheet as CSV UTF-8 and import that"
+    if "xl/workbook.bin" in names or "content.xml" in names:
+        return "a workbook that is not read: save it as .xlsx, or its sheet as CSV UTF-8"
     if any(name.rsplit("/", 1)[-1] in (".zgroup", "zarr.json") for name in names):
         return f"a zarr store: read it with anndata.read_zarr and {_H5AD}"
     return ""

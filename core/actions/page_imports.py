@@ -71,6 +71,22 @@ def import_predictions(
         raise type(error)(_unseen(path, "no table of predicted changes of this dataset's pairs", "cells predictions")) from None
 
 
+def describe_predictions(
+    workspace: Workspace, text: str, real: str | None, options: PredictionOptions, server_address: str | None
+) -> list[str]:
+    """Returns what a file of predictions is read as, whose path a visitor typed. Raises as `import_predictions`."""
+    workspace.refuse_if_read_only("cells predictions", text)
+    roots = _allowed_folders(workspace, server_address)
+    path = _inside(text, roots)
+    cells = replace(options.cells, real=None if real is None else _inside(real, roots))
+    try:
+        return cell_predictions.describe_file(path, replace(options, cells=cells))
+    except InputError as error:
+        if is_cell_file(path):
+            raise
+        raise type(error)(_unseen(path, "no table of predicted changes", "cells describe --predictions")) from None
+
+
 def _allowed_folders(workspace: Workspace, server_address: str | None) -> Sequence[Path]:
     roots = import_folders(workspace.settings, server_address)
     if not roots:

@@ -21,12 +21,14 @@ predicted_expression     predicted AnnData as log2 fold changes over real contro
 scales                   counts, their means, or log1p of some sum a cell: told by sums, or asked for
 predicted_columns        what the columns of a table of predicted changes are
 predicted_table          a table of predicted log2 fold changes
+changes_table            labels of a table of differential expression
 predicted_changes        what either says of the pairs of a dataset
 probability_map          from there to probabilities, one increasing map for each axis
 predicted_rows           the rows of a run of them, with flagged stand-ins
 evaluation_cells         the cells that cell-eval compares
 cell_eval                cell-eval's table, made in a process of its own
 cell_eval_process        that process
+challenge_cells          predicted cells as the archive of the Virtual Cell Challenge
 simulator                screens whose true effects are known
 packages                 the optional packages
 """

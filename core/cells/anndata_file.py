@@ -18,7 +18,7 @@ from core.cells.gene_names import GeneNames, choose_gene_names, is_name_column
 from core.cells.hdf5_walk import Hdf5File, damage_named, open_hdf5
 from core.errors import InputError, UnknownFormat
 from core.file_io import read_head
-from core.stats.arrays import Floats
+from core.stats.arrays import Codes, Floats
 from core.symbols.spelling import clean
 
 BLOCK_VALUES = 20_000_000  # of a dense block: 80 MB of float32
@@ -124,9 +124,11 @@ def _check_shape(cells: CellFile) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountSummary:
-    """What the values of a file are like. totals: the sum of each cell, of shape (n_cells,). non_zero: how many values."""
+    """What the values of a file are like. totals: the sum of each cell, of shape (n_cells,). stored: of each gene, how many
+    values the file keeps, zeros too where they are stored, of shape (n_genes,). non_zero: how many values of all."""
 
     totals: Floats
+    stored: Codes
     non_zero: int
     largest: float
     whole_numbers: bool
@@ -143,13 +145,14 @@ def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSu
     log-transformed: not whole, and none above LARGEST_LOG.
     """
     file.take_log(given)
-    totals = np.zeros(file.n_cells)
+    totals, stored = np.zeros(file.n_cells), np.zeros(file.n_genes, dtype=np.int64)
     non_zero, largest, whole = 0, 0.0, True
     for rows, block in file.blocks():
         values = stored_values(block)
         check_values(file, rows, block, values)
         totals[rows] = np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
         non_zero += int(np.count_nonzero(values))
+        stored += _stored_of_genes(block)
         largest = max(largest, float(np.max(values, initial=0)))
         whole = whole and bool(np.array_equal(values, np.rint(values)))
     if not whole and largest <= LARGEST_LOG and given is None:
@@ -162,7 +165,15 @@ def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSu
         )
     if not non_zero:
         raise InputError(f"{file.path}: all values are 0, expected counts in X")
-    return CountSummary(totals, non_zero, largest, whole)
+    return CountSummary(totals, stored, non_zero, largest, whole)
+
+
+def _stored_of_genes(block: Values) -> Codes:
+    """Returns how many values a block keeps of each gene, of shape (n_genes,): what `csr_matrix` makes of it."""
+    if isinstance(block, csr_matrix):
+        found: Codes = np.bincount(block.indices, minlength=block.shape[1])
+        return found
+    return np.asarray(np.count_nonzero(block, axis=0), dtype=np.intp)
 
 
 def _expm1(block: Values) -> Values:

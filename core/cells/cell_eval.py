@@ -51,6 +51,8 @@ class CellEvaluation:
     profile: "full", or "anndata" if there are too few cells of a perturbation to test for differential expression. left_out: in
     words, what only one of the files has. problems: metrics that cell-eval could not compute, with its reason. per_perturbation:
     cell-eval's rows, "perturbation" and a number or None for each metric. sample: cells drawn of each perturbation, None for all.
+    within: the columns of obs inside of whose values cells were compared: a perturbation's numbers are then means over these
+    strata, each counting by its real cells.
     """
 
     version: str
@@ -65,6 +67,7 @@ class CellEvaluation:
     problems: tuple[str, ...]
     metrics: tuple[Metric, ...]
     per_perturbation: Sequence[Mapping[str, Any]]
+    within: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Returns the table as plain data, NaN as None."""

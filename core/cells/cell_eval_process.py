@@ -9,15 +9,15 @@ import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from core.cells.cell_eval import REQUEST, RESULT, CellEvaluation, Metric
-from core.cells.evaluation_cells import CONTROL, PERTURBATION, CellChoice, CellPair, load_cell_pair
-from core.errors import DeskError
+from core.cells.evaluation_cells import CONTROL, PERTURBATION, CellChoice, CellPair, load_cell_pair, strata_of
+from core.errors import DeskError, InputError
 from core.file_io import replace_file
 from core.file_limits import free_memory
 from core.records import parse
@@ -37,24 +37,102 @@ def main(folder: Path) -> None:
 
 def evaluate_here(choice: CellChoice, folder: Path) -> CellEvaluation:
     """Returns cell-eval's table, computed in this process. folder: where it may write."""
-    pair = load_cell_pair(replace(choice, most_bytes=choice.most_bytes or free_memory()))
+    choice = replace(choice, most_bytes=choice.most_bytes or free_memory())
+    if choice.within:
+        return _evaluate_within(choice, folder)
+    pair = load_cell_pair(choice)
     profile = "full" if pair.fewest >= LEAST_CELLS else "anndata"
     results, problems = _call_cell_eval(pair, profile, folder)
-    rows = results.to_dicts()
+    sizes = _Sizes.of(pair)
+    return _evaluation(choice, sizes, profile, (list(results.columns[1:]), results.to_dicts()), (pair.left_out, problems))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """What was compared, of one pair of files. n_real_of: real cells of each perturbation."""
+
+    n_genes: int
+    n_predicted: int
+    n_real: int
+    n_real_of: Mapping[str, int]
+    read_as: Mapping[str, str]
+
+    @classmethod
+    def of(cls, pair: CellPair) -> _Sizes:
+        return cls(pair.real.n_vars, pair.predicted.n_obs, pair.real.n_obs, pair.n_real, pair.read_as)
+
+
+def _evaluation(
+    choice: CellChoice,
+    sizes: _Sizes,
+    profile: str,
+    table: tuple[list[str], list[dict[str, Any]]],
+    said: tuple[tuple[str, ...], tuple[str, ...]],
+) -> CellEvaluation:
+    """table: the metrics, and a row for each perturbation. said: what was left out, and cell-eval's problems."""
+    names, rows = table
     return CellEvaluation(
         version=importlib.metadata.version("cell-eval"),
         profile=profile,
-        n_perturbations=pair.n_perturbations,
-        n_genes=pair.real.n_vars,
-        n_predicted=pair.predicted.n_obs,
-        n_real=pair.real.n_obs,
+        n_perturbations=len(rows),
+        n_genes=sizes.n_genes,
+        n_predicted=sizes.n_predicted,
+        n_real=sizes.n_real,
         sample=choice.sample,
-        read_as=pair.read_as,
-        left_out=pair.left_out,
-        problems=problems,
-        metrics=tuple(_metrics_of(results.columns[1:], rows)),
+        read_as=sizes.read_as,
+        left_out=said[0],
+        problems=said[1],
+        metrics=tuple(_metrics_of(names, rows)),
         per_perturbation=[{name: _finite(value) for name, value in row.items()} for row in rows],
+        within=choice.within,
     )
+
+
+def _evaluate_within(choice: CellChoice, folder: Path) -> CellEvaluation:
+    """Returns the table of comparisons inside of each stratum, pooled: a perturbation's numbers are means over the strata that
+    have LEAST_CELLS cells of it, weighted by its real cells there. Raises InputError if there is no such stratum."""
+    found, left_out, problems = list[tuple[_Sizes, Any]](), list[str](), dict[str, None]()
+    for number, stratum in enumerate(strata_of(choice)):
+        name = " / ".join(stratum.values())
+        options = replace(choice.options, where={**choice.options.where, **stratum})
+        try:
+            pair = load_cell_pair(replace(choice, options=options, least=LEAST_CELLS))
+        except InputError as error:
+            left_out.append(f"stratum {name}, left out: {error}")
+            continue
+        if pair.fewest < LEAST_CELLS or pair.n_real[CONTROL] < LEAST_CELLS:
+            left_out.append(f"stratum {name}, left out: fewer than {LEAST_CELLS} controls")
+            continue
+        results, said = _call_cell_eval(pair, "full", folder / str(number))
+        found.append((_Sizes.of(pair), results))
+        problems |= dict.fromkeys(said)
+    if not found:
+        raise InputError(
+            f"{choice.predicted}: no stratum of --within can be compared ({'; '.join(left_out) or 'no value is in both files'})"
+        )
+    sizes = [each for each, _ in found]
+    total = replace(sizes[0], n_predicted=sum(s.n_predicted for s in sizes), n_real=sum(s.n_real for s in sizes))
+    return _evaluation(choice, total, "full", _pool(found), (tuple(left_out), tuple(problems)))
+
+
+def _pool(found: Sequence[tuple[_Sizes, Any]]) -> tuple[list[str], list[dict[str, Any]]]:
+    """Returns the metrics, and a row for each perturbation: of each metric the mean over strata, by their real cells."""
+    names = list(dict.fromkeys(name for _, results in found for name in results.columns[1:]))
+    sums: dict[str, dict[str, tuple[float, int]]] = {}
+    for sizes, results in found:
+        for row in results.to_dicts():
+            pert = str(row["perturbation"])
+            n, of_pert = sizes.n_real_of[pert], sums.setdefault(pert, {})
+            for name in names:
+                value = _finite(row.get(name))
+                if value is not None:
+                    total, weight = of_pert.get(name, (0.0, 0))
+                    of_pert[name] = (total + n * value, weight + n)
+    rows = [
+        {"perturbation": pert, **{name: of[name][0] / of[name][1] if name in of else None for name in names}}
+        for pert, of in sorted(sums.items())
+    ]
+    return names, rows
 
 
 class _Problems(logging.Handler):

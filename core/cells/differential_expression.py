@@ -9,18 +9,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csc_matrix, csr_matrix, diags, vstack
+from scipy.sparse import csc_matrix, csr_matrix
 
 from core.cells.anndata_file import CellFile, CountSummary
 from core.cells.groups import CellGroups
 from core.cells.packages import import_rank_sum
 from core.cells.strata import PooledTests
+from core.errors import InputError
 from core.stats.arrays import Codes, Floats
 from core.stats.multiplicity import benjamini_hochberg
 
 COUNTS_PER_CELL = 10_000.0
 FOLD_LIMIT = 20.0  # as in pdex: the fold change where one of both means is 0
-VALUES_IN_MEMORY = 30_000_000  # stored values of the genes that are worked on together: 240 MB, twice
+VALUES_IN_MEMORY = 100_000_000  # stored values of the genes that are worked on together: 800 MB
 DENSE_VALUES = 20_000_000  # of the genes that are tested together: 80 MB
 Progress = Callable[[float], None]  # gets the share that is done
 Compared = tuple[Floats, Floats, Floats]  # of each gene its p, the mean of its counts, and U, all of shape (n_genes,)
@@ -139,8 +140,10 @@ def rank_sum_tests(rank_sum: object, cells: np.ndarray, reference: np.ndarray) -
     # pdex chooses between two kernels by 10,000 values drawn at random: of rarely expressed genes these may all be 0, and the
     # kernel for whole numbers would cut every value down to one. The kernel for any numbers is therefore called by name.
     p, u = rank_sum._ranksum_float(cells, reference)  # type: ignore[attr-defined]
-    silent = ~(cells.any(axis=0) | reference.any(axis=0))
-    return np.where(silent, np.nan, np.minimum(p, 1.0)), u
+    found = np.minimum(p, 1.0)
+    silent = np.flatnonzero(~cells.any(axis=0))
+    found[silent[~reference[:, silent].any(axis=0)]] = np.nan
+    return found, u
 
 
 def log2_fold_change(mean: Floats, control_mean: Floats) -> Floats:
@@ -173,24 +176,39 @@ def _guides_of(
 
 def _columns_in_parts(file: CellFile, counts: CountSummary) -> Iterator[tuple[slice, np.ndarray]]:
     """Yields (which genes, their counts per COUNTS_PER_CELL, float32 of shape (n_cells, n_genes of the part))."""
-    per_gene = max(1, counts.non_zero // file.n_genes)
-    together = max(1, VALUES_IN_MEMORY // per_gene)
     dense = max(1, DENSE_VALUES // file.n_cells)
-    for start in range(0, file.n_genes, together):
-        genes = slice(start, min(start + together, file.n_genes))
-        columns = _read_columns(file, genes, counts.totals)
+    start = 0
+    while start < file.n_genes:
+        together = int(np.searchsorted(np.cumsum(counts.stored[start:]), VALUES_IN_MEMORY, side="right"))
+        genes = slice(start, min(start + max(1, together), file.n_genes))
+        columns = _read_columns(file, genes, counts)
         for first in range(0, columns.shape[1], dense):
             last = min(first + dense, columns.shape[1])
             yield slice(start + first, start + last), columns[:, first:last].toarray()
+        del columns  # before the next are read
+        start = genes.stop
 
 
-def _read_columns(file: CellFile, genes: slice, totals: Floats) -> csc_matrix:
-    """Returns the genes' counts per COUNTS_PER_CELL, from one pass over the file; cells without counts stay 0."""
+def _read_columns(file: CellFile, genes: slice, counts: CountSummary) -> csc_matrix:
+    """Returns the genes' counts per COUNTS_PER_CELL, from one pass over the file; cells without counts stay 0.
+
+    Each value is put where its gene's begin, so that nothing is held twice. Raises InputError if the file has other values than
+    before.
+    """
+    totals = counts.totals
     factors = np.divide(COUNTS_PER_CELL, totals, out=np.zeros(len(totals)), where=totals > 0).astype(np.float32)
-    parts = []
+    ends = np.concatenate([[0], np.cumsum(counts.stored[genes])])
+    values, cells = np.empty(ends[-1], dtype=np.float32), np.empty(ends[-1], dtype=np.int32)
+    free = ends[:-1].copy()
     for rows, block in file.blocks():
-        part = csr_matrix(block[:, genes], dtype=np.float32)
-        parts.append(csr_matrix(diags(factors[rows]) @ part, dtype=np.float32))
-    together = vstack(parts, format="csr")
-    parts.clear()  # gives their memory back before the values are copied once more
-    return csc_matrix(together)
+        part = csc_matrix(csr_matrix(block[:, genes], dtype=np.float32))
+        sizes = np.diff(part.indptr)
+        if (free + sizes > ends[1:]).any():
+            raise InputError(f"{file.path}: changed while it was read")
+        place = np.repeat(free - part.indptr[:-1], sizes) + np.arange(part.nnz)
+        of_cell = part.indices + rows.start
+        values[place], cells[place] = part.data * factors[of_cell], of_cell
+        free += sizes
+    if (free != ends[1:]).any():
+        raise InputError(f"{file.path}: changed while it was read")
+    return csc_matrix((values, cells, ends), shape=(file.n_cells, len(free)))

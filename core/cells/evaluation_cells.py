@@ -12,6 +12,7 @@ import pandas as pd
 from scipy.sparse import csr_matrix
 
 from core.cells.anndata_file import open_cells
+from core.cells.columns import require_column, texts
 from core.cells.differential_expression import COUNTS_PER_CELL
 from core.cells.packages import import_anndata
 from core.cells.predicted_expression import CellOptions, ReadSource, compare_files
@@ -28,13 +29,16 @@ MEMORY_BYTES, MEMORY_FACTOR = 700_000_000, 4.0
 @dataclass(frozen=True, slots=True)
 class CellChoice:
     """Which cells are compared. sample: at most so many cells of each perturbation and of the controls, drawn by seed; None
-    for all. most_bytes: of memory; None for no limit."""
+    for all. most_bytes: of memory; None for no limit. within: columns of obs inside of whose values cells are compared. least:
+    the fewest cells of a perturbation, in either file, that is compared."""
 
     predicted: Path
     options: CellOptions
     sample: int | None = None
     seed: int = 0
     most_bytes: int | None = None
+    within: tuple[str, ...] = ()
+    least: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +46,7 @@ class CellPair:
     """Two AnnData with the same genes and perturbations.
 
     left_out: in words, what only one of the files has. fewest: cells of the smallest group of the predictions.
+    n_real: real cells of each perturbation.
     """
 
     predicted: Any
@@ -50,6 +55,7 @@ class CellPair:
     left_out: tuple[str, ...]
     fewest: int
     read_as: Mapping[str, str]
+    n_real: Mapping[str, int]
 
 
 def load_cell_pair(choice: CellChoice) -> CellPair:
@@ -61,13 +67,14 @@ def load_cell_pair(choice: CellChoice) -> CellPair:
     options = choice.options
     assert options.real is not None
     with open_cells(choice.predicted, layer=options.layer) as predicted, open_cells(options.real) as real:
-        both = compare_files(predicted, real, options)
+        both = compare_files(predicted, real, options, within=())
         assert both.real is not None
         assert both.real_scale is not None
         sources, scales = (both.predicted, both.real), (both.scale, both.real_scale)
         has_controls = bool(both.predicted.conditions.is_control.any())
         groups = [_groups_of(source) for source in sources]
-        shared = (set(groups[0]) & set(groups[1])) - {"", CONTROL}
+        enough = [_enough_cells(of, choice.least) for of in groups]
+        shared = (enough[0] & enough[1]) - {"", CONTROL}
         if not shared:
             raise InputError(f"{predicted.path} and {real.path}: no perturbation in common, expected at least one")
         wanted = ({*shared, CONTROL} if has_controls else shared, {*shared, CONTROL})
@@ -93,7 +100,29 @@ def load_cell_pair(choice: CellChoice) -> CellPair:
         "controls": "of the file" if has_controls else "of the real file",
     }
     predicted_cells, real_cells = (_as_anndata(*each, genes) for each in zip(cells, kept, strict=True))
-    return CellPair(predicted_cells, real_cells, len(shared), left_out, int(counts.min()), read_as)
+    return CellPair(predicted_cells, real_cells, len(shared), left_out, int(counts.min()), read_as, _count(kept[1]))
+
+
+def strata_of(choice: CellChoice) -> list[dict[str, str]]:
+    """Returns the strata of both files by what `where` takes: column → value. Raises InputError for columns that a file does not
+    have."""
+    assert choice.options.real is not None
+    found = []
+    for path in (choice.predicted, choice.options.real):
+        with open_cells(path, layer=choice.options.layer if path == choice.predicted else None) as file:
+            for name in choice.within:
+                require_column(file.obs, f"{path.name}: within", name)
+            found.append(pd.DataFrame({name: texts(file.obs[name]) for name in choice.within}, dtype=object).drop_duplicates())
+    both = found[1].merge(found[0]).sort_values(list(choice.within))
+    return [dict(zip(choice.within, values, strict=True)) for values in both.itertuples(index=False) if all(values)]
+
+
+def _count(groups: np.ndarray) -> dict[str, int]:
+    return {str(name): int(n) for name, n in pd.Series(groups).value_counts().items()}
+
+
+def _enough_cells(groups: np.ndarray, least: int) -> set[str]:
+    return {name for name, n in _count(groups).items() if n >= least}
 
 
 def _groups_of(source: ReadSource) -> np.ndarray:

@@ -186,16 +186,7 @@ def compare_files(
     genes: that are asked for. within: None where cells cannot be compared so. Raises as `read_predicted_cells`, and InputError
     for files without a gene in common.
     """
-    theirs = read_conditions(real, _for_real(real, file, options), wanted_genes=genes)
-    name = options.perturbation or theirs.columns.perturbation
-    if name not in file.obs.columns:
-        raise InputError(
-            f"{file.path}: no column {name!r}, which {real.path.name} has; obs has {', '.join(map(str, file.obs.columns))}; "
-            "say which holds the perturbations with --perturbation"
-        )
-    where = {column: value for column, value in options.where.items() if column in file.obs.columns}
-    ours = read_conditions(file, replace(options, where=where), columns=Columns(name, ""), wanted_genes=genes)
-    ours = replace(ours, columns=replace(ours.columns, control=theirs.columns.control))
+    ours, theirs = _read_both(file, real, options, genes)
     for each, found in ((file, ours), (real, theirs)):
         _refuse_unclear(each, found, options, within)
     spellings = real.gene_names.spellings
@@ -222,6 +213,40 @@ def compare_files(
     notes = {} if len(common) == file.n_genes == real.n_genes else {"genes of both files": counted}
     real_scale = Scale(kind, 1.0 if kind == "log1p" and scale.factor is not None else None, kind)
     return Comparison(predicted, source, scale, real_scale, notes)
+
+
+def _read_both(file: CellFile, real: CellFile, options: CellOptions, genes: Sequence[str]) -> tuple[Conditions, Conditions]:
+    """Returns what was done to the predicted cells, whose column is that of the real ones, and to these."""
+    theirs = read_conditions(real, _for_real(real, file, options), wanted_genes=genes)
+    name = options.perturbation or theirs.columns.perturbation
+    if name not in file.obs.columns:
+        raise InputError(
+            f"{file.path}: no column {name!r}, which {real.path.name} has; obs has {', '.join(map(str, file.obs.columns))}; "
+            "say which holds the perturbations with --perturbation"
+        )
+    where = {column: value for column, value in options.where.items() if column in file.obs.columns}
+    ours = read_conditions(file, replace(options, where=where), columns=Columns(name, ""), wanted_genes=genes)
+    ours = replace(ours, columns=replace(ours.columns, control=theirs.columns.control))
+    return ours, theirs
+
+
+def describe_predicted_cells(path: Path, options: CellOptions) -> list[str]:
+    """Returns what predicted cells are read as, in lines for people; no value is read. Raises as `read_predicted_cells`."""
+    with open_cells(path, layer=options.layer) as file:
+        if options.real is None:
+            ours, controls = read_conditions(file, options), "of the file"
+        else:
+            with open_cells(options.real) as real:
+                ours, theirs = _read_both(file, real, options, ())
+            here = bool(ours.is_control.any())
+            controls = "of the file" if here else f"of {options.real.name}: {int(theirs.is_control.sum()):,} cells"
+        return [
+            f"{file.n_cells:,} cells × {file.n_genes:,} genes",
+            f"perturbation  {ours.columns.perturbation}",
+            f"controls      {controls}",
+            *ours.lines(),
+            f"perturbations of one gene: {len(ours.names.singles):,}",
+        ]
 
 
 def _for_real(real: CellFile, file: CellFile, options: CellOptions) -> ReadingSettings:

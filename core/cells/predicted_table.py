@@ -19,6 +19,7 @@ from core.cells.differential_expression import log2_fold_change
 from core.cells.predicted_changes import PredictedChanges, WantedPairs
 from core.cells.predicted_columns import KEYS, choose_columns
 from core.compressed import bare_name, unpacked
+from core.decimals import with_points
 from core.delimited import delimiter_of
 from core.errors import InputError, UnknownFormat
 from core.file_limits import refuse_bomb
@@ -26,11 +27,12 @@ from core.parquet_walk import walk_parquet
 from core.stats.arrays import Floats
 from core.symbols.perturbations import read_perturbations
 from core.types import Rejected
+from core.workbook import table_of_workbook
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FORMATS = (".csv", ".tsv", ".txt", ".parquet")
+FORMATS = (".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".xlsm")
 _BYTES_A_CELL = 8
 _MOST_HEADER_BYTES = 1 << 20
 _CHUNK_BYTES = 1 << 18
@@ -60,18 +62,54 @@ def read_predicted_table(path: Path, wanted: WantedPairs, named: Mapping[str, st
     rejected. Raises InputError for columns that are missing, cannot be told apart, or hold something else than their role: a
     ratio as log2_fc, a logarithm as p.
     """
-    columns = choose_columns(path.name, _header(path), named or {})
+    with readable_table(path) as table:
+        return _read_table(table, wanted, named or {})
+
+
+def describe_table(path: Path, named: Mapping[str, str]) -> list[str]:
+    """Returns what a table's columns and perturbations are read as, in lines for people. Raises as `read_predicted_table`."""
+    with readable_table(path) as table:
+        columns = choose_columns(path.name, read_header(table), named)
+        perts, genes = Counter[str](), set[str]()
+        for part in read_parts(table, [columns["pert"], columns["gene"]]):
+            perts.update(texts(part[columns["pert"]]))
+            genes.update(texts(part[columns["gene"]]))
+        names = read_perturbations(perts.elements(), genes, need_controls=False)
+    return [
+        f"{perts.total():,} rows, {len(genes):,} genes",
+        *(f"{role:14}{name}" for role, name in columns.items()),
+        *names.lines("rows"),
+        f"perturbations of one gene: {len(names.singles):,}",
+    ]
+
+
+def _read_table(path: Path, wanted: WantedPairs, named: Mapping[str, str]) -> PredictedChanges:
+    columns = choose_columns(path.name, read_header(path), named)
     values = [role for role in columns if role not in KEYS]
     found = _Found({role: np.full(len(wanted), np.nan) for role in values}, np.zeros(len(wanted), dtype=np.int64))
     first_line = 1 if _is_parquet(path) else 2
-    for part in _parts(path, list(columns.values())):
+    for part in read_parts(path, list(columns.values())):
         _add_rows(path.name, part.rename(columns={name: role for role, name in columns.items()}), first_line, wanted, found)
         first_line += len(part)
     _refuse_other_scales(path.name, columns, found)
     return _changes_of(columns, found)
 
 
-def _header(path: Path) -> tuple[str, ...]:
+@contextmanager
+def readable_table(path: Path) -> Iterator[Path]:
+    """Gives the path of a table, of a workbook that of its table as text, until the block ends. Raises InputError as
+    `text_of_workbook`, and for a file that cannot be read."""
+    try:
+        with table_of_workbook(path) as table:
+            if table.suffix.lower() in (".xlsx", ".xlsm"):
+                raise UnknownFormat(f"{path.name}: no workbook of Excel, expected predicted changes as {', '.join(FORMATS)}")
+            yield table
+    except OSError as error:
+        raise InputError(f"{path.name}: cannot be read ({error.strerror or error})") from error
+
+
+def read_header(path: Path) -> tuple[str, ...]:
+    """Returns the names of a table's columns. Raises UnknownFormat for another kind of file, and InputError."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -106,7 +144,7 @@ def _open_text(path: Path) -> Iterator[io.BufferedReader]:
         yield file if stream is None else io.BufferedReader(stream, _CHUNK_BYTES)
 
 
-def _parts(path: Path, columns: list[str]) -> Iterator[pd.DataFrame]:
+def read_parts(path: Path, columns: list[str]) -> Iterator[pd.DataFrame]:
     """Yields the rows in parts; cells of text files are texts."""
     import pyarrow as pa
 
@@ -125,14 +163,15 @@ def _text_parts(path: Path, columns: list[str]) -> Iterator[pd.DataFrame]:
     import pyarrow as pa
     import pyarrow.csv as pacsv
 
-    header = _header(path)
+    header = read_header(path)
     with _open_text(path) as file:
         delimiter = delimiter_of(file.readline(_MOST_HEADER_BYTES).decode("utf-8-sig"))
         as_text = pacsv.ConvertOptions(include_columns=columns, column_types=dict.fromkeys(columns, pa.string()))
         read = pacsv.ReadOptions(column_names=header)
         parse = pacsv.ParseOptions(delimiter=delimiter)
         for batch in pacsv.open_csv(file, read_options=read, parse_options=parse, convert_options=as_text):
-            yield batch.to_pandas()
+            frame = batch.to_pandas()
+            yield frame.assign(**{name: with_points(frame[name].fillna("").tolist()) for name in columns})
 
 
 def _parquet_batches(path: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:

@@ -18,14 +18,15 @@ LEAST_CONTROLS: Final = 2  # of a stratum in which perturbed cells are compared
 _LARGEST_Z: Final = 37.0  # a p of 1e-300, beyond which there is no p to tell z from
 
 
-def within_setting() -> Any:
-    """Return the setting of the columns inside of whose values cells are compared."""
+def within_setting(not_on_form: str = "") -> Any:
+    """Return the setting of the columns inside of whose values cells are compared. not_on_form: why no form has it."""
     return setting(
         (),
         "Compare cells inside each value of this column of obs (a batch, a cell line), and pool.",
         title="Compare inside each",
         metavar="COLUMN",
         repeated=True,
+        not_on_form=not_on_form,
     )
 
 

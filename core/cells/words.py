@@ -49,7 +49,10 @@ def label_lines(dataset: str, record: Mapping[str, Any]) -> list[str]:
     chosen = ", ".join(f"{name} = {columns[name]}" for name in ("perturbation", "batch", "guide") if columns[name])
     lines = [
         f"{dataset}: {record['rows']:,} pairs: {labels['up']:,} up, {labels['down']:,} down, {labels['none']:,} none",
-        f"  {record['cells']:,} cells, {record['control_cells']:,} of them controls ({columns['control']}); columns: {chosen}",
+        f"  from a table of differential expression, without cells; columns: {chosen}"
+        if not record["cells"]
+        else f"  {record['cells']:,} cells, {record['control_cells']:,} of them controls ({columns['control']}); "
+        f"columns: {chosen}",
         f"  {record['perturbations'] - few:,} of {record['perturbations']:,} perturbations have enough effects",
         f"  pairs that are neither changed nor unchanged, left out: {left_out['pairs without a label']:,}",
         f"  {NOT_SHRUNK}",

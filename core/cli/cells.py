@@ -13,6 +13,7 @@ from core.actions import cell_evaluation, cell_predictions
 from core.actions.cell_evaluation import EvaluationOptions
 from core.actions.cell_predictions import PredictionOptions
 from core.cells.cell_eval import CellEvaluation
+from core.cells.challenge_cells import write_challenge_cells
 from core.cells.conditions import READING
 from core.cells.screen import Description, LabelSettings, describe_cells
 from core.cells.words import description_lines, label_lines
@@ -22,19 +23,34 @@ from core.cli.settings import takes
 from core.engine.spec import BackendName
 from core.errors import InputError
 from core.fields.record import make
+from core.file_io import read_file
 from core.texts import number_text
 
 app = typer.Typer()
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="An AnnData file (.h5ad) with counts in X.")]
+_MOST_BYTES = 1 << 26  # of a list of genes
 _COLUMNS = (*READING, "batch", "guide")
-_EVALUATED = (*READING, "clip_negative", "run", "dataset", "sample")
+_EVALUATED = (*READING, "clip_negative", "run", "dataset", "within", "sample")
 
 
 @app.command()
 @takes(LabelSettings, only=_COLUMNS)
-def describe(file: File, chosen: dict[str, Any], as_json: Json = False) -> None:
+def describe(
+    file: File,
+    chosen: dict[str, Any],
+    predictions: Annotated[
+        bool, typer.Option("--predictions", help="Predicted cells, with or without controls, or a table.")
+    ] = False,
+    real: Annotated[Path | None, typer.Option(help="With --predictions: AnnData with real control cells.")] = None,
+    as_json: Json = False,
+) -> None:
     """Show what a file holds and which columns would be chosen, before anything is computed."""
+    if predictions:
+        given = {name: value for name, value in chosen.items() if name in READING}
+        lines = cell_predictions.describe_file(file, make(PredictionOptions, {**given, "real": real}))
+        show({"file": file.name, "lines": lines}, as_json, "\n".join(lines))
+        return
     found = describe_cells(file, make(LabelSettings, chosen))
     show(_description_record(found), as_json, "\n".join(description_lines(found)))
 
@@ -94,6 +110,21 @@ def evaluate(
     show({**found.as_json(), "run": None if kept is None else kept.name}, as_json, _evaluation_text(found))
 
 
+@app.command()
+@takes(EvaluationOptions, only=(*READING, "clip_negative"))
+def vcc(
+    file: Annotated[Path, typer.Argument(metavar="PRED", help="Predicted cells (.h5ad) with controls.")],
+    out: Annotated[Path, typer.Option(help="The archive to write (.vcc).")],
+    chosen: dict[str, Any],
+    genes: Annotated[Path | None, typer.Option(help="The genes in their order, one a line; by default the file's.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Write predicted cells as cell-eval's archive for the Virtual Cell Challenge (.vcc), which `cells predictions` reads too."""
+    wanted = () if genes is None else tuple(filter(None, map(str.strip, read_file(genes, _MOST_BYTES).decode().splitlines())))
+    n_cells, n_genes = write_challenge_cells(file, out, make(EvaluationOptions, chosen).cells, wanted)
+    show({"file": str(out), "cells": n_cells, "genes": n_genes}, as_json, f"{out}: {n_cells:,} cells × {n_genes:,} genes")
+
+
 def _labels_record(dataset: str, record: Mapping[str, Any], new: bool) -> dict[str, Any]:
     return {"dataset": dataset, "pairs": record["rows"], **record["labels"], "left_out": record["left_out"], "new": new} | {
         name: record[name] for name in ("columns", "perturbations", "genes", "cells", "control_cells", "failed_guides", "note")
@@ -124,6 +155,7 @@ def _evaluation_text(found: CellEvaluation) -> str:
     lines = [
         f"cell-eval {found.version}, profile {found.profile}: {found.n_perturbations:,} perturbations, {found.n_genes:,} genes, "
         f"{found.n_predicted:,} predicted and {found.n_real:,} real cells",
+        *([f"compared inside each {', '.join(found.within)}, pooled by real cells"] if found.within else []),
         *found.left_out,
         *found.problems,
     ]

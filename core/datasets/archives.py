@@ -15,13 +15,11 @@ from typing import IO
 
 import pyarrow as pa
 
-from core.compressed import DAMAGE, BoundedStream
+from core import compressed
+from core.compressed import DAMAGE, BoundedStream, open_archive, refuse_more
 from core.datasets.tables import quote
 from core.errors import InputError, UnsafeFile
 from core.file_limits import MAX_RATIO, MAX_UNPACKED_BYTES, refuse_bomb
-
-MAX_MEMBERS = 200_000  # a log of Inspect AI has one a row
-MAX_LIST_BYTES = 24 << 20  # of the list of members, which takes up to fifteen times as much in memory
 
 _MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -110,20 +108,6 @@ def open_members(
         raise InputError(f"{name}: damaged zip ({error})") from error
 
 
-def open_archive(file: io.BufferedIOBase, name: str) -> zipfile.ZipFile:
-    """Open a zip. Raise UnsafeFile for too many members, before the list of them is read; one of DAMAGE for what is no zip."""
-    end = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # nothing public says how long the list is before it is read
-    if end is not None:
-        _refuse_more(name, "members", end[zipfile._ECD_ENTRIES_TOTAL], MAX_MEMBERS)  # type: ignore[attr-defined]
-        _refuse_more(name, "bytes of names of members", end[zipfile._ECD_SIZE], MAX_LIST_BYTES)  # type: ignore[attr-defined]
-    return zipfile.ZipFile(file)
-
-
-def _refuse_more(name: str, of: str, n: int, most: int) -> None:
-    if n > most:
-        raise UnsafeFile(f"{name}: {n:,} {of}, expected at most {most:,}")
-
-
 def _most_bytes(member: zipfile.ZipInfo, packed: int, max_bytes: int) -> int:
     """How much a member may unpack to, whatever its header says of its packed size: no more than the header says itself."""
     return min(max_bytes, MAX_RATIO * min(member.compress_size, packed), member.file_size)
@@ -185,7 +169,7 @@ def _copy_in(archive: zipfile.ZipFile, info: zipfile.ZipInfo, file: IO[bytes]) -
 
 
 def _refuse_unsafe(members: list[zipfile.ZipInfo], name: str, packed: int, max_bytes: int) -> None:
-    _refuse_more(name, "members", len(members), MAX_MEMBERS)  # whatever the end of the file says
+    refuse_more(name, "members", len(members), compressed.MAX_MEMBERS)  # whatever the end of the file says
     for member in members:
         refuse_unsafe_member(member, name)
     names = Counter(member.filename for member in members)

@@ -25,7 +25,8 @@ from annotated_types import Ge, Le, MaxLen, Predicate
 
 from core import __version__
 from core.clock import local_of, utc_of
-from core.datasets.archives import Content, is_zip, open_archive, open_members, pack_into
+from core.compressed import open_archive
+from core.datasets.archives import Content, is_zip, open_members, pack_into
 from core.datasets.bundle_parts import (
     LARGE,
     SCHEMAS,

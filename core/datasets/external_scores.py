@@ -15,6 +15,7 @@ from typing import Literal
 from core.datasets.pairs import duplicate, read_symbols
 from core.datasets.submissions import number_in
 from core.datasets.tables import Table, TableRows, quote
+from core.decimals import with_points
 from core.symbols.p_values import is_p_value_name
 from core.symbols.spelling import clean
 from core.types import Rejected
@@ -29,7 +30,8 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 class ScoreTable(TableRows):
     """The rows of a file of external scores.
 
-    ids: of the rows. columns: name → one number for each row, None for an empty cell. p_values: the columns
+    ids: of the rows. named: the perturbation and the gene of each row as the file has them, none for a file with ids.
+    columns: name → one number for each row, None for an empty cell. p_values: the columns
     that are called as p-values are. faults: name → the rejections of its
     cells that are no finite numbers, whose rows the column does not score. left_out: the columns that hold no
     numbers, and those of row numbers.
@@ -38,6 +40,7 @@ class ScoreTable(TableRows):
     kind: Literal["external_score"]
     name: str
     ids: tuple[str, ...]
+    named: tuple[tuple[str, str], ...]
     columns: Mapping[str, tuple[float | None, ...]]
     p_values: frozenset[str]
     faults: Mapping[str, tuple[Rejected, ...]]
@@ -55,12 +58,14 @@ def read_external_scores(table: Table, sha256: str) -> ScoreTable:
     by_id = "id" in table.header
     keys = tuple(i for i, name in enumerate(table.header) if name in (("id",) if by_id else ("pert", "gene")))
     ids: dict[str, int] = {}
+    named: list[tuple[str, str]] = []
     kept: list[list[str]] = []
     for line, cells in table.records():
         fault = table.empty_cell(line, cells, keys) or _mismatch(table, line, cells)
         key = clean(cells[keys[0]]) if by_id else ""
         if fault is None and not by_id:
-            read = read_symbols(table, line, *(cells[table.header.index(name)] for name in ("pert", "gene")))
+            pair = tuple(clean(cells[table.header.index(name)]) for name in ("pert", "gene"))
+            read = read_symbols(table, line, *pair)
             fault, key = (read, "") if isinstance(read, Rejected) else (None, "_".join(read))
         if fault is None and key in ids:
             fault = duplicate(table, line, key, ids[key])
@@ -68,6 +73,7 @@ def read_external_scores(table: Table, sha256: str) -> ScoreTable:
             table.rejected.append(fault)
             continue
         ids[key] = line
+        named += [] if by_id else [(pair[0], pair[1])]
         kept.append(cells)
     lines = tuple(ids.values())
     columns: dict[str, tuple[float | None, ...]] = {}
@@ -76,7 +82,7 @@ def read_external_scores(table: Table, sha256: str) -> ScoreTable:
     for i, name in enumerate(table.header):
         if name in _KEYS or name in INDEX_NAMES:
             continue
-        texts = [cells[i] for cells in kept]
+        texts = with_points([cells[i] for cells in kept])
         if name in _NOT_SCORES or not _is_numeric(texts):
             left_out.append(name)
             continue
@@ -88,7 +94,8 @@ def read_external_scores(table: Table, sha256: str) -> ScoreTable:
             if number is None and text.strip()
         )
     return ScoreTable(
-        "external_score", table.name, tuple(ids), columns, frozenset(filter(is_p_value_name, columns)), faults, tuple(left_out),
+        "external_score", table.name, tuple(ids), tuple(named), columns,
+        frozenset(filter(is_p_value_name, columns)), faults, tuple(left_out),
         lines=lines, rejected=tuple(table.rejected), sha256=sha256,
     )  # fmt: skip
 

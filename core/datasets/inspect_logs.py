@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from core.compressed import DAMAGE
-from core.datasets.archives import Content, is_zip, iterate_members, open_archive, open_content
+from core.compressed import DAMAGE, open_archive
+from core.datasets.archives import Content, is_zip, iterate_members, open_content
 from core.datasets.inspect_samples import JsonObject, Sample, as_object
 from core.datasets.packaged_trace import KEY
 from core.datasets.submissions import SubmissionTable, TakeRow, describe_differing, split_sum

@@ -21,7 +21,11 @@ from core.datasets.tables import Table, quote
 from core.errors import UnknownFormat
 from core.file_io import open_file
 from core.file_limits import MAX_UNPACKED_BYTES
+from core.workbook import is_workbook, text_of_workbook
 
+_FOLD_CHANGES = {
+    *("fold_change", "log2_fold_change", "log2fc", "logfoldchanges", "log2foldchange", "logfc", "avg_log2fc", "log2_fc"),
+}
 _READERS = (
     (is_perturbqa, read_perturbqa),
     (is_challenge, read_challenge),
@@ -49,11 +53,22 @@ def read(
         for recognises, read_table in _READERS:
             if recognises(table.header):
                 return read_table(table, sha256)
+    if _is_differential(table.header):
+        raise UnknownFormat(
+            f"{table.name}: differential expression ({quote(', '.join(table.header), 120)}): as predictions, `cells predictions "
+            "FILE --dataset D` makes a run of it; as labels, `cells labels FILE --name D` makes a dataset"
+        )
     raise UnknownFormat(
         f"{table.name}: columns {quote(', '.join(table.header), 120)}, expected those of a challenge file (id, pert, "
         "gene[, label]), a submission (id, prediction_up, prediction_down, …), PerturbQA (pert, gene, label, split) or external "
         "scores (id, or pert and gene, and columns of numbers)"
     )
+
+
+def _is_differential(header: tuple[str, ...]) -> bool:
+    """Whether a header names perturbations and fold changes, as those of pdex, cell-eval, scanpy and DESeq2 do."""
+    names = {name.lower() for name in header}
+    return bool(names & {"target", "target_gene", "group", "pert", "perturbation"} and names & _FOLD_CHANGES)
 
 
 def is_json(content: Content) -> bool:
@@ -62,7 +77,9 @@ def is_json(content: Content) -> bool:
 
 
 def _open_table(content: Content, name: str) -> Table:
-    """Return the table in a file of text, packed or not, in a zip, or in parquet."""
+    """Return the table in a file of text, packed or not, in a zip, in a workbook of Excel, or in parquet."""
+    if is_workbook(open_content(content)):
+        return Table(io.BytesIO(text_of_workbook(open_content(content), name)), name)
     if is_zip(content):
         stream, member = open_csv(content, name)
         return Table(stream, f"{name}/{member}")

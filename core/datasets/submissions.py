@@ -12,6 +12,7 @@ from typing import Any, Literal
 from core.datasets.pairs import duplicate
 from core.datasets.tables import Table, TableRows, quote
 from core.datasets.traces import Format, Trace, parse_trace
+from core.decimals import is_decimal_comma
 from core.llm.final_text import final_text
 from core.llm.parsing import last_label
 from core.row_schema import FILE_SUM_TOLERANCE
@@ -175,9 +176,10 @@ def _check(table: Table, line: int, cells: list[str], layout: _Layout, lines: di
 
 
 def number_in(text: str) -> float | None:
-    """A cell's number, which may be NaN or infinite, else None; Python's own spellings (1_000) are not numbers in a file."""
+    """A cell's number, which may be NaN or infinite, else None; Python's own spellings (1_000) are not numbers in a file. 0,62 is
+    one with a decimal comma; 1,234 may be a thousand, and is none."""
     try:
-        return None if "_" in text else float(text)
+        return None if "_" in text else float(text.replace(",", ".") if is_decimal_comma(text) else text)
     except ValueError:
         return None
 

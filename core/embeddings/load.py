@@ -7,6 +7,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
+from core.compressed import plain_file
 from core.delimited import DELIMITERS
 from core.embeddings import checkpoints, tables
 from core.embeddings.plain_pickle import read_pickled_vectors
@@ -22,8 +24,9 @@ from core.embeddings.table_checks import make_imported_space
 from core.errors import InputError, UnknownFormat, UnsafeFile
 from core.file_io import refuse_special
 from core.texts import parse_json
+from core.workbook import table_of_workbook
 
-FORMATS = "safetensors, npz, parquet, CSV, word2vec text, a pickle of GenePT, or a folder of scGPT or Geneformer"
+FORMATS = "safetensors, npz, parquet, CSV, xlsx, word2vec text, a pickle of GenePT, or a folder of scGPT or Geneformer"
 
 _MOST_MEMBERS = 1_000  # of an npz
 _NUMPY_DAMAGE = (
@@ -43,7 +46,12 @@ def load_space(path: Path, name: str, *, named: bool = False, kept: Collection[s
     (a scGPT checkpoint without torch) or InputError (damaged, incomplete, or without one finite vector for each gene).
     """
     try:
-        return _load_folder(path, name) if path.is_dir() else _load_file(path, name, named, kept)
+        if path.is_dir():
+            return _load_folder(path, name)
+        refuse_special(path)
+        with plain_file(path, path.name) as (plain, _), table_of_workbook(plain) as table:
+            space = _load_file(table, name, named, kept)
+            return space if table == path else replace(space, source=path.name)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or first_line(error)})") from error
     except UnicodeDecodeError as error:
@@ -74,7 +82,6 @@ def _load_folder(path: Path, name: str) -> Space:
 
 
 def _load_file(path: Path, name: str, named: bool, kept: Collection[str]) -> Space:
-    refuse_special(path)
     with path.open("rb") as file:
         first = file.readline(_MAX_LINE_BYTES)
     if first.startswith(b"PAR1"):

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
+from core.decimals import is_decimal_comma
 from core.delimited import delimiter_of
 from core.embeddings.space import Space, first_line, list_some
 from core.embeddings.table_checks import make_imported_space
@@ -23,6 +24,7 @@ from core.parquet_walk import text_bytes, walk_parquet
 MAX_COLUMNS = 100_000
 _MOST_BYTES = 1 << 32  # of a space
 _BYTES_A_NUMBER = 8
+_LOOKED_AT = 100  # rows, for decimal commas
 _SYMBOL_NAMES = {"symbol", "symbols", "gene", "genes", "gene_symbol", "gene_name"}
 _INDEX_NAMES = {"", "Unnamed: 0", "__index_level_0__"}  # what pandas calls the index that it writes along
 
@@ -93,7 +95,12 @@ def load_csv(path: Path, name: str, header: str, *, named: bool, kept: Collectio
                 file,
                 read_options=arrow_csv.ReadOptions(column_names=None if has_header else columns),
                 parse_options=arrow_csv.ParseOptions(delimiter=delimiter),
-                convert_options=arrow_csv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False),
+                convert_options=arrow_csv.ConvertOptions(
+                    column_types=types,
+                    null_values=[],
+                    strings_can_be_null=False,
+                    decimal_point="," if delimiter != "," and _has_decimal_commas(path, delimiter) else ".",
+                ),
             )
     except pa.ArrowException as error:
         where = _first_text(path, delimiter, columns, symbol) or first_line(error)
@@ -102,6 +109,13 @@ def load_csv(path: Path, name: str, header: str, *, named: bool, kept: Collectio
         raise InputError(f"{path.name}, line 1: column names over several lines, expected one line")
     left_out = [column for column in columns if column in _INDEX_NAMES and column != symbol]
     return _space_from_table(table, symbol, left_out, (path.name, name, kept))
+
+
+def _has_decimal_commas(path: Path, delimiter: str) -> bool:
+    """Whether the first rows have numbers with a decimal comma."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file, delimiter=delimiter)
+        return any(is_decimal_comma(cell) for _, cells in zip(range(_LOOKED_AT), reader, strict=False) for cell in cells)
 
 
 def _first_text(path: Path, delimiter: str, columns: Sequence[str], symbol: str) -> str:
@@ -131,9 +145,9 @@ def _is_row(cells: Sequence[str]) -> bool:
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a number."""
+    """Whether a text is a number, with a decimal point or comma."""
     try:
-        float(text)
+        float(text.replace(",", ".") if is_decimal_comma(text) else text)
     except ValueError:
         return False
     return True

@@ -58,7 +58,7 @@ OTHERS = {
     "x.loom": (lambda path: hdf5(path, "row_attrs", "col_attrs", "matrix"), "loom"),
     "filtered.h5": (lambda path: hdf5(path, "matrix"), "10x Genomics' matrix"),
     "odd.h5": (lambda path: hdf5(path, "weights"), "HDF5 with weights in it"),
-    "table.xlsx": (lambda path: zipped(path, "[Content_Types].xml", "xl/workbook.xml"), "workbook of Excel"),
+    "table.xlsx": (lambda path: zipped(path, "[Content_Types].xml", "xl/workbook.xml"), "damaged workbook"),
     "x.zarr.zip": (lambda path: zipped(path, "x/.zgroup"), "zarr"),
     "x.vcc": (lambda path: tar(path, pred__h5ad__zst=b""), "Virtual Cell Challenge"),
     "x.tar": (lambda path: tar(path, a__csv=b"1"), "an archive"),

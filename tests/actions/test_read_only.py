@@ -203,6 +203,9 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "cell_predictions.import_predictions": lambda s: cell_predictions.import_predictions(
         s.plain, s.files / "p.csv", PredictionOptions()
     ),
+    "cell_predictions.describe_uploaded": lambda s: cell_predictions.describe_uploaded(
+        s.plain, ("t.csv", b"pert,gene,log2_fc\nA,B,-1\n"), None, PredictionOptions()
+    ),
     "cell_predictions.import_uploaded": lambda s: cell_predictions.import_uploaded(
         s.plain, ("p.csv", b"pert,gene,z\n"), None, PredictionOptions()
     ),
@@ -244,6 +247,9 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     ),
     "ledger.register": lambda s: ledger.register(s.plain, ledger.Registration("h", "it helps", "it rises")),
     "page_imports.import_path": lambda s: page_imports.import_path(s.plain, str(s.files), ImportOptions(), "127.0.0.1"),
+    "page_imports.describe_predictions": lambda s: page_imports.describe_predictions(
+        s.plain, str(s.files), None, PredictionOptions(), "127.0.0.1"
+    ),
     "page_imports.import_predictions": lambda s: page_imports.import_predictions(
         s.plain, str(s.files), None, PredictionOptions(), "127.0.0.1"
     ),

@@ -110,8 +110,10 @@ def test_a_pair_on_both_sides_of_a_part_of_the_file_counts_once(tmp_path: Path) 
 
 def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     (tmp_path / "t.xlsx").write_bytes(b"PK")
-    with pytest.raises(UnknownFormat, match=r"expected predicted changes as .csv, .tsv, .txt, .parquet"):
-        read_predicted_table(tmp_path / "t.xlsx", PAIRS)
+    (tmp_path / "t.docx").write_bytes(b"PK")
+    for name in ("t.xlsx", "t.docx"):
+        with pytest.raises(UnknownFormat, match=r"expected predicted changes as .csv, .tsv, .txt, .parquet"):
+            read_predicted_table(tmp_path / name, PAIRS)
     for name, content in (("t.parquet", b"no"), ("missing.csv", None), ("twice.csv", b"pert,pert,gene,z\n")):
         if content is not None:
             (tmp_path / name).write_bytes(content)

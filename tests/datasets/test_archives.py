@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core import compressed
 from core.datasets import archives
 from core.datasets.archives import MAX_RATIO, is_zip, open_csv, pack
 from core.datasets.archives import unpack as unpack_members
@@ -118,7 +119,7 @@ def test_too_many_members_are_refused_before_their_list_is_read(
     make_zip: ZipMaker, monkeypatch: pytest.MonkeyPatch, limit: str, of: str
 ) -> None:
     content = make_zip({"submission.csv": CSV, "a": b"", "b": b""})
-    monkeypatch.setattr(archives, limit, 2)
+    monkeypatch.setattr(compressed, limit, 2)
     monkeypatch.setattr(zipfile.ZipFile, "_RealGetContents", None)  # what reads the list
     for read in (lambda: open_csv(content, "z.zip"), lambda: archives.unpack(content, "z.zip", bool)):
         with pytest.raises(UnsafeFile, match=f"{of}, expected at most 2"):

@@ -78,12 +78,20 @@ def _show_upload(context: PageContext, options: PredictionOptions, show_results:
     kinds = [suffix.removeprefix(".") for suffix in (".h5ad", *TABLES)]
     file = st.file_uploader("Predicted expression", kinds, key="upload-predicted")
     real = st.file_uploader("Real control cells, if the predictions have none", ["h5ad"], key="upload-real")
+    second = None if real is None else (real.name, real.getvalue())
+    if file is not None:
+        with explain_errors():
+            _show_lines(cell_predictions.describe_uploaded(context.workspace, (file.name, file.getvalue()), second, options))
     if not st.button("Make a run of the upload", disabled=file is None) or file is None:
         return
     with explain_errors(), st.spinner("Reading …"):
-        second = None if real is None else (real.name, real.getvalue())
         made = cell_predictions.import_uploaded(context.workspace, (file.name, file.getvalue()), second, options)
         show_results([made])
+
+
+def _show_lines(lines: list[str]) -> None:
+    """Show what a file is read as, before a run is made of it."""
+    st.text("\n".join(lines))
 
 
 def _show_path(context: PageContext, options: PredictionOptions, show_results: ShowResults) -> None:
@@ -94,6 +102,9 @@ def _show_path(context: PageContext, options: PredictionOptions, show_results: S
         return
     path = st.text_input("Predicted expression on this machine", placeholder=str(folders[0] / "…"), **bind("predicted_path"))
     real = st.text_input("Real control cells, if the predictions have none", **bind("predicted_real_path"))
+    if path:
+        with explain_errors():
+            _show_lines(page_imports.describe_predictions(context.workspace, path, real or None, options, address))
     if not st.button("Make a run of the file", disabled=not path):
         return
     with explain_errors(), st.spinner("Reading …"):

@@ -1,0 +1,112 @@
+"""Labels of a table of differential expression, as pdex, cell-eval or scanpy writes it: a row for each perturbation and gene."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from core.cells.anndata_file import CountSummary
+from core.cells.columns import Columns, texts
+from core.cells.conditions import Conditions
+from core.cells.differential_expression import GeneChanges, log2_fold_change
+from core.cells.gene_names import GeneNames
+from core.cells.groups import CellGroups
+from core.cells.labels import knockdown_table, label_pairs
+from core.cells.predicted_columns import choose_columns
+from core.cells.predicted_table import read_header, read_parts, readable_table
+from core.cells.sampling import sample_pairs
+from core.cells.screen import LabelSettings, ScreenLabels
+from core.errors import InputError
+from core.stats.arrays import Floats
+from core.stats.multiplicity import benjamini_hochberg
+from core.symbols.perturbations import read_perturbations
+
+_USED = ("thresholds", "sampling", "separator", "control")  # settings that a table can have
+
+
+def label_changes(path: Path, settings: LabelSettings) -> ScreenLabels:
+    """Returns the labels of a table with perturbation, gene, log2 fold change (or ratio) and p; the FDR is computed from p among
+    the genes of a perturbation, as for cells.
+
+    Perturbations are read as in cells; those of several genes and controls are left out. Pairs without a row have no label.
+    Raises InputError for columns that are missing, numbers that are none, pairs that stand twice, and settings about cells.
+    """
+    _refuse_cell_settings(path, settings)
+    with readable_table(path) as table:
+        return _label_table(table, settings)
+
+
+def _label_table(path: Path, settings: LabelSettings) -> ScreenLabels:
+    columns = choose_columns(path.name, read_header(path), {})
+    if "p" not in columns or not {"log2_fc", "fold_change"} & set(columns):
+        raise InputError(
+            f"{path.name}: columns {', '.join(columns.values())}; labels need a p-value and a fold change of each pair, expected "
+            "p_value and log2_fc (or fold_change)"
+        )
+    rows = pd.concat(
+        [part.rename(columns={name: role for role, name in columns.items()}) for part in read_parts(path, list(columns.values()))]
+    )
+    perts, genes = texts(rows["pert"]), texts(rows["gene"])
+    names = read_perturbations(perts, set(genes), settings.control, settings.separator or "", need_controls=False)
+    single = {value: meaning.genes[0] for value, meaning in names.of_value.items() if len(meaning.genes) == 1}
+    used = np.array([value in single for value in perts], dtype=np.bool_)
+    if not used.any():
+        raise InputError(f"{path.name}: no perturbation of a single gene, the values are {', '.join(sorted(names.counts)[:5])}")
+    target, targets = pd.factorize(np.array([single[value] for value in perts[used]], dtype=object), sort=True)
+    gene, measured = pd.factorize(genes[used], sort=True)
+    if pd.MultiIndex.from_arrays([target, gene]).has_duplicates:
+        twice = pd.MultiIndex.from_arrays([perts[used], genes[used]])
+        pert, symbol = twice[twice.duplicated()][0] if twice.has_duplicates else (perts[used][0], genes[used][0])
+        raise InputError(f"{path.name}: a pair stands more than once ({pert}, {symbol}), expected one row for each")
+    changes = _changes(path, rows[used], (target, gene), (len(targets), len(measured)))
+    gene_names = GeneNames(tuple(map(str, measured)))
+    codes = label_pairs(changes, targets, gene_names, settings.thresholds)
+    nobody = np.empty(0, dtype=np.intp)
+    multiple = tuple(names.multiple)
+    return ScreenLabels(
+        genes=gene_names.names,
+        conditions=Conditions(
+            Columns(columns["pert"], ", ".join(names.controls) or "none in the table"), names, nobody, nobody.astype(np.bool_), ()
+        ),
+        gene_names=gene_names,
+        counts=CountSummary(np.empty(0), nobody, 0, 0.0, whole_numbers=True),
+        groups=CellGroups(tuple(map(str, targets)), nobody, None, multiple=multiple),
+        changes=changes,
+        codes=codes,
+        sample=sample_pairs(codes, changes.fdr, settings.sampling),
+        knockdown=knockdown_table(()),
+    )
+
+
+def _refuse_cell_settings(path: Path, settings: LabelSettings) -> None:
+    usual = LabelSettings()
+    given = [f.name for f in fields(settings) if f.name not in _USED and getattr(settings, f.name) != getattr(usual, f.name)]
+    if given:
+        option = given[0].replace("_", "-")
+        raise InputError(f"{path.name}: {option} is about cells, got a table of differential expression; leave it out")
+
+
+def _changes(path: Path, rows: pd.DataFrame, places: tuple[np.ndarray, np.ndarray], shape: tuple[int, int]) -> GeneChanges:
+    """Returns the numbers of each pair, NaN where the table has no row of it."""
+    role = "log2_fc" if "log2_fc" in rows else "fold_change"
+    p, change = (pd.to_numeric(rows[name], errors="coerce").to_numpy(dtype=np.float64) for name in ("p", role))
+    counts = Counter(negative=int((change < 0).sum()), outside=int(((p < 0) | (p > 1)).sum()))
+    if counts["outside"]:
+        raise InputError(
+            f"{path.name}: {counts['outside']:,} p-values outside of 0 to 1, expected p-values and not their logarithms"
+        )
+    if role == "log2_fc" and not counts["negative"] and (change > 0).sum() >= 8:
+        raise InputError(f"{path.name}: no log2 fold change is negative: they are ratios, perhaps; call the column fold_change")
+    if role == "fold_change":
+        if counts["negative"]:
+            raise InputError(f"{path.name}: ratios with negative values: they are logarithms, perhaps; call the column log2_fc")
+        change = log2_fold_change(change, np.ones_like(change))
+    found: list[Floats] = [np.full(shape, np.nan), np.full(shape, np.nan)]
+    for values, into in zip((p, change), found, strict=True):
+        into[places] = values
+    fdr = np.vstack([benjamini_hochberg(row) for row in found[0]])
+    return GeneChanges(found[0], fdr, found[1], np.full(shape[1], np.nan), ())

@@ -1,0 +1,74 @@
+"""Labels of tables of differential expression, in the columns of pdex, scanpy and DESeq2."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.cells.changes_table import label_changes
+from core.cells.labels import DOWN, LEFT_OUT, NONE, UP
+from core.cells.sampling import SamplingSettings
+from core.cells.screen import LabelSettings
+from core.datasets.reader import read_path
+from core.errors import InputError, UnknownFormat
+
+# Of A: G1 up, G2 down, G3 neither, A itself down. p of 1e-9 among four genes is an FDR of at most 4e-9, 0.9 one of 0.9.
+ROWS = pd.DataFrame(
+    {
+        "target": ["A"] * 4 + ["A+B"] + ["non-targeting"],
+        "feature": ["G1", "G2", "G3", "A", "G1", "G1"],
+        "fold_change": [2.0, 0.25, 1.0, 0.1, 2.0, 1.0],
+        "p_value": [1e-9, 1e-9, 0.9, 1e-9, 1e-9, 0.9],
+    }
+)
+SETTINGS = LabelSettings(sampling=SamplingSettings(all_pairs=True, least_effects=1))
+
+
+def written(path: Path, table: pd.DataFrame, **how: object) -> Path:
+    table.to_csv(path, index=False, **how)  # type: ignore[call-overload]
+    return path
+
+
+@pytest.mark.parametrize("name", ["de.csv", "de.csv.gz", "de.tsv"])
+def test_labels_follow_from_fold_change_and_fdr(tmp_path: Path, name: str) -> None:
+    found = label_changes(written(tmp_path / name, ROWS, sep="\t" if name == "de.tsv" else ","), SETTINGS)
+    assert found.groups.targets == ("A",)
+    assert found.groups.multiple == ("A+B",)
+    codes = dict(zip(found.genes, found.codes[0].tolist(), strict=True))
+    assert codes == {"G1": UP, "G2": DOWN, "G3": NONE, "A": LEFT_OUT}  # of its own target nothing is said
+    assert found.changes.log2_fc[0, found.genes.index("G2")] == pytest.approx(-2)
+
+
+def test_scanpy_and_pdex_give_the_same(tmp_path: Path) -> None:
+    scanpy = ROWS.assign(log2_fc=np.log2(ROWS["fold_change"])).drop(columns="fold_change")
+    scanpy.columns = pd.Index(["perturbation", "gene", "pvals", "logfoldchanges"])
+    expected = label_changes(written(tmp_path / "pdex.csv", ROWS), SETTINGS)
+    found = label_changes(written(tmp_path / "scanpy.csv", scanpy), SETTINGS)
+    np.testing.assert_array_equal(found.codes, expected.codes)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"p_value": 5.0}, "4 p-values outside of 0 to 1"),
+        ({"fold_change": -1.0}, "ratios with negative values"),
+        ({"feature": "G1"}, "a pair stands more than once"),
+        ({"target": "non-targeting"}, "no perturbation of a single gene"),
+    ],
+)
+def test_what_is_no_such_table_is_refused(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        label_changes(written(tmp_path / "de.csv", ROWS.assign(**change)), SETTINGS)
+
+
+def test_settings_of_cells_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="where is about cells"):
+        label_changes(written(tmp_path / "de.csv", ROWS), LabelSettings(where={"cell_line": "K562"}))
+
+
+def test_an_import_asks_what_such_a_table_is(tmp_path: Path) -> None:
+    with pytest.raises(UnknownFormat, match=r"differential expression .*`cells predictions FILE.*`cells labels FILE"):
+        read_path(written(tmp_path / "de.csv", ROWS))
