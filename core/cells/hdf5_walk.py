@@ -26,6 +26,8 @@ SCANNED_BYTES = 1 << 30  # a larger file is not searched for its longest text
 _UNSCANNED_TEXT = 1 << 16
 _FILTERS = {1, 2, 3, 4, 5, 6, 32000}  # deflate, shuffle, fletcher32, szip, nbit, scaleoffset, lzf
 _HEAP = b"GCOL\x01\0\0\0"  # begins a collection of texts, and is followed by its size
+_HEAP_HEADER = 16  # bytes
+_TEXT_HEADER = struct.Struct("<H6xQ")  # the number of a text in its collection, references to it, and its length
 # What h5py raises for bytes that are no HDF5, of what is not there, and for types that NumPy lacks.
 _DAMAGE = (
     *(OSError, RuntimeError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, AssertionError),
@@ -52,12 +54,7 @@ class Hdf5File:
         """At least as many bytes as the longest text of varying length has; many texts may point to the same bytes."""
         if self.size > SCANNED_BYTES:
             return _UNSCANNED_TEXT
-        longest = 0
-        with self.path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            at = content.find(_HEAP)
-            while at >= 0:
-                longest = max(longest, int.from_bytes(content[at + 8 : at + 16], "little"))
-                at = content.find(_HEAP, at + 8)
+        longest = max((size for _, size in _find_heaps(self.path)), default=0)
         return min(longest, self.size)
 
     def close(self) -> None:
@@ -78,6 +75,7 @@ def open_hdf5(path: Path) -> Hdf5File:
     file; MissingPackage without h5py.
     """
     h5py = import_hdf5()
+    _refuse_endless_heaps(path)
     with damage_named(str(path)):
         root = h5py.File(path, "r")
         try:
@@ -86,6 +84,35 @@ def open_hdf5(path: Path) -> Hdf5File:
         except BaseException:
             root.close()
             raise
+
+
+def _find_heaps(path: Path) -> Iterator[tuple[memoryview, int]]:
+    """Yield each collection of texts in a file, and the size that it says to have."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content, memoryview(content) as view:
+        at = content.find(_HEAP)
+        while at >= 0:
+            size = int.from_bytes(view[at + 8 : at + 16], "little")
+            with view[at : at + size] as heap:
+                yield heap, size
+            at = content.find(_HEAP, at + 8)
+
+
+def _refuse_endless_heaps(path: Path) -> None:
+    """Raise InputError for a text that says to be longer than the collection it lies in: HDF5 looks for its end for ever. A file
+    of more than `SCANNED_BYTES` is not searched."""
+    if not 0 < path.stat().st_size <= SCANNED_BYTES:
+        return
+    for heap, size in _find_heaps(path):
+        at = _HEAP_HEADER
+        while len(heap) == size and size - at >= _TEXT_HEADER.size:
+            number, length = _TEXT_HEADER.unpack_from(heap, at)
+            if number == 0:  # what is left of the collection
+                break
+            at += _TEXT_HEADER.size + -(-length // 8) * 8
+            if at > size:
+                raise InputError(
+                    f"{path}: cannot be read as AnnData (a text of {length:,} bytes among {size:,}), expected an .h5ad file"
+                )
 
 
 @contextmanager

@@ -75,6 +75,17 @@ def test_many_objects_and_levels_end(tmp_path: Path, monkeypatch: pytest.MonkeyP
         open_hdf5(path)
 
 
+def test_a_text_that_is_longer_than_all_of_them_is_refused(tmp_path: Path) -> None:
+    """HDF5 itself looks for its end for ever."""
+    path = hostile.write_cells(tmp_path / "cells.h5ad")
+    content = bytearray(path.read_bytes())
+    heap = content.index(b"GCOL\x01")
+    content[heap + 16 + 15] = 4  # the highest byte of the length of its first text
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="a text of 288,230,376,"):
+        open_cells(path)
+
+
 def test_an_object_with_several_names_is_visited_once(tmp_path: Path) -> None:
     """Groups with two links each to the next: 2 ** 40 ways lead to the last."""
 
