@@ -71,7 +71,7 @@ _SENTENCES = {
     Flag.NO_DIR: "not ranked by direction: no DIR score",
     Flag.NO_KNOWLEDGE: "no knowledge pack says anything of one of the genes, which has no summary",
     Flag.INSUFFICIENT: "a sample calls the evidence insufficient, which counts .5",
-    Flag.FEWER_SEEDS: "a mean over fewer seeds than asked; the answers under the others could not be read",
+    Flag.FEWER_SEEDS: "a mean over fewer seeds or epochs than asked; the answers under the others could not be read",
     Flag.TRACE_DIFFERS: "the submitted numbers differ from those of the trace: the file was changed later",
     Flag.ANSWER_DIFFERS: "a model's text ends in another answer than the number beside it says",
 }

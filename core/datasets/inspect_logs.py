@@ -153,8 +153,9 @@ class _Rows:
         if not rows:
             return
         line, first = rows[0]
-        mean = len(rows) > 1 and self._epochs == "mean"
-        self._take(_mean_of([row for _, row in rows]) if mean else first)
+        epochs = len(self._seen[pair_id])
+        mean = epochs > 1 and self._epochs == "mean"
+        self._take(_mean_of([row for _, row in rows], epochs) if mean else first)
         self.lines.append(line)
         self._passed.add(pair_id)
 
@@ -170,23 +171,26 @@ class _Rows:
         if most > 1:
             said.append(f"up to {most} epochs a row, {'averaged' if self._epochs == 'mean' else 'of which the first counts'}")
         if self._disagreeing:
-            said.append(f"samples whose scorers disagree: {len(self._disagreeing):,}, the first {self._disagreeing[0]}")
+            count = f"{len(self._disagreeing):,}, the first {self._disagreeing[0]}"
+            said.append(f"samples whose scorers disagree, with each other or with the text: {count}")
         return "; ".join(filter(None, (*said, describe_differing(self._differing))))
 
 
-def _mean_of(rows: Sequence[RowResult]) -> RowResult:
-    """The mean over the epochs of a row, with the events of each."""
-    numbers = [row.prediction for row in rows]
-    up = sum(one.prediction_up for one in numbers) / len(rows)
-    down = sum(one.prediction_down for one in numbers) / len(rows)
-    said = f"Mean over {len(rows)} epochs: up {up:.6f}, down {down:.6f}."
-    mean = TraceEvent("mean", "MEAN", "arithmetic", said, 0, meta={"read": len(rows), "asked": len(rows)})
+def _mean_of(rows: Sequence[RowResult], epochs: int) -> RowResult:
+    """The mean over the epochs of a row whose answers could be read, flagged if they are fewer than there are; with the events of
+    each. Without any that could, the thirds of the first."""
+    read = [row.prediction for row in rows if Flag.UNIFORM not in row.prediction.flags]
+    numbers = read or [rows[0].prediction]
+    up = sum(one.prediction_up for one in numbers) / len(numbers)
+    down = sum(one.prediction_down for one in numbers) / len(numbers)
+    said = f"Mean over {len(read)} of {epochs} epochs: up {up:.6f}, down {down:.6f}."
+    mean = TraceEvent("mean", "MEAN", "arithmetic", said, 0, meta={"read": len(read), "asked": epochs})
     events = [event._replace(stage=f"epoch {n}") for n, row in enumerate(rows, 1) for event in row.events]
-    unread = all(Flag.UNIFORM in one.flags for one in numbers)
-    flags = tuple(dict.fromkeys(flag for one in numbers for flag in one.flags if flag is not Flag.UNIFORM or unread))
+    flags = tuple(dict.fromkeys(flag for one in numbers for flag in one.flags))
+    flags = (*flags, Flag.FEWER_SEEDS) if 0 < len(read) < epochs else flags
     tokens = [
         None if None in column else sum(column)
-        for column in zip(*((one.tokens, one.prompt_tokens) for one in numbers), strict=True)
+        for column in zip(*((row.prediction.tokens, row.prediction.prompt_tokens) for row in rows), strict=True)
     ]
     prediction = Prediction(numbers[0].pair_id, up, down, *split_sum(up, down), "file", flags, *tokens)
     return RowResult(prediction, (*events[: MOST_EVENTS - 1], mean))

@@ -31,6 +31,7 @@ _CERTAIN = {Label.UP: (1.0, 0.0), Label.DOWN: (0.0, 1.0), Label.NONE: (0.0, 0.0)
 _FENCE = re.compile(r"```\w*\s*\n(.*)\n\s*```", re.DOTALL)
 _ROLES = {"system": "text", "user": "text", "assistant": "answer", "tool": "observation"}  # message → kind of event
 _LARGEST = 1e9  # of a number that can be meant as a prediction, right or wrong
+_ROUNDED = 0.005  # by which a number may differ from the text it was taken from
 _ATTACHMENT = re.compile(r"attachment://(\w+)")
 
 
@@ -50,10 +51,9 @@ class Sample:
 
     def read(self) -> RowResult | Rejected:
         """The row, or its rejection."""
-        error = as_object(self.value.get("error"))
+        error = self._error()
         if error:
-            failed = f"failed ({quote(str(error.get('message', '')), 200)}), expected a prediction"
-            return self.reject("not a number", f"{quote(self.pair_id)} {failed}")
+            return self.reject("not a number", f"{quote(self.pair_id)} failed ({quote(error, 200)}), expected a prediction")
         refusal = self._refusal()
         if refusal:
             return self.reject("not answered", f"{quote(self.pair_id)}: {refusal}, expected an answer that ended")
@@ -73,19 +73,26 @@ class Sample:
         if self.packaged is not None:
             return RowResult(check_packaged(self.packaged.prediction(self.pair_id, up, down)), self.packaged.events)
         flags = (Flag.UNIFORM,) if is_uniform(up, down) else ()
-        if is_stated and not self.value.get("choices") and reads_otherwise(self._answer(), up, down):
+        if is_stated and self._answers_otherwise(up, down):
             flags = (*flags, Flag.ANSWER_DIFFERS)
         numbers = (self.pair_id, up, down, *split_sum(up, down))
         return RowResult(Prediction(*numbers, "file", flags, *self._usage()), tuple(self._events()))
+
+    def _error(self) -> str:
+        """What failed in the sample or in the call of its model, "" for nothing."""
+        error = self.value.get("error") or as_object(self.value.get("output")).get("error")
+        return str(as_object(error).get("message") or error) if error else ""
 
     def _refusal(self) -> str:
         """Why the sample is no answer: it was invalidated, cut off, or its answer was; "" if it is one."""
         limit = self.value.get("limit")
         if self.value.get("invalidation"):
-            return f"was invalidated ({quote(str(as_object(self.value['invalidation']).get('reason', '')), 200)})"
+            reason = as_object(self.value["invalidation"]).get("reason")
+            return f"was invalidated ({quote(str(reason), 200)})" if reason else "was invalidated"
         if limit:
             named = as_object(limit)
-            return f"was stopped by its limit of {named.get('type', 'something')} ({named.get('limit', limit)})"
+            number = f" ({named['limit']})" if named.get("limit") is not None else ""
+            return f"was stopped by its limit of {named.get('type', limit)}{number}"
         if self._ending() in ("cut", "declined", "failed"):
             return f"its answer ended with {quote(self._stop_reason())}"
         return ""
@@ -104,31 +111,51 @@ class Sample:
 
     @property
     def scorers_disagree(self) -> bool:
-        """Whether two scorers give other numbers."""
-        values = [as_object(as_object(score).get("value")) for score in as_object(self.value.get("scores")).values()]
-        return len({numbers for value in values if (numbers := numbers_in(value)) is not None}) > 1
+        """Whether two scorers give other numbers, or name other labels for the answer than each other or the text."""
+        numbers = {(round(up, 3), round(down, 3)) for score in self._scores() for up, down in _numbers_of_score(score)}
+        return len(numbers) > 1 or len(set(self._labels())) > 1
+
+    def _answers_otherwise(self, up: float, down: float) -> bool:
+        """Whether the answer's text states other numbers than these, or ends in another label than they are certain of."""
+        stated = numbers_in(self._answer_fields())
+        if stated is not None and all(_is_between(n, 0, 1) for n in stated):
+            return max(abs(stated[0] - up), abs(stated[1] - down)) > _ROUNDED
+        if not self.value.get("choices"):
+            return bool(reads_otherwise(self._answer(), up, down))
+        said = choice(self._answer(), self._classes())
+        return isinstance(said, Label) and (up, down) in _CERTAIN.values() and _CERTAIN[said] != (up, down)
+
+    def _scores(self) -> list[Mapping[str, Any]]:
+        return [as_object(score) for score in as_object(self.value.get("scores")).values()]
 
     def _holders(self) -> Iterator[Mapping[str, Any]]:
         """The places where numbers may stand."""
-        for score in as_object(self.value.get("scores")).values():
-            yield as_object(as_object(score).get("value"))
-            yield as_object(as_object(score).get("metadata"))
+        for score in self._scores():
+            yield as_object(score.get("value"))
+            yield as_object(score.get("metadata"))
         yield self.metadata
+        yield self._answer_fields()
+
+    def _answer_fields(self) -> Mapping[str, Any]:
+        """The answer as a JSON object, empty if it is none."""
         fenced = _FENCE.fullmatch(self._answer().strip())
         try:
-            yield as_object(parse_json(fenced[1] if fenced else self._answer()))
+            return as_object(parse_json(fenced[1] if fenced else self._answer()))
         except ValueError:
-            return
+            return {}
 
     def _label(self) -> Label | None:
         """The label that the answer names, else that of a scorer's own reading; None if neither can be read."""
+        return next(self._labels(), None)
+
+    def _labels(self) -> Iterator[Label]:
+        """The labels that can be read in the answer, then in what each scorer takes for it."""
         classes = self._classes()
-        answers = [as_object(score).get("answer") for score in as_object(self.value.get("scores")).values()]
+        answers = [score.get("answer") for score in self._scores()]
         for text in (self._answer(), *(f"<answer>{answer}</answer>" for answer in answers if isinstance(answer, str))):
             found = choice(text, classes)
             if isinstance(found, Label):
-                return found
-        return None
+                yield found
 
     def _classes(self) -> Mapping[str, Label]:
         """What may be written → label: of a multiple choice, the letters of its choices."""
@@ -205,6 +232,12 @@ def numbers_in(holder: Mapping[str, Any]) -> tuple[Any, Any] | None:
         return None
     # Numbers that are no probabilities are passed on, so that they are rejected as such.
     return (p_de * p_up, p_de * (1 - p_up)) if 0 <= p_de <= 1 and 0 <= p_up <= 1 else (p_de, p_up)
+
+
+def _numbers_of_score(score: Mapping[str, Any]) -> list[tuple[float, float]]:
+    """The two numbers of a score, of its value or else of its metadata; none if it has none."""
+    found = numbers_in(as_object(score.get("value"))) or numbers_in(as_object(score.get("metadata")))
+    return [found] if found is not None and all(_is_between(n, -_LARGEST, _LARGEST) for n in found) else []
 
 
 def _sum(counts: Sequence[Any]) -> int | None:

@@ -247,7 +247,7 @@ def describe_differing(seeds: Sequence[str]) -> str:
     if not seeds:
         return ""
     first = ", ".join(seeds[:3]) + (", …" if len(seeds) > 3 else "")
-    return f"answers that end in another label than their numbers say: {len(seeds):,} ({first})"
+    return f"answers whose text says otherwise than their numbers: {len(seeds):,} ({first})"
 
 
 def _seed_events(cells: list[str], layout: _Layout) -> list[TraceEvent]:

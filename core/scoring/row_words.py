@@ -54,8 +54,8 @@ FLAG_HELP: Mapping[str, str] = {
     Flag.NO_DIR: "The run does not rank rows by direction: there is no number for it, and DIR is left out.",
     Flag.NO_KNOWLEDGE: "No knowledge pack says anything of the perturbation or of the target gene: it has no summary.",
     Flag.INSUFFICIENT: "At least one sample says that the evidence is insufficient; as the method has it, that counts .5.",
-    Flag.FEWER_SEEDS: "A mean over fewer seeds or verdicts than asked: the other answers could not be read. “How these numbers "
-    "were computed” says over how many.",
+    Flag.FEWER_SEEDS: "A mean over fewer seeds, epochs or verdicts than asked: the other answers could not be read. “How these "
+    "numbers were computed” says over how many.",
     Flag.DOSSIER_CHANGED: "Asked again with cards left out of the dossier, or with texts that were edited by hand: no answer of "
     "the run that it asks about.",
 }

@@ -106,6 +106,26 @@ def test_the_mean_of_epochs_counts_or_the_first() -> None:
     assert row.prediction.prediction_up == pytest.approx(0.1)
 
 
+def test_an_epoch_that_failed_or_was_not_read_is_left_out_of_the_mean() -> None:
+    three = [sample("Pa_Ga", output=answer(text)) | {"epoch": n} for n, text in enumerate(("up", "down", "prose"), 1)]
+    failed = sample("Pa_Gb", output=answer("up")) | {"epoch": 2, "error": {"message": "away"}}
+    found = read_log(*three, sample("Pa_Gb", output=answer("down")), failed)
+    numbers = [(row.prediction.prediction_up, row.prediction.prediction_down) for row in found.rows]
+    assert numbers == [(0.5, 0.5), (0, 1)]
+    assert [row.prediction.flags for row in found.rows] == [(Flag.FEWER_SEEDS,)] * 2
+    assert [row.events[-1].meta for row in found.rows] == [{"read": 2, "asked": 3}, {"read": 1, "asked": 2}]
+    [unread] = read_log(*(sample("Pa_Ga", output=answer("prose")) | {"epoch": n} for n in (1, 2))).rows
+    assert (unread.prediction.prediction_up, unread.prediction.flags) == (1 / 3, (Flag.UNIFORM,))
+
+
+@pytest.mark.parametrize(
+    "values", [{"error": "away"}, {"error": {"message": ""}}, {"output": answer("up") | {"error": "blocked"}}]
+)
+def test_an_error_of_any_form_is_no_row(values: dict[str, Any]) -> None:
+    found = read_log(sample("Pa_Ga", **{"metadata": {"prediction_up": 0.4, "prediction_down": 0.1}, **values}))
+    assert (found.rows, [row.reason for row in found.rejected]) == ((), ["not a number"])
+
+
 @pytest.mark.parametrize(
     ("values", "label"),
     [
@@ -139,7 +159,10 @@ def ended(text: str, stop_reason: str) -> dict[str, Any]:
     ("values", "said"),
     [
         ({"limit": {"type": "token", "limit": 100}}, "stopped by its limit of token (100)"),
+        ({"limit": "time"}, "stopped by its limit of time,"),
+        ({"limit": {"type": "operator"}}, "stopped by its limit of operator,"),
         ({"invalidation": {"reason": "wrong prompt"}}, "was invalidated ('wrong prompt')"),
+        ({"invalidation": True}, "was invalidated,"),
         ({"output": ended("none", "max_tokens")}, "its answer ended with 'max_tokens'"),
         ({"output": ended("up", "content_filter")}, "its answer ended with 'content_filter'"),
         ({"output": ended("up", "model_length")}, "its answer ended with 'model_length'"),
@@ -158,12 +181,52 @@ def test_percentages_are_out_of_range() -> None:
 
 
 def test_what_is_odd_about_a_log_is_said() -> None:
-    certain = {"prediction_up": 1, "prediction_down": 0}
-    two = {"a": {"value": certain}, "b": {"value": {"prediction_up": 0.5, "prediction_down": 0}}}
+    two = {"a": {"value": CERTAIN}, "b": {"value": {"prediction_up": 0.5, "prediction_down": 0}}}
     found = read_log(sample("Pa_Ga", scores=two, output=answer("<answer>B</answer>")))
     assert found.rows[0].prediction.flags == (Flag.ANSWER_DIFFERS,)
-    assert "samples whose scorers disagree: 1, the first Pa_Ga" in found.remark
-    assert "answers that end in another label than their numbers say: 1 (Pa_Ga)" in found.remark
+    assert "samples whose scorers disagree, with each other or with the text: 1, the first Pa_Ga" in found.remark
+    assert "answers whose text says otherwise than their numbers: 1 (Pa_Ga)" in found.remark
+
+
+UP = {"prediction_up": 0.8, "prediction_down": 0.1}
+CERTAIN = {"prediction_up": 1, "prediction_down": 0}
+
+
+@pytest.mark.parametrize(
+    ("values", "disagree"),
+    [
+        ({"scores": {"a": {"value": "C", "answer": "up"}, "b": {"value": "I", "answer": "down"}}}, True),
+        ({"scores": {"a": {"value": "C", "answer": "A"}, "b": {"value": 1, "answer": "up"}}}, False),
+        ({"scores": {"a": {"value": "C", "answer": "B"}}, "output": answer("<answer>A</answer>")}, True),
+        ({"scores": {"a": {"value": "C", "answer": "GRADE: C"}}, "output": answer("<answer>A</answer>")}, False),
+        ({"scores": {"a": {"value": "C", "answer": "B"}}, "output": answer("ANSWER: A"), "choices": ["none", "up"]}, True),
+        ({"scores": {"a": {"value": 1, "metadata": UP}, "b": {"value": {"p_de": 0.9, "p_up_given_de": 0.1}}}}, True),
+        ({"scores": {"a": {"value": UP}, "b": {"value": {"p_de": 0.9, "p_up_given_de": 8 / 9}}}}, False),
+        ({"scores": {"a": {"value": UP}, "b": {"value": {"prediction_up": [0.8], "prediction_down": None}}}}, False),
+    ],
+)
+def test_scorers_that_disagree_are_said(values: dict[str, Any], disagree: bool) -> None:
+    found = read_log(sample("Pa_Ga", **values))
+    assert len(found.rows) == 1
+    assert ("samples whose scorers disagree" in found.remark) is disagree
+
+
+@pytest.mark.parametrize(
+    ("values", "differs"),
+    [
+        ({"metadata": UP, "output": answer('{"p_de": 0.1, "p_up_given_de": 0.9}')}, True),
+        ({"metadata": UP, "output": answer('```json\n{"prediction_up": 0.801, "prediction_down": 0.1}\n```')}, False),
+        ({"metadata": UP, "output": answer('{"p_de": 90, "p_up_given_de": 89}')}, False),  # per cent, which a scorer may divide
+        ({"metadata": UP, "output": answer("<answer>B</answer>")}, False),  # no number is certain of a label
+        ({"metadata": {"prediction_up": 0, "prediction_down": 0}, "output": answer('{"answer": "A"}')}, True),
+        ({"metadata": CERTAIN, "output": answer("Die Antwort ist A.")}, False),
+        ({"metadata": CERTAIN, "output": answer("ANSWER: A"), "choices": ["down", "up"]}, True),
+        ({"metadata": CERTAIN, "output": answer("ANSWER: B"), "choices": ["down", "up"]}, False),
+    ],
+)
+def test_an_answer_that_says_otherwise_than_its_numbers_is_flagged(values: dict[str, Any], differs: bool) -> None:
+    [row] = read_log(sample("Pa_Ga", **values)).rows
+    assert (Flag.ANSWER_DIFFERS in row.prediction.flags) is differs
 
 
 def test_a_log_in_json_is_read() -> None:

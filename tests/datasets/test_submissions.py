@@ -185,7 +185,7 @@ def test_every_wrong_row_is_named(submission: Maker) -> None:
         ["A_B", "0.3", "0.2"],  # 3
         ["A_C", "nan", "0.2"],
         ["A_D", "0.1", "inf"],
-        ["A_E", "0,1", "0.2"],
+        ["A_E", "1,234", "0.2"],
         ["A_F", "0_1", "0.2"],  # 7
         ["A_G", "-0.1", "0.2"],
         ["A_H", "0.6", "0.41"],
@@ -268,4 +268,4 @@ def test_seeds_whose_text_answers_otherwise_are_flagged_and_named() -> None:
     assert isinstance(table, SubmissionTable)
     assert [row.prediction.flags for row in table.rows] == [(Flag.ANSWER_DIFFERS,), ()]
     assert [row.events[0].meta.get("reads") for row in table.rows] == ["down", None]
-    assert table.remark == "answers that end in another label than their numbers say: 1 (Pa_Ga seed 42)"
+    assert table.remark == "answers whose text says otherwise than their numbers: 1 (Pa_Ga seed 42)"

@@ -47,7 +47,7 @@ def ties(file: File) -> Iterator[Finding]:
 
 @rule("trace_differs", "warning")
 def trace_differs(file: File) -> Iterator[Finding]:
-    """Rows whose trace states other probabilities than the file, or whose answers end in another label than their numbers."""
+    """Rows whose trace states other probabilities than the file, or whose answers say otherwise than their numbers."""
     differ = [result.prediction.pair_id for result in file.results if Flag.TRACE_DIFFERS in result.prediction.flags]
     if differ:
         message = f"{len(differ):,} traces state probabilities that do not give the submitted numbers, "
