@@ -17,6 +17,7 @@ from core.datasets.gene_sets import GeneSet, read_gene_sets
 from core.errors import InputError
 from core.evidence.packs import Packs
 from core.file_io import replace_file
+from core.llm.call_settings import CallSettings
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint, asks_several
 from core.llm.errors import ModelError
@@ -61,14 +62,15 @@ def summarise_gene_sets(
     *,
     endpoint: str | None = None,
     model: str | None = None,
+    calls: CallSettings | None = None,
     seed: int = 0,
     replace: bool = False,
 ) -> SummarisedSets:
     """Asks a model for a phrase on every gene set of a file, and writes the table below the workspace's data.
 
-    model: by default the server's only one. Raises InputError for a file that is no list of gene sets, a table that is there
-    unless `replace`, or several servers; MissingPackage before anything is asked; Unreachable without a model. A call that fails
-    leaves its set without a phrase, with the error in the table.
+    model: by default the server's only one. calls: how it is asked; else as the file of endpoints says. A call that fails leaves
+    its set without a phrase, with the error in the table. Raises InputError for a file that is no list of gene sets, a table that
+    is there unless `replace`, or several servers; MissingPackage before anything is asked; Unreachable without a model.
     """
     workspace.refuse_if_read_only("gene-sets", file.name)
     sets = read_gene_sets(file)
@@ -79,7 +81,7 @@ def summarise_gene_sets(
     address = endpoint or workspace.settings.endpoint
     if asks_several(address):
         raise InputError(f"gene-sets: got {address!r}, expected the address of one model server")
-    server = model_servers.endpoint_of(workspace, address, model or "")
+    server = model_servers.endpoint_of(workspace, address, model or "", calls)
     chosen = model or _first_model(workspace, server)
     # The sets of PerturbQA are human; packs about mouse genes find them by their orthologs.
     known = packs.read_packs(workspace, packs.pack_hashes(workspace, "human", or_another=True))

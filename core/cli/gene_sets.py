@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from core.cli.base import Json, show
+from core.cli.settings import takes
+from core.fields.record import make
+from core.llm.call_settings import CallSettings
 
 app = typer.Typer()
 
 
 @app.command("gene-sets")
+@takes(CallSettings)
 def gene_sets(
     context: typer.Context,
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help='JSON lists of {"genes": […], "label": text or null}.')],
+    chosen: dict[str, Any],
     endpoint: Annotated[str | None, typer.Option(help="A model server's address ending in /v1.")] = None,
     model: Annotated[str | None, typer.Option(help="The model to ask; by default the server's only one.")] = None,
     seed: Annotated[int, typer.Option(help="The seed of the calls.")] = 0,
@@ -26,9 +31,10 @@ def gene_sets(
     """Have a model say what the genes of each set share; scored by ROUGE-1 recall where a person has said so."""
     from core.actions.gene_sets import summarise_gene_sets
 
+    calls = make(CallSettings, chosen)
     records, lines = [], []
     for file in files:
-        found = summarise_gene_sets(context.obj, file, endpoint=endpoint, model=model, seed=seed, replace=replace)
+        found = summarise_gene_sets(context.obj, file, endpoint=endpoint, model=model, calls=calls, seed=seed, replace=replace)
         record = {
             "file": file.name,
             "model": found.model,

@@ -49,6 +49,8 @@ def test_every_set_has_a_row_and_those_without_a_description_no_score(tmp_path: 
         asked = request_counts(url)["/v1/chat/completions"]
         [anew] = core_json(place, "gene-sets", str(file), "--endpoint", url, "--replace", "--model", "scripted")["gene_sets"]
         assert request_counts(url)["/v1/chat/completions"] == asked  # the cache answers
+        core_json(place, "gene-sets", str(file), "--endpoint", url, "--replace", "--model", "scripted", "--leave-out", "seed")
+        assert request_counts(url)["/v1/chat/completions"] == asked + len(SETS)  # other requests
     # respiratory and chain, of three words; none of the ribosome's three
     assert made["rouge1_recall"] == pytest.approx((2 / 3 + 0) / 2)
     assert (made["sets"], made["scored"], made["unlabelled"], made["failed"]) == (3, 2, 1, 0)
