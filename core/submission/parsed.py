@@ -15,6 +15,7 @@ from typing import NamedTuple
 from core.datasets.archives import is_zip, unpack
 from core.datasets.submissions import read_submission
 from core.datasets.tables import Table, quote, refuse_wide_encodings
+from core.delimited import delimiter_of
 from core.errors import InputError, UnknownFormat, UnsafeFile
 from core.submission.tracks import CSV, IDENTITY, PROMPT, TOOLS, Layout
 from core.types import RowResult
@@ -189,7 +190,9 @@ def _read_sheet(content: bytes, file: File, faults: Faults) -> Sheet | None:
         return None
     if not set(file.layout.columns) & set(header):
         expected = f"expected the columns {', '.join(file.layout.columns)}"
-        faults["not_csv"] = [Finding((), f"{file.name}: begins with {quote(', '.join(header))}, {expected}")]
+        separator = delimiter_of(", ".join(header))
+        found = f"is separated by {separator!r}" if separator != "," else f"begins with {quote(', '.join(header))}"
+        faults["not_csv"] = [Finding((), f"{file.name}: {found}, {expected}{' separated by commas' * (separator != ',')}")]
         return None
     for reason, fault in (("wrong number of columns", "ragged"), ("wrong encoding", "encoding")):
         bad = [row for row in table.rejected if row.reason == reason]

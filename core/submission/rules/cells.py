@@ -87,7 +87,7 @@ def null_words(file: File) -> Iterator[Finding]:
 def not_a_number(file: File) -> Iterator[Finding]:
     """Predictions that are not numbers."""
     for name in _probabilities(file):
-        yield from _bad_cells(file, name, lambda text: bool(text.strip()) and number_in(text) is None, "expected a number")
+        yield from _bad_cells(file, name, _is_no_number, "expected a number with a decimal point")
 
 
 @rule("not_finite", "error")
@@ -161,6 +161,11 @@ def seeds_mean(file: File) -> Iterator[Finding]:
 
 def _probabilities(file: File) -> tuple[str, ...]:
     return tuple(name for names in file.layout.predictions for name in names)
+
+
+def _is_no_number(text: str) -> bool:
+    """Whether a cell holds something, and no number with a decimal point; an import reads decimal commas, a check does not."""
+    return bool(text.strip()) and ("," in text or number_in(text) is None)
 
 
 def _number(text: str, otherwise: float = math.nan) -> float:

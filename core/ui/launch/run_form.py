@@ -53,9 +53,9 @@ def show_form(context: PageContext, dataset: Dataset) -> None:
         derived = isinstance(method, DerivedMethod)  # it knows its rows, and keeps labels away by itself
         rows, labels = ("", "auto") if derived else (_show_rows(dataset), _show_labels())
         wanted = RunRequest(name, dataset.name, show_options(dataset, method), rows, labels=labels)
+        wanted = replace(wanted, name=st.text_input("Name of the run", placeholder=launch.name_of(wanted), **bind("run_name")))
     with right:
         wanted, health = _show_server(context.workspace, method, wanted)
-        wanted = replace(wanted, name=st.text_input("Name of the run", placeholder=launch.name_of(wanted), **bind("run_name")))
         _show_start(context, wanted, health)
 
 

@@ -73,7 +73,7 @@ def show_more(record: type, owner: str, shown: Collection[str], *, columns: int 
 def show_calls(owner: str) -> CallSettings:
     """Show how a model server is asked, folded; return it. Raise InputError for what cannot be sent."""
     with st.expander("How the server is asked, where it is not as others"):
-        return make(CallSettings, show_settings(CallSettings, owner, columns=3))
+        return make(CallSettings, show_settings(CallSettings, owner, columns=2))
 
 
 def key_of(option: Option, owner: str) -> str:

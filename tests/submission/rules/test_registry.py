@@ -252,6 +252,14 @@ def test_nothing_raises(content: bytes, rule_name: str) -> None:
         assert not is_valid(found)
 
 
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_another_separator_is_named(separator: str) -> None:
+    content = sound("B").csv().replace(b",", separator.encode())
+    [found] = [problem for problem in check(content, "s.csv", "B", IDS) if problem.rule == "not_csv"]
+    assert f"s.csv: is separated by {separator!r}, expected the columns id, " in found.message
+    assert found.message.endswith("model_name separated by commas")
+
+
 @examples(150)
 @given(data=st.data(), track=st.sampled_from(TRACKS), zipped_up=st.booleans())
 def test_a_damaged_file_never_raises(data: st.DataObject, track: Track, zipped_up: bool) -> None:
