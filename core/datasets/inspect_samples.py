@@ -119,7 +119,7 @@ class Sample:
         """Whether the answer's text states other numbers than these, or ends in another label than they are certain of."""
         stated = numbers_in(self._answer_fields())
         if stated is not None and all(_is_between(n, 0, 1) for n in stated):
-            return max(abs(stated[0] - up), abs(stated[1] - down)) > _ROUNDED
+            return bool(max(abs(stated[0] - up), abs(stated[1] - down)) > _ROUNDED)
         if not self.value.get("choices"):
             return bool(reads_otherwise(self._answer(), up, down))
         said = choice(self._answer(), self._classes())

@@ -93,6 +93,17 @@ def fault_of_ending(answer: Answer) -> AnswerFault | None:
     return None
 
 
+def describe_truncation(address: str, answer: Answer, tokens: int | None) -> str:
+    """Return what is said of an answer without content or cut short. tokens: at first, None for the server's limit."""
+    said = f"finish_reason {answer.finish_reason!r}"
+    if answer.is_all_thinking:
+        why = "the server, or its parser of thinking, leaves nothing for the answer"
+        return f"{address}: no content ({said}), all of the answer is in its thinking: {why}"
+    limit = "the server's own limit" if tokens is None else f"{tokens:,} tokens, and {2 * tokens:,}"
+    what = f"cut after {len(answer.content):,} characters" if answer.content else "no content"
+    return f"{address}: {what} ({said}), expected an answer within {limit}"
+
+
 def read_json(text: str) -> Any:
     """A JSON value; NaN and Infinity are allowed. Raises ValueError for anything else."""
     return parse_json(text)

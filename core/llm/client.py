@@ -7,14 +7,13 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import TracebackType
-from typing import Protocol, Self, TypeVar
+from typing import Self
 
 from core.errors import InputError
-from core.llm.answers import Answer, AnswerFault, cost_of, fault_of_ending, read_scrubbed, too_long
+from core.llm.answers import Answer, AnswerFault, cost_of, describe_truncation, fault_of_ending, read_scrubbed, too_long
 from core.llm.endpoint import Endpoint, Method, ModelTransport
 from core.llm.errors import ERROR_OF_FAULT, ModelError, NoLogprobs, Refused, Truncated
 from core.llm.live_text import LiveWords
@@ -22,33 +21,16 @@ from core.llm.logprobs import is_missing
 from core.llm.messages import Outcome, Reply, Request, TokenLogprob, Usage, estimate_tokens
 from core.llm.refused_parameters import describe_remedy, fewer_logprobs, refuses_logprobs
 from core.llm.reply_cache import ReplyCache
-from core.llm.streaming import CHAT, OnWords, Sends, Words, refuses_streams, send_streamed, whole_answer
+from core.llm.servers import Server, Servers, are_one_model
+from core.llm.streaming import CHAT, OnWords, Words, refuses_streams, send_streamed, whole_answer
 from core.log import LOGGER
 from core.net.long_texts import read_aside
 from core.net.retry import Fault, GiveUp, Sleep
 
-T = TypeVar("T")
 CONCURRENCY = 16  # a cap, not a target: vLLM queues without bound instead of answering 429
 _LEFT_OUT = "an answer came without them"
 _ENOUGH_WITHOUT = 3  # answers that lack the log-probabilities, so that no more are asked for
 _MOST_KEPT = 100_000  # characters of an answer that is none: rows keep what they were answered
-
-
-class Server(Sends, Protocol):
-    """A model server that was chosen for one exchange; `record` is told what came of it, and may make it worth a retry.
-    `wait_for` waits for an exchange that another process makes, as long as the server is there."""
-
-    @property
-    def address(self) -> str: ...
-    def record(self, outcome: Answer | Fault) -> Answer | Fault: ...
-    async def wait_for(self, exchange: asyncio.Future[T]) -> T | Fault: ...
-
-
-class Servers(Protocol):
-    """Where a client sends its requests: one server, or several of which one is chosen for each exchange."""
-
-    def choose(self) -> AbstractAsyncContextManager[Server]: ...
-    async def close(self) -> None: ...
 
 
 @dataclass(slots=True)
@@ -149,9 +131,11 @@ class Client:
         if answer.is_all_thinking:
             answer = await self._request_answer(call)  # a longer answer would help no more
         elif not answer.is_complete:
-            answer = await self._request_with_twice_the_limit(call, self._describe_truncation(call, answer, request))
+            answer = await self._request_with_twice_the_limit(
+                call, describe_truncation(call.address, answer, request.max_completion_tokens)
+            )
         if not answer.is_complete or answer.content is None:
-            raise call.error(Truncated, self._describe_truncation(call, answer, request))
+            raise call.error(Truncated, describe_truncation(call.address, answer, request.max_completion_tokens))
         logprobs = self._require_logprobs(call, answer)
         return Reply(
             answer.content,
@@ -259,7 +243,7 @@ class Client:
         That is no error, since servers answer for aliases with the name of a version; the raw answer, which holds the name,
         is kept with every call. Names of which one begins with the other are those of one model.
         """
-        if not _are_one_model(asked, answered):
+        if not are_one_model(asked, answered):
             self.other_models[answered] += 1
         if answered not in ("", asked) and (asked, answered) not in self._logged_models:
             self._logged_models.add((asked, answered))
@@ -307,20 +291,3 @@ class Client:
         model = call.request.model
         message = f"{call.address}: no log-probabilities of {model} ({reason}), expected them with every token"
         return call.error(NoLogprobs, message)
-
-    @staticmethod
-    def _describe_truncation(call: _Call, answer: Answer, request: Request) -> str:
-        said = f"finish_reason {answer.finish_reason!r}"
-        if answer.is_all_thinking:
-            why = "the server, or its parser of thinking, leaves nothing for the answer"
-            return f"{call.address}: no content ({said}), all of the answer is in its thinking: {why}"
-        tokens = request.max_completion_tokens
-        limit = "the server's own limit" if tokens is None else f"{tokens:,} tokens, and {2 * tokens:,}"
-        what = f"cut after {len(answer.content):,} characters" if answer.content else "no content"
-        return f"{call.address}: {what} ({said}), expected an answer within {limit}"
-
-
-def _are_one_model(asked: str, answered: str) -> bool:
-    """Whether two names may be those of one model: equal but for who publishes it, or one of them with a version behind it."""
-    one, other = (name.rpartition("/")[2].lower() for name in (asked, answered))
-    return one.startswith(other) or other.startswith(one)

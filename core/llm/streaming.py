@@ -42,7 +42,7 @@ OnWords = Callable[[Words], object]
 
 
 class Sends(Protocol):
-    """What a streamed request is sent by: a model server (see `core.llm.client.Server`)."""
+    """What a streamed request is sent by: a model server (see `core.llm.servers.Server`)."""
 
     async def send(
         self, method: Method, url: str, body: str | None = None, max_bytes: int | None = None, on_part: OnPart | None = None
