@@ -61,6 +61,7 @@ _HAS_REASON = re.compile(rf"{_CLOSES}\s{{1,4}}+(?:{REASONS})(?![a-zа-я])", re.
 _LEAD = re.compile(
     r"^[ \t*_(\[]{0,9}+([A-Z])[*_]{0,3}+(?:\)|\]|[.:])[*_]{0,3}+(?:\s+(?=[A-Z\"“(*])|(?=[^\x00-\x7f]))", re.MULTILINE
 )
+_ONE_MORE = re.compile(r"[*_(\[]{0,4}+[A-Z][*_]{0,3}+[.)\]:]")  # a list on one line, or initials
 
 _LEFT_OF_NUMBERS = DECORATION.replace(".", "").replace(",", "").replace(">", "")
 _NUMBER = re.compile(
@@ -220,9 +221,9 @@ def _class_in_sentence(classes: Mapping[str, T], value: str) -> T | Unparsed | N
 
 
 def _class_in_lead(classes: Mapping[str, T], text: str, mark: Mark) -> T | None:
-    """Return the class of a letter that begins the first line ("B. The gene …"), unless the text is a list of them."""
+    """Return the class of a letter that begins the first line ("B. The gene …"), unless letters or initials are listed."""
     first = _LEAD.match(text, mark.start)
-    if not first or first[1] not in classes:
+    if not first or first[1] not in classes or _ONE_MORE.match(text, first.end()):
         return None
     letters = {each[1] for each in _LEAD.finditer(text) if each[1] in classes}
     return classes[first[1]] if letters == {first[1]} else None

@@ -99,7 +99,8 @@ PROSE = [
     "We set up the assay.", "Let me break down the evidence.", "The gene may go up.", "It is up to the cell.",
     "None of it helps.", "The immune response is up.", "The target is downregulated.", "Answer: up to five genes change.",
     "I choose between A and B.", "Die Expression steigt.", "L'expression augmente.", "La expresión disminuye.", "表达上调。",
-    "発現が低下する。", "Up and down.",
+    "発現が低下する。", "Up and down.", "A. B. C. are the options.", "(A) (B) (C) are possible.", "**A.** **B.** Both fit.",
+    "B. B. King sang of it.", "C. A. Jones found it.",
 ]  # fmt: skip
 DENIED = [
     "The answer is not B.", "The answer isn't B.", "The answer cannot be B.", "It is not true that the answer is B.",
