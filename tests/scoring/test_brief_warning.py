@@ -7,7 +7,7 @@ import pytest
 from core.audit.brief_checks import check_brief
 from core.scoring.row_words import warning_of
 
-REASONS = " The two genes share no pathway, no partner and no regulator in any of the sources that the dossier holds for these cells."
+REASONS = " The two genes share no pathway, no partner and no regulator in any source that the dossier holds for these cells."
 
 
 @pytest.mark.parametrize(

@@ -43,9 +43,7 @@ def test_else_the_one_whom_it_did_not_follow_and_else_nobody() -> None:
     found = debate("C", ARGUMENT, "<prob>82</prob>", p=0.82)
     assert found is not None
     assert found.source == "NULL, whom the judge (82%) did not follow"
-    assert debate("A", "C", "<prob>82</prob>", p=0.82) == Reason(
-        "", "the judge (82%) gave no reason", "EFFECT answers A, NULL C"
-    )
+    assert debate("A", "C", "<prob>82</prob>", p=0.82) == Reason("", "the judge (82%) gave no reason", "EFFECT answers A, NULL C")
     unread = debate("A", "C", "?", p=0.45, fallback=True)
     assert unread is not None
     assert unread.source == "the judge (45%) could not be read: a constant replaces it"
