@@ -19,7 +19,7 @@ DELAY_S = 0.1  # of each answer: 8 rows at a time, so that a kill that comes a s
 
 def test_a_run_survives_fifty_kills(tmp_path: Path, record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
     def see(workspace: Workspace, run: Run) -> None:
-        """Overview and Launch tell the state before `runs`, which settles the run, does."""
+        """Overview and Run tell the state before `runs`, which settles the run, does."""
         monkeypatch.setenv("PERTURBDESK_WORKSPACE", str(workspace.settings.workspace))
         assert NO_REASON in read_page("overview")
         assert "crashed; can be resumed" in read_page("run")

@@ -1,4 +1,4 @@
-"""Reports: what they show is saved under a name, as a preset of the page Report."""
+"""Reports: what they show is saved under a name, as a preset of the page Share."""
 
 from __future__ import annotations
 

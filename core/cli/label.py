@@ -59,7 +59,7 @@ def _draw(workspace: Workspace, rubric: Rubric, run: str, wanted: SampleRequest,
     text = [
         f"{len(sample.texts):,} texts of {run} for {rubric.name}, {wanted.design}, seed {wanted.seed}: sample {sample.id}",
         *(f"{n:>9,}  {role}" for role, n in roles.items()),
-        "Read them on the page Read, tab Label (perturbdesk app).",
+        "Read them on the page Arguments, tab Label (perturbdesk app).",
     ]
     show(_as_json(sample, roles), as_json, "\n".join(text))
 

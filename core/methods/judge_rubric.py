@@ -53,7 +53,7 @@ class JudgeRubric(ConversationMethod):
     goes_on_from = (1,)  # which read answers in prose, too
     about = "A model answers a rubric's question about each text of another run; it reads, and predicts nothing."
     options: tuple[Option, ...] = (
-        Option("rubric", "text", "", "The rubric as JSON, as the command `rubric run` and the page Read write it."),
+        Option("rubric", "text", "", "The rubric as JSON, as the command `rubric run` and the page Arguments write it."),
         Option("run", "run", "", "The run whose texts are read."),
         Option("answers", "choice", "logprobs", "Whether log-probabilities are asked for.", ("logprobs", "letters")),
         Option("effort", "choice", "", "Reasoning effort; empty leaves it to the server.", EFFORTS),

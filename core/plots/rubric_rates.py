@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from core.plots import drawing, forest_plot, theme
 from core.texts import estimate_text
 
+_REACH = (0.0, 0.1)  # always in sight: rates near 0 would else stand on an axis of which every number reads 0%
 COLUMNS = ("role", "kind", "n", "estimate", "low", "high")
 # Kind of rate → colour, name, and what its n counts.
 KINDS = {
@@ -33,7 +34,7 @@ def figure(table: pd.DataFrame, answer: str) -> go.Figure:
         empty = {"estimate": np.nan, "low": np.nan, "high": np.nan, "hover": "", "colour": theme.CHOSEN, "symbol": "circle"}
         rows.append({"name": f"<b>{drawing.escape(role)}</b>", "words": "", **empty})
         rows += [_row(row) for row in part.itertuples()]
-    chart = forest_plot.draw_forest(pd.DataFrame(rows), [], f"share of texts: {drawing.escape(answer)}", reach=(0.0,))
+    chart = forest_plot.draw_forest(pd.DataFrame(rows), [], f"share of texts: {drawing.escape(answer)}", reach=_REACH)
     chart.update_xaxes(tickformat=".0%")
     return chart
 

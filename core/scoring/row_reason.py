@@ -42,7 +42,7 @@ def find_reason(row: Mapping[str, Any], events: Sequence[Event]) -> Reason | Non
         return _of_debate(deciding_stage(row), events)
     handed_in = next((text for event in reversed(events) if (text := _handed_in(event))), "")
     if handed_in:
-        return Reason(_last_sentence(handed_in), "the agent's answer")
+        return Reason(_last_sentence(handed_in), "the agent")
     said = [event for event in events if event["kind"] in ("answer", "text", "thought", "verdict")]
     for event in reversed(said):
         if quote := _last_sentence(event["content"]):
@@ -62,7 +62,7 @@ def _of_debate(stage: str, events: Sequence[Event]) -> Reason:
     p = verdict["meta"].get("p") if verdict else None
     judge = "the judge" if p is None else f"the judge ({100 * p:.0f}%)"
     briefs = {side: next((e for e in of_stage if e["kind"] == "brief" and e["role"] == side), None) for side in SIDES[stage]}
-    sides = " · ".join(f"{side} {_conduct(brief)}" for side, brief in briefs.items() if brief is not None)
+    sides = _join_conduct({side: _conduct(brief) for side, brief in briefs.items() if brief is not None})
     if verdict and verdict["meta"].get("fallback"):
         return Reason("", f"{judge} could not be read: a constant replaces it", sides)
     if verdict and (quote := _last_sentence(verdict["content"])):
@@ -86,20 +86,27 @@ def _passage(brief: Event | None) -> str:
     return shorten(chosen)
 
 
-def _conduct(brief: Event) -> str:
-    """What an advocate did: which option it answered, and in how many sentences it argued."""
+def _join_conduct(conduct: Mapping[str, tuple[str, str]]) -> str:
+    """What the advocates of a question did, by side, in one phrase: the same verb, and the same deed, stands once."""
+    told = list(conduct.values())
+    if len(told) > 1 and len(set(told)) == 1:
+        return " ".join(part for part in ("both", told[0][0].removesuffix("s"), told[0][1]) if part)
+    verbs = ["" if n and verb == told[n - 1][0] else verb for n, (verb, _) in enumerate(told)]
+    return ", ".join(
+        " ".join(part for part in (side, verb, deed) if part) for side, verb, (_, deed) in zip(conduct, verbs, told, strict=True)
+    )
+
+
+def _conduct(brief: Event) -> tuple[str, str]:
+    """What an advocate did, as verb and object: which option it answered, and in how many sentences it argued."""
     text = RuleText(brief["content"], brief["role"])
     n = len(text.sentences)
     at_length = f"in {n} sentences" if n >= FEWEST_SENTENCES and len(brief["content"]) >= SHORT else ""
     if text.answer:
-        return " ".join(part for part in (f"answers {text.answer}", at_length) if part)
-    return (
-        f"argues {at_length}"
-        if at_length
-        else f"says “{shorten(brief['content'], 24)}”"
-        if text.content.strip()
-        else "says nothing"
-    )
+        return "answers", f"{text.answer} {at_length}".strip()
+    if at_length:
+        return "argues", at_length
+    return "says", f"“{shorten(brief['content'], 24)}”" if text.content.strip() else "nothing"
 
 
 def _handed_in(event: Event) -> str:

@@ -75,7 +75,10 @@ def warning_of(findings: Collection[str], meta: Mapping[str, Any]) -> str:
     """What is odd about a brief (by the audit's findings) or a verdict; "" if nothing is."""
     if meta.get("fallback"):
         return "could not be read; a constant replaces it"
-    return next((text for finding, text in _BRIEF_WARNINGS.items() if finding in findings), "")
+    gravest = next((finding for finding in _BRIEF_WARNINGS if finding in findings), "")
+    if gravest == "answers" and "short" not in findings:
+        return "an answer, with reasons"
+    return _BRIEF_WARNINGS.get(gravest, "")
 
 
 def step_title(role: str, kind: str, meta: Mapping[str, Any]) -> str:

@@ -28,7 +28,7 @@ def debate(effect: str, null: str, verdict: str, **meta: Any) -> Reason | None:
 
 def test_the_judge_is_quoted_where_it_gave_a_reason() -> None:
     found = debate("A", "C", "The two genes share no pathway at all.\n<prob>18</prob>", p=0.18)
-    assert found == Reason("The two genes share no pathway at all.", "the judge (18%)", "EFFECT answers A · NULL answers C")
+    assert found == Reason("The two genes share no pathway at all.", "the judge (18%)", "EFFECT answers A, NULL C")
 
 
 def test_else_the_advocate_whom_it_followed_by_the_sentence_that_concludes() -> None:
@@ -36,19 +36,33 @@ def test_else_the_advocate_whom_it_followed_by_the_sentence_that_concludes() -> 
     assert found is not None
     assert found.quote == "Therefore knockdown of Pa does not significantly affect Ga in mouse macrophages."
     assert found.source == "NULL, whom the judge (18%) followed"
-    assert found.sides == "EFFECT answers C · NULL argues in 3 sentences"
+    assert found.sides == "EFFECT answers C, NULL argues in 3 sentences"
 
 
 def test_else_the_one_whom_it_did_not_follow_and_else_nobody() -> None:
     found = debate("C", ARGUMENT, "<prob>82</prob>", p=0.82)
     assert found is not None
     assert found.source == "NULL, whom the judge (82%) did not follow"
-    assert debate("A", "C", "<prob>82</prob>", p=0.82) == Reason(
-        "", "the judge (82%) gave no reason", "EFFECT answers A · NULL answers C"
-    )
+    assert debate("A", "C", "<prob>82</prob>", p=0.82) == Reason("", "the judge (82%) gave no reason", "EFFECT answers A, NULL C")
     unread = debate("A", "C", "?", p=0.45, fallback=True)
     assert unread is not None
     assert unread.source == "the judge (45%) could not be read: a constant replaces it"
+
+
+@pytest.mark.parametrize(
+    ("effect", "null", "sides"),
+    [
+        (ARGUMENT, ARGUMENT, "both argue in 3 sentences"),
+        (ARGUMENT, f"{ARGUMENT} Pa is far from Ga in every network.", "EFFECT argues in 3 sentences, NULL in 4 sentences"),
+        ("C", "C", "both answer C"),
+        ("", "", "both say nothing"),
+        ("", "C", "EFFECT says nothing, NULL answers C"),
+    ],
+)
+def test_what_both_advocates_did_stands_once(effect: str, null: str, sides: str) -> None:
+    found = debate(effect, null, "<prob>50</prob>", p=0.5)
+    assert found is not None
+    assert found.sides == sides
 
 
 def test_an_agent_is_quoted_by_what_it_hands_in() -> None:
@@ -56,7 +70,7 @@ def test_an_agent_is_quoted_by_what_it_hands_in() -> None:
     events = [event("thought", "I am done with this now."), event("tool_call", json.dumps({"answer": "C", "reasoning": reason}))]
     found = find_reason({"call": "none", "label": "up"}, events)
     assert found is not None
-    assert found.source == "the agent's answer"
+    assert found.source == "the agent"
     assert found.quote.endswith("…")
     assert len(found.quote) <= LONGEST + 2
 

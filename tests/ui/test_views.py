@@ -1,7 +1,7 @@
 """Every page and tab, loaded once and looked at twice: nothing clipped and nothing over anything else on a small laptop, a laptop
 and a projector, and nothing in either theme that axe-core finds serious.
 
-The suite looks at Debates, the fullest page; `make soak PART=variants` at every page and tab. Larger text is
+The suite looks at Rows, the fullest page; `make soak PART=variants` at every page and tab. Larger text is
 soak/test_larger_text.py.
 """
 

@@ -1,4 +1,4 @@
-"""The Audit tab of Debates: did the advocates argue? Each number is how often a rubric's rule says yes, and links to its rows."""
+"""The Audit tab of Rows: did the advocates argue? Each number is how often a rubric's rule says yes, and links to its rows."""
 
 from __future__ import annotations
 

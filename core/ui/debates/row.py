@@ -1,4 +1,4 @@
-"""One row of a run in Debates: its numbers, its dossier, its trace, the calls behind it and people's notes."""
+"""One row of a run on the page Rows: its numbers, its dossier, its trace, the calls behind it and people's notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stays in sight above a row of Debates, in two lines: the pair, the answer, right or wrong; and why."""
+"""What stays in sight above a row, in two lines or three: the pair, the answer, right or wrong; and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page Read: what do all texts of a run say?
+"""The page Arguments: what do all texts of a run say?
 
 choices       which rubric is asked, and whose answers are shown
 numbers       what is computed of a rubric, cached

@@ -156,7 +156,7 @@ def apply(reading: Reading, progress: Progress, items: Sequence[Mapping[str, Any
             elif item["act"] == "back":
                 labels.take_back(reading.workspace, reading.rubric, reading.run.id, label)
         except DeskError as error:
-            log.record_error("page read, tab Label", error)
+            log.record_error("page arguments, tab Label", error)
             progress.error = str(error)
             return
         _note(progress, key, str(item["act"]))

@@ -1,4 +1,4 @@
-"""The parts of the Report page: what will be in it, saving it by name, and the files."""
+"""The parts of the page Share's tab Report: what will be in it, saving it by name, and the files."""
 
 from __future__ import annotations
 

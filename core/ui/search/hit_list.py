@@ -22,7 +22,7 @@ _list = st.components.v2.component(
 
 
 def show(names: Mapping[str, str], dataset: str, phrase: str, hits: Iterable[Hit]) -> None:
-    """Show hits below the pair of their row, each with links to that row in Debates.
+    """Show hits below the pair of their row, each with links to that row on the page Rows.
 
     names: run (id) → its name. The same words of a row stand once, with every run that has them: fusions keep their parents'
     texts.
@@ -42,7 +42,7 @@ def show(names: Mapping[str, str], dataset: str, phrase: str, hits: Iterable[Hit
 
 
 def _content(same: Sequence[Hit], names: Mapping[str, str], dataset: str, phrase: str) -> dict[str, Any]:
-    """What the component draws of equal words in several runs; the links have the phrase in the search of Debates."""
+    """What the component draws of equal words in several runs; the links have the phrase in the search of the page Rows."""
     hit = same[0]
     return {
         "role": hit.role.replace("_", " "),

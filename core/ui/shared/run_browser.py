@@ -62,17 +62,18 @@ def show_toolbar(context: PageContext, run: Run, ids: Sequence[str], pair_id: st
     """Show previous, next, copy link, and what is needed less often; return the ids of the runs to compare with."""
     place = ids.index(pair_id)
     names = {r.id: r.name for r in context.runs if r.id in runs_with_row and r.id != run.id}
-    _show_step("left", ids, place - 1)
-    st.markdown(f"row {place + 1:,} of {len(ids):,}", width="content")
-    _show_step("right", ids, place + 1)
-    copy_link.show(row=pair_id)
-    with st.popover("", icon=":material/more_horiz:", help="Compare with other runs, present", key="row-more"):
-        presentation.show_switch()
-        if not names:
-            st.caption("No other run has this row.")
-        chosen = choose_several(st.pills, "with", "Compare with", names, selection_mode="multi", wrap=True)
-        if len(chosen) > MOST_BESIDE:
-            st.caption(f":orange[At most {MOST_BESIDE} runs stand beside this one: the first of those chosen.]")
+    with st.container(key="row-tools", horizontal=True, vertical_alignment="center", width="content"):
+        _show_step("left", ids, place - 1)
+        st.markdown(f"row {place + 1:,} of {len(ids):,}", width="content")
+        _show_step("right", ids, place + 1)
+        copy_link.show(row=pair_id)
+        with st.popover("", icon=":material/more_horiz:", help="Compare with other runs, present", key="row-more"):
+            presentation.show_switch()
+            if not names:
+                st.caption("No other run has this row.")
+            chosen = choose_several(st.pills, "with", "Compare with", names, selection_mode="multi", wrap=True)
+            if len(chosen) > MOST_BESIDE:
+                st.caption(f":orange[At most {MOST_BESIDE} runs stand beside this one: the first of those chosen.]")
     return chosen[:MOST_BESIDE]
 
 

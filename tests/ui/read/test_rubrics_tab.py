@@ -1,4 +1,4 @@
-"""The tabs Rubrics and Worth of the page Read."""
+"""The tabs Rubrics and Worth of the page Arguments."""
 
 from __future__ import annotations
 
