@@ -61,7 +61,9 @@ def options_of_commands() -> dict[str, set[str]]:
 
 def texts_of(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Yield the line and the text of each string that is no docstring, with … for what is filled in."""
-    inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node) if part is not node}
+    inside = {
+        id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node) if part is not node
+    }
     inside |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if id(node) in inside:
@@ -120,7 +122,11 @@ def test_every_option_in_a_message_is_one_of_its_command() -> None:
 @pytest.mark.parametrize(
     ("module", "text", "missing"),
     [
-        ("cells/columns.py", "X; read it at once (--in-memory)", ["--in-memory (cells describe, cells evaluate, cells predictions, cells vcc"]),
+        (
+            "cells/columns.py",
+            "X; read it at once (--in-memory)",
+            ["--in-memory (cells describe, cells evaluate, cells predictions, cells vcc"],
+        ),
         ("x.py", "try `cells labels FILE --name D --sample 3`", ["--sample (cells labels)"]),
         ("x.py", "say --colour red", ["--colour (any command)"]),
         ("x.py", "see perturbdesk ledger verify --head, or --values counts", []),

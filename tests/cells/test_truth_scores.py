@@ -22,9 +22,7 @@ from tests.cells.test_scales import PERTURBED, SCALES, SINGLES, SUBSETS, truth, 
 
 EVERY = np.arange(len(SCREEN.genes))
 QUICK = (("counts", "40 genes"), ("log1p of a million", "40 genes"), ("log1p of the median", "all genes"))
-RUNS = [
-    pytest.param(*case, marks=[] if case in QUICK else [pytest.mark.soak]) for case in itertools.product(SCALES, SUBSETS)
-]
+RUNS = [pytest.param(*case, marks=[] if case in QUICK else [pytest.mark.soak]) for case in itertools.product(SCALES, SUBSETS)]
 SAME = ("pearson_delta", "overlap_at_N", "precision_at_N", "de_spearman_sig", "de_direction_match", "de_sig_genes_recall")
 
 
