@@ -24,7 +24,7 @@ from core.types import Rejected
 _KEYS = ("id", "pert", "gene")
 _NOT_SCORES = (*_KEYS, "label", "split")
 INDEX_NAMES = ("", "__index_level_0__", *(f"Unnamed: {i}" for i in range(10)))  # what pandas calls an index that it writes along
-# What libraries call the numbers of rows (pandas' reset_index, R, readr, Spark); a score may be called so, but does not count rows.
+# What libraries call the numbers of rows (pandas, R, readr, Spark); a score may be called so, too
 _COUNTERS = frozenset(("index", "level_0", "row", "row_number", "rownames", "x", "...1", "_c0", "no", "nr", "#"))
 _TRUTH = {"true": 1.0, "false": 0.0}
 

@@ -110,7 +110,7 @@ class Attachment:
                 self.connection.execute("DETACH desk")
 
     def end(self) -> None:
-        """Let the file go, and end the timer: a thread that outlives Python's modules keeps DuckDB's objects, which it reports."""
+        """Let the file go, and end the timer: one that outlives Python's modules keeps DuckDB's objects, and it says so."""
         self.let_go()
         if self._timer is not None:
             self._timer.cancel()

@@ -127,7 +127,7 @@ def test_a_hostile_pickle_in_place_of_a_space(tmp_path: Path) -> None:
         refused, words = UnsafeFile, what
         if what in ("EMPTY_LIST", "BINFLOAT"):  # lists and floats make a space, if each gene has a list
             refused, words = UnknownFormat, "a pickle of"
-        elif what == "REDUCE":  # arrays need it; what it may call is asked for by name, and a dictionary cannot be called
+        elif what in ("REDUCE", "BUILD"):  # arrays need them; a dictionary can be neither called nor given attributes
             refused, words = InputError, "a damaged pickle"
         with pytest.raises(refused, match=words):
             load_space(tmp_path / "x.pkl", "x")
