@@ -32,7 +32,8 @@ def is_workbook(file: io.BufferedIOBase) -> bool:
         names = set(_members(file))
     except DAMAGE:
         return False
-    return "xl/workbook.xml" in names
+    # one without its list of sheets is damaged, which is said when it is read
+    return "xl/workbook.xml" in names or any(name.startswith("xl/worksheets/") and name.endswith(".xml") for name in names)
 
 
 @contextmanager

@@ -97,6 +97,8 @@ def _zip(path: Path) -> str:
         return ""  # the reader of zips says what is wrong with it
     if "xl/workbook.bin" in names or "content.xml" in names:
         return "a workbook that is not read: save it as .xlsx, or its sheet as CSV UTF-8"
+    if any(name.startswith(("word/", "ppt/")) for name in names):
+        return "a document of Word or PowerPoint: save its table as CSV UTF-8"
     if any(name.rsplit("/", 1)[-1] in (".zgroup", "zarr.json") for name in names):
         return f"a zarr store: read it with anndata.read_zarr and {_H5AD}"
     return ""

@@ -7,6 +7,7 @@ numbers may have any scale, so only their ranks are used.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from core.types import Rejected
 _KEYS = ("id", "pert", "gene")
 _NOT_SCORES = (*_KEYS, "label", "split")
 INDEX_NAMES = ("", "__index_level_0__", *(f"Unnamed: {i}" for i in range(10)))  # what pandas calls an index that it writes along
+# What libraries call the numbers of rows (pandas, R, readr, Spark); a score may be called so, too
+_COUNTERS = frozenset(("index", "level_0", "row", "row_number", "rownames", "x", "...1", "_c0", "no", "nr", "#"))
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
@@ -87,6 +90,9 @@ def read_external_scores(table: Table, sha256: str) -> ScoreTable:
             left_out.append(name)
             continue
         numbers = [_number(text) for text in texts]
+        if name.strip().lower() in _COUNTERS and _counts_rows(numbers):
+            left_out.append(name)
+            continue
         columns[name] = tuple(numbers)
         faults[name] = tuple(
             Rejected(table.name, line, "not a number", f"{quote(text)} in column {name}, expected a finite number")
@@ -114,6 +120,13 @@ def _number(text: str) -> float | None:
     """Returns a cell's finite number, 1 and 0 for True and False; None for any other."""
     number = _TRUTH.get(text.strip().lower(), number_in(text))
     return number if number is not None and math.isfinite(number) else None
+
+
+def _counts_rows(numbers: Sequence[float | None]) -> bool:
+    """Returns whether numbers are whole and rise from row to row."""
+    filled = [number for number in numbers if number is not None]
+    rise = all(before < after for before, after in itertools.pairwise(filled))
+    return len(filled) == len(numbers) and rise and all(number.is_integer() for number in filled)
 
 
 def _is_numeric(texts: Sequence[str]) -> bool:

@@ -50,7 +50,13 @@ def load_space(path: Path, name: str, *, named: bool = False, kept: Collection[s
             return _load_folder(path, name)
         refuse_special(path)
         with plain_file(path, path.name) as (plain, _), table_of_workbook(plain) as table:
-            space = _load_file(table, name, named, kept)
+            try:
+                space = _load_file(table, name, named, kept)
+            except InputError as error:
+                if table == path:
+                    raise
+                # a person knows the file's name, and not that of what was unpacked
+                raise type(error)(str(error).replace(table.name, path.name, 1)) from error
             return space if table == path else replace(space, source=path.name)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or first_line(error)})") from error

@@ -49,6 +49,7 @@ class Attachment:
         self._mutex = threading.RLock()
         self._readers = 0
         self._kept: _KeptFile | None = None
+        self._timer: threading.Timer | None = None  # lets the file go after a while
         _ALL.add(self)
 
     @contextmanager
@@ -90,9 +91,11 @@ class Attachment:
         self.let_go()
         self._attach("READ_ONLY")
         self._kept = _KeptFile(self.file)
-        timer = threading.Timer(_KEPT_S, self.let_go)
-        timer.daemon = True
-        timer.start()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = threading.Timer(_KEPT_S, self.let_go)
+        self._timer.daemon = True
+        self._timer.start()
 
     def _end_reading(self) -> None:
         if self._kept is not None and not self._kept.release_lock():
@@ -105,6 +108,13 @@ class Attachment:
                 self._kept.close()
                 self._kept = None
                 self.connection.execute("DETACH desk")
+
+    def end(self) -> None:
+        """Let the file go, and end the timer: one that outlives Python's modules keeps DuckDB's objects, and it says so."""
+        self.let_go()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer.join(_KEPT_S)
 
     def _attach(self, mode: Mode, file: Path | None = None) -> None:
         refuse_foreign(self.file)
@@ -202,6 +212,6 @@ def let_go(file: Path) -> bool:
 
 @atexit.register
 def _let_all_go() -> None:
-    """Leave no timer at work in DuckDB when the process ends."""
+    """Leave no timer at work, in DuckDB or waiting, when the process ends."""
     for each in list(_ALL):
-        each.let_go()
+        each.end()

@@ -27,12 +27,14 @@ CHANGES = pd.DataFrame(
 def written(path: Path, table: pd.DataFrame) -> Path:
     if path.suffix == ".parquet":
         table.to_parquet(path)
+    elif path.suffix == ".xlsx":
+        table.to_excel(path, index=False)
     else:
         table.to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
     return path
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet"])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".xlsx"])
 def test_changes_alone_are_their_own_evidence(tmp_path: Path, suffix: str) -> None:
     found = read_predicted_table(written(tmp_path / f"t{suffix}", CHANGES), PAIRS)
     np.testing.assert_array_equal(found.signed, [-0.5, 0.25, np.nan, 2.0])

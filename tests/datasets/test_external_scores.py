@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pandas as pd
 import pytest
 
+from core.actions.external_scores import choose_columns
+from core.actions.files import recognise
 from core.datasets import PairTable, ScoreTable, read
+from core.errors import InputError
 from tests import cases
 
 ROWS = cases.as_csv(
@@ -53,6 +59,37 @@ def test_labelled_pairs_stay_pairs() -> None:
 def test_a_column_of_row_numbers_is_no_score(name: str) -> None:
     found = table(cases.as_csv([name, "pert", "gene", "s"], [[0, "A", "G", 0.5], [1, "A", "H", 0.25]]))
     assert list(found.columns) == ["s"]
+
+
+@pytest.mark.parametrize("name", ["index", "level_0", "X", "...1", "row"])
+def test_a_named_column_that_counts_rows_is_no_score(name: str) -> None:
+    rows = [("A", "G", 0.5), ("A", "H", 0.25), ("A", "", 0.5), ("B", "G", 0.75)]  # the third is rejected
+    for first in (0, 1):
+        found = table(cases.as_csv([name, "pert", "gene", "s"], [[first + i, *row] for i, row in enumerate(rows)]))
+        assert (list(found.columns), found.left_out) == (["s"], (name,))
+    found = table(cases.as_csv([name, "pert", "gene"], [[0.5 - i, *row[:2]] for i, row in enumerate(rows)]))
+    assert list(found.columns) == [name]
+
+
+def test_row_numbers_alone_are_no_scores() -> None:
+    found = table(cases.as_csv(["index", "pert", "gene"], [[0, "A", "G"], [1, "A", "H"]]))
+    with pytest.raises(InputError, match="columns 'index', expected one of numbers"):
+        choose_columns(found, None, None)
+
+
+@pytest.mark.parametrize("write", ["csv", "tsv", "csv.gz", "parquet", "xlsx"])
+def test_an_index_that_pandas_writes_along_is_no_score(tmp_path: Path, write: str) -> None:
+    path = tmp_path / f"s.{write}"
+    frame = pd.DataFrame({"pert": ["A", "A", "B"], "gene": ["G", "H", "G"], "s": [0.5, 0.25, 0.125]}, index=[5, 6, 9])
+    if write == "parquet":
+        frame.to_parquet(path)
+    elif write == "xlsx":
+        frame.to_excel(path)
+    else:
+        frame.to_csv(path, sep="\t" if write == "tsv" else ",")
+    found = recognise(path)
+    assert isinstance(found, ScoreTable)
+    assert found.columns == {"s": (0.5, 0.25, 0.125)}
 
 
 @pytest.mark.parametrize("name", ["p_value", "padj", "FDR", "q"])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +20,21 @@ from core.errors import InputError
 SYMBOLS = ["STAT1", "IRF1", "MYD88", "TLR4"]
 VECTORS = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
 FRAME = pd.DataFrame(VECTORS, index=SYMBOLS, columns=["d0", "d1", "d2"])
+
+PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".zst": lambda text: pa.Codec("zstd").compress(text, asbytes=True)}
+FORMATS = (".csv", ".tsv", ".csv.gz", ".tsv.bz2", ".csv.zst", ".parquet", ".xlsx")
+
+
+def write(frame: pd.DataFrame, path: Path) -> Path:
+    """Write a table as its file's suffixes say."""
+    if path.suffix == ".parquet":
+        frame.to_parquet(path)
+    elif path.suffix == ".xlsx":
+        frame.to_excel(path)
+    else:
+        text = frame.to_csv(sep="\t" if ".tsv" in path.suffixes else ",").encode()
+        path.write_bytes(PACK[path.suffix](text) if path.suffix in PACK else text)
+    return path
 
 
 @pytest.mark.parametrize("delimiter", [",", "\t", ";"])
@@ -60,6 +78,23 @@ def test_a_table_on_its_side_is_refused(tmp_path: Path, names: list[str]) -> Non
     FRAME.T.set_axis(names, axis=0).to_csv(tmp_path / "x.csv")
     with pytest.raises(InputError, match="the table lies on its side; expected a row for each gene"):
         load_space(tmp_path / "x.csv", "x")
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_table_on_its_side_is_refused_in_every_format(tmp_path: Path, suffix: str) -> None:
+    path = write(FRAME.T, tmp_path / f"x{suffix}")
+    with pytest.raises(InputError, match=rf"x{re.escape(suffix)}: rows are called d0, d1, d2, columns STAT1, IRF1.*on its side"):
+        load_space(path, "x")
+    ids = FRAME.T.set_axis([f"ENSG{i:011d}" for i in range(4)], axis=1).set_axis(["dim 1", "dim 2", "dim 3"])
+    with pytest.raises(InputError, match="the table lies on its side"):
+        load_space(write(ids, path), "x")
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_space_in_every_format(tmp_path: Path, suffix: str) -> None:
+    found = load_space(write(FRAME.rename_axis("gene"), tmp_path / f"x{suffix}"), "x")
+    assert (found.symbols, found.source) == (tuple(SYMBOLS), f"x{suffix}")
+    np.testing.assert_allclose(found.vectors, VECTORS, rtol=1e-6)
 
 
 @pytest.mark.parametrize("symbols", [["100", "1", "2", "3"], ["1-Mar", "2-Sep", "1-Dec", "A"], ["2.31E+13", "1.0", "TRUE", "A"]])

@@ -126,6 +126,16 @@ def test_who_reads_again_is_safe_from_a_notebook(store: Store, monkeypatch: pyte
     let_go(store.file)
 
 
+def test_a_process_ends_without_a_word(store: Store) -> None:
+    """A thread that outlived Python's modules would keep DuckDB's objects, of which it tells on standard error."""
+    script = f"from pathlib import Path; from core.store import Store; store = Store(Path({str(store.file)!r}), Path('.'))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{script}\nfor _ in range(3):\n with store.read() as db: db.execute('SELECT 1').fetchall()"],
+        cwd=Path(__file__).resolve().parents[2], capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_it_is_let_go_by_itself(store: Store) -> None:
     count(store)
     deadline = time.monotonic() + 30

@@ -1,0 +1,63 @@
+"""Predictions that are the truth score 1.00, as a run of `cells predictions` and in cell-eval's table, in every scale and subset
+of genes that is taken."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.actions.cell_predictions import PredictionOptions, import_predictions
+from core.actions.imports import import_upload
+from core.actions.workspace import Workspace
+from core.cells.cell_eval import evaluate_cells
+from core.cells.evaluation_cells import CellChoice
+from core.cells.predicted_expression import CellOptions
+from core.scoring.run_scores import load_scored_rows, score_run
+from tests import cases
+from tests.cells.conventions import COUNTS, SCREEN, VALUES
+from tests.cells.test_scales import PERTURBED, SCALES, SINGLES, SUBSETS, truth, write
+
+EVERY = np.arange(len(SCREEN.genes))
+QUICK = (("counts", "40 genes"), ("log1p of a million", "40 genes"), ("log1p of the median", "all genes"))
+RUNS = [pytest.param(*case, marks=[] if case in QUICK else [pytest.mark.soak]) for case in itertools.product(SCALES, SUBSETS)]
+SAME = ("pearson_delta", "overlap_at_N", "precision_at_N", "de_spearman_sig", "de_direction_match", "de_sig_genes_recall")
+
+
+def label_of(change: float) -> str | None:
+    """The label of a true log2 fold change; None for a pair between changed and unchanged."""
+    if abs(change) > 0.6:
+        return "up" if change > 0 else "down"
+    return "none" if abs(change) < 0.3 else None
+
+
+@pytest.mark.parametrize(("scale", "subset"), RUNS)
+def test_a_run_of_them_scores_one(tmp_path: Path, workspace: Workspace, scale: str, subset: str) -> None:
+    pairs = [(pert, gene) for pert in SINGLES for gene in SCREEN.genes]
+    # of counts, only the sum over the genes that both files have is known: what is true is then what is true of these
+    over = SUBSETS[subset] if scale.startswith("counts") else None
+    labels = zip(pairs, map(label_of, truth(over)), strict=True)
+    rows = [(f"{pert}_{gene}", pert, gene, label) for (pert, gene), label in labels if label]
+    import_upload(workspace, cases.as_csv(["id", "pert", "gene", "label"], rows), "train.csv")
+    real = write(tmp_path / "real.h5ad", COUNTS, EVERY, np.arange(len(VALUES)))
+    path = write(tmp_path / "predicted.h5ad", SCALES[scale], SUBSETS[subset], PERTURBED)
+    import_predictions(workspace, path, PredictionOptions(name="truth", cells=CellOptions(real=real)))
+    with workspace.store.read() as db:
+        scored = load_scored_rows(db, "truth")
+    found = score_run(scored.take(scored.covered)).whole
+    assert (found.de.value, found.dir.value) == (1.0, 1.0)
+    assert scored.covered.sum() > len(rows) / 2
+
+
+@pytest.mark.soak  # cell-eval takes a process of half a minute
+@pytest.mark.parametrize(("scale", "subset"), list(itertools.product(SCALES, SUBSETS)))
+def test_the_table_of_cell_eval_shows_one(tmp_path: Path, scale: str, subset: str) -> None:
+    real = write(tmp_path / "real.h5ad", COUNTS, EVERY, np.arange(len(VALUES)))
+    path = write(tmp_path / "predicted.h5ad", SCALES[scale], SUBSETS[subset], PERTURBED)
+    found = evaluate_cells(CellChoice(path, CellOptions(real=real)))
+    assert found.profile == "full"
+    metrics = {one.name: one.mean for one in found.metrics}
+    assert {name: round(metrics[name], 2) for name in SAME} == dict.fromkeys(SAME, 1.0)
+    assert metrics["mae"] < 0.01
