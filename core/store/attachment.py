@@ -49,6 +49,7 @@ class Attachment:
         self._mutex = threading.RLock()
         self._readers = 0
         self._kept: _KeptFile | None = None
+        self._timer: threading.Timer | None = None
         _ALL.add(self)
 
     @contextmanager
@@ -90,9 +91,9 @@ class Attachment:
         self.let_go()
         self._attach("READ_ONLY")
         self._kept = _KeptFile(self.file)
-        timer = threading.Timer(_KEPT_S, self.let_go)
-        timer.daemon = True
-        timer.start()
+        self._timer = threading.Timer(_KEPT_S, self.let_go)
+        self._timer.daemon = True
+        self._timer.start()
 
     def _end_reading(self) -> None:
         if self._kept is not None and not self._kept.release_lock():
@@ -102,9 +103,19 @@ class Attachment:
         """Detach what readers left attached, if anything; while some read, the last of them does."""
         with self._mutex:
             if self._readers == 0 and self._kept is not None:
+                if self._timer is not None:
+                    self._timer.cancel()
                 self._kept.close()
                 self._kept = None
                 self.connection.execute("DETACH desk")
+
+    def end(self) -> None:
+        """Let go, and wait until no timer holds the connection any more."""
+        self.let_go()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer.join()
+            self._timer = None
 
     def _attach(self, mode: Mode, file: Path | None = None) -> None:
         refuse_foreign(self.file)
@@ -202,6 +213,6 @@ def let_go(file: Path) -> bool:
 
 @atexit.register
 def _let_all_go() -> None:
-    """Leave no timer at work in DuckDB when the process ends."""
+    """Leave no timer at work in DuckDB when the process ends, and nothing that it would call leaked."""
     for each in list(_ALL):
-        each.let_go()
+        each.end()
