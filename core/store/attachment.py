@@ -49,7 +49,7 @@ class Attachment:
         self._mutex = threading.RLock()
         self._readers = 0
         self._kept: _KeptFile | None = None
-        self._timer: threading.Timer | None = None  # lets the file go after a while
+        self._timer: threading.Timer | None = None
         _ALL.add(self)
 
     @contextmanager
@@ -91,8 +91,6 @@ class Attachment:
         self.let_go()
         self._attach("READ_ONLY")
         self._kept = _KeptFile(self.file)
-        if self._timer is not None:
-            self._timer.cancel()
         self._timer = threading.Timer(_KEPT_S, self.let_go)
         self._timer.daemon = True
         self._timer.start()
@@ -105,16 +103,19 @@ class Attachment:
         """Detach what readers left attached, if anything; while some read, the last of them does."""
         with self._mutex:
             if self._readers == 0 and self._kept is not None:
+                if self._timer is not None:
+                    self._timer.cancel()
                 self._kept.close()
                 self._kept = None
                 self.connection.execute("DETACH desk")
 
     def end(self) -> None:
-        """Let the file go, and end the timer: one that outlives Python's modules keeps DuckDB's objects, and it says so."""
+        """Let go, and wait until no timer holds the connection any more."""
         self.let_go()
         if self._timer is not None:
             self._timer.cancel()
-            self._timer.join(_KEPT_S)
+            self._timer.join()
+            self._timer = None
 
     def _attach(self, mode: Mode, file: Path | None = None) -> None:
         refuse_foreign(self.file)
@@ -212,6 +213,6 @@ def let_go(file: Path) -> bool:
 
 @atexit.register
 def _let_all_go() -> None:
-    """Leave no timer at work, in DuckDB or waiting, when the process ends."""
+    """Leave no timer at work in DuckDB when the process ends, and nothing that it would call leaked."""
     for each in list(_ALL):
         each.end()

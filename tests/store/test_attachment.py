@@ -145,3 +145,14 @@ def test_it_is_let_go_by_itself(store: Store) -> None:
     with duckdb.connect(str(store.file)) as db:
         db.execute(ADD)
     assert count(store) == 1
+
+
+def test_a_process_that_ends_with_a_file_kept_says_nothing(store: Store) -> None:
+    code = (
+        "from pathlib import Path; from core.store import Store\n"
+        f"store = Store(Path({str(store.file)!r}), Path({str(store.file.parent / 'scratch')!r}))\n"
+        "with store.read() as db: db.execute('SELECT 1').fetchall()\n"
+        "assert store._attachment.is_kept"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
