@@ -97,7 +97,7 @@ STORED: Mapping[str, str] = {  # what earlier versions wrote, to the byte
     "execution settings": (
         '{"servers": "http://127.0.0.1:1/v1", "concurrency": 16, "rows_in_flight": 16, "token_budget": 5, '
         '"cached": true, "unanswered_limit": 16, "timeout_s": 3.0, "retries": 5, "backoff_s": 0.5, '
-        '"longest_backoff_s": 30.0, "longest_wait_s": 120.0, "max_answer_mb": 8.0, "longest_outage_s": 3600.0, '
+        '"longest_backoff_s": 30.0, "longest_wait_s": 120.0, "max_answer_mb": 4.0, "longest_outage_s": 3600.0, '
         '"backend": "local", "ray_address": ""}'
     ),
     "fine-tune": (
@@ -153,7 +153,7 @@ STORED: Mapping[str, str] = {  # what earlier versions wrote, to the byte
         '{"version": "1", "profile": "full", "n_perturbations": 1, "n_genes": 2, "n_predicted": 3, "n_real": 4, '
         '"sample": null, "read_as": {"a": "counts"}, "left_out": ["x"], "problems": [], "metrics": [{"name": "m", '
         '"description": "d", "best": "one", "mean": 0.5, "sd": null, "low": 0.1, "high": 0.9, "n": 1}], '
-        '"per_perturbation": [{"perturbation": "A", "m": null}]}'
+        '"per_perturbation": [{"perturbation": "A", "m": null}], "within": []}'
     ),
 }
 

@@ -13,8 +13,6 @@ from core.llm.answers import AnswerFault, read_answer
 from core.llm.client import Client
 from core.llm.endpoint import EXAMPLE, Endpoint
 from core.llm.messages import Reply, Request
-from core.llm.scripted_replies import Script, completion
-from core.llm.scripted_text import read_prompt
 from core.llm.streaming import OnWords
 from core.methods.base import (
     AsksAgain,
@@ -46,6 +44,9 @@ class _Recorder(Client):
 
     async def complete(self, request: Request, _: OnWords | None = None) -> Reply:
         """As of `Client`; nobody hears the words."""
+        from core.llm.scripted_replies import Script, completion  # no run loads them
+        from core.llm.scripted_text import read_prompt
+
         self.requests.append(request)
         script, body = Script(reasoning=None), request.body
         raw = json.dumps(completion(script, read_prompt(body, 0), body, "").answer)

@@ -29,7 +29,7 @@ from core.transfer.protocols import EvaluationProtocol
 from tests import cases, worlds
 from tests.actions.test_imports import everything
 from tests.derived import save_fusion, save_knn, save_recovered
-from tests.embeddings.hostile import touches
+from tests.embeddings.hostile import refusal_of, touches
 from tests.embeddings.test_checkpoints import geneformer
 from tests.embeddings.test_encoders import by_length, serving
 from tests.embeddings.test_load import SYMBOLS, VECTORS, WRITERS
@@ -241,8 +241,8 @@ def test_a_hostile_embedding_is_refused_and_nothing_is_kept(workspace: Workspace
         (tmp_path / "x.pkl").write_bytes(content)
         (folder / "token_dictionary_gc95M.pkl").write_bytes(content)
         outcomes = [*import_paths(workspace, [tmp_path / "x.pkl", folder]), import_upload(workspace, content, "x.pkl")]
-        plain = what in ("EMPTY_LIST", "BINFLOAT")  # a space, if each gene has a list; a checkpoint has none
-        said = [("a pickle of" if plain and o.path.endswith("x.pkl") else what) in o.message for o in outcomes]
+        words = refusal_of(what)[1]
+        said = [(words if o.path.endswith("x.pkl") else what) in o.message for o in outcomes]  # else a checkpoint
         assert ([o.kind for o in outcomes], said) == (["failed"] * 3, [True] * 3)
     assert not (tmp_path / "marker").exists()
     assert (everything(workspace), worlds.kept_files(workspace)) == before

@@ -28,7 +28,7 @@ from core.types import RowResult
 from tests.bundled import everything, stored
 from tests.commands import core_json
 from tests.ui.conftest import Visit, visit
-from tests.ui.test_apptest import text_of
+from tests.ui.test_apptest import pair_of, text_of
 from tests.ui.what_if import explorer_view
 from tests.ui.what_if.explorer_view import move
 
@@ -218,9 +218,9 @@ def followed(visit: Visit, workspace: Workspace, link: str) -> AppTest:
 
 
 def test_a_link_to_a_debate_shows_its_row(visit: Visit, old: Workspace) -> None:
-    text = text_of(followed(visit, old, "debates"))
-    assert "### *Q0* ⟶ *H0*" in text
-    assert "a note" in text
+    app = followed(visit, old, "debates")
+    assert pair_of(app) == "### *Q0* ⟶ *H0*"
+    assert "a note" in text_of(app)
 
 
 def test_a_link_to_what_if_shows_the_same_fusion_and_its_preset(visit: Visit, old: Workspace) -> None:

@@ -8,6 +8,8 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+from core.errors import InputError, UnknownFormat, UnsafeFile
+
 
 class Calls:
     """Unpickling this calls a function."""
@@ -43,3 +45,12 @@ def touches(marker: Path) -> list[tuple[str, bytes]]:
         ("BINFLOAT", pickle.dumps({"a": 0.5})),
         ("keeps", b"\x80\x02}r\xff\xff\xff\x7f."),
     ]
+
+
+def refusal_of(what: str) -> tuple[type[InputError], str]:
+    """The error, and its words, that a file of `touches` ends in as a gene space."""
+    if what in ("EMPTY_LIST", "BINFLOAT"):  # lists and floats make a space, if each gene has a list
+        return UnknownFormat, "a pickle of"
+    if what in ("REDUCE", "BUILD"):  # arrays need them; a dictionary can be neither called nor given attributes
+        return InputError, "a damaged pickle"
+    return UnsafeFile, what

@@ -19,7 +19,7 @@ from safetensors.numpy import save_file
 from core.embeddings import load_space
 from core.errors import InputError, UnknownFormat, UnsafeFile
 from core.symbols.excel import spreadsheet_damage
-from tests.embeddings.hostile import touches
+from tests.embeddings.hostile import refusal_of, touches
 
 SYMBOLS = ["Tp53", "NA", "None", "nan", "1110038B12Rik"]  # none of them a missing value
 VECTORS = np.array([[1, 2.5], [-3, 0], [0.1, 4], [5, 6], [7, 8]], dtype=np.float32)
@@ -124,11 +124,7 @@ def test_unsafe_archives(tmp_path: Path, write: Callable[[Path], None], message:
 def test_a_hostile_pickle_in_place_of_a_space(tmp_path: Path) -> None:
     for what, content in touches(tmp_path / "marker"):
         (tmp_path / "x.pkl").write_bytes(content)
-        refused, words = UnsafeFile, what
-        if what in ("EMPTY_LIST", "BINFLOAT"):  # lists and floats make a space, if each gene has a list
-            refused, words = UnknownFormat, "a pickle of"
-        elif what in ("REDUCE", "BUILD"):  # arrays need them; a dictionary can be neither called nor given attributes
-            refused, words = InputError, "a damaged pickle"
+        refused, words = refusal_of(what)
         with pytest.raises(refused, match=words):
             load_space(tmp_path / "x.pkl", "x")
     assert not (tmp_path / "marker").exists()

@@ -302,11 +302,11 @@ def test_no_damage_to_an_answer_escapes_its_type() -> None:
 def test_how_much_an_answer_may_hold() -> None:
     here = Endpoint(URL)
     ask = Request("m", (Message("user", "?"),))
-    assert here.max_answer_bytes() == here.max_answer_bytes(ask) == 8_000_000
-    assert here.max_answer_bytes(replace(ask, max_completion_tokens=100_000)) == 8_000_000
-    assert here.max_answer_bytes(replace(ask, max_completion_tokens=1_000, top_logprobs=20)) == 8_000_000
+    assert here.max_answer_bytes() == here.max_answer_bytes(ask) == 4_000_000
+    assert here.max_answer_bytes(replace(ask, max_completion_tokens=100_000)) == 4_000_000
+    assert here.max_answer_bytes(replace(ask, max_completion_tokens=1_000, top_logprobs=20)) == 4_000_000
     assert here.max_answer_bytes(replace(ask, max_completion_tokens=32_000, top_logprobs=20)) == 32_000 * 21 * 100
-    assert here.max_answer_bytes(replace(ask, top_logprobs=20)) == 8_000_000
+    assert here.max_answer_bytes(replace(ask, top_logprobs=20)) == 4_000_000
 
 
 def test_log_probabilities_as_vllm_writes_them_fit() -> None:

@@ -162,7 +162,7 @@ def test_cookies_have_their_flags(server: Server) -> None:
     """The token against forged requests is one that the page's own scripts read and send back."""
     connection = HTTPConnection(*Visitor(server).place, timeout=30)
     cookies = []
-    for path in ("/_stcore/health", "/debates"):
+    for path in ("/_stcore/health", "/rows"):
         connection.request("GET", path, headers={"Accept": "text/html"})
         answer = connection.getresponse()
         answer.read()

@@ -65,8 +65,8 @@ REQUESTS = [
     Asked(TrainingRequest, ("targets", "train"), ("targets", "", {"tab": "Training"})),
     Asked(EvaluationRequest, ("targets", "evaluate")),
     Asked(FinetuneRequest, ("finetune",), ("run", "finetune_", {"tab": "Fine-tune"})),
-    Asked(AttributionRequest, ("attribute",), others={"run": "r"}),
-    Asked(AgainRequest, ("again",), others={"run": "r", "row": "a"}),
+    Asked(AttributionRequest, ("attribute",), others={"run": "r"}, odd=JSON_TEXTS),
+    Asked(AgainRequest, ("again",), others={"run": "r", "row": "a"}, odd=JSON_TEXTS),
     Asked(SampleRequest, ("label",), ("arguments", "sample_", {"tab": "Label", "run": "debate"})),
     Asked(KindsRequest, ("clusters",), ("arguments", "", {"tab": "Kinds", "run": "debate"}), odd={"k": None}),
 ]
@@ -164,7 +164,7 @@ def test_json_and_toml_of_a_record_give_it_again(asked: Asked) -> None:
 
 @pytest.mark.parametrize("record", FILES, ids=lambda record: record.__name__)
 def test_a_record_that_a_file_holds_is_read_from_it(record: type) -> None:
-    values = chosen(record)
+    values = chosen(record, JSON_TEXTS)
     if record is Rubric:
         values["answers"] = ("yes", "no")  # which a pattern needs
     read = parse_toml(as_toml(values), "x").record(record)

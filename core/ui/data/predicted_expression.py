@@ -79,10 +79,12 @@ def _show_upload(context: PageContext, options: PredictionOptions, show_results:
     file = st.file_uploader("Predicted expression", kinds, key="upload-predicted")
     real = st.file_uploader("Real control cells, if the predictions have none", ["h5ad"], key="upload-real")
     second = None if real is None else (real.name, real.getvalue())
+    is_read = False
     if file is not None:
         with explain_errors():
             _show_lines(cell_predictions.describe_uploaded(context.workspace, (file.name, file.getvalue()), second, options))
-    if not st.button("Make a run of the upload", disabled=file is None) or file is None:
+            is_read = True
+    if not st.button("Make a run of the upload", disabled=file is None) or file is None or not is_read:
         return
     with explain_errors(), st.spinner("Reading …"):
         made = cell_predictions.import_uploaded(context.workspace, (file.name, file.getvalue()), second, options)
@@ -102,10 +104,12 @@ def _show_path(context: PageContext, options: PredictionOptions, show_results: S
         return
     path = st.text_input("Predicted expression on this machine", placeholder=str(folders[0] / "…"), **bind("predicted_path"))
     real = st.text_input("Real control cells, if the predictions have none", **bind("predicted_real_path"))
+    is_read = False
     if path:
         with explain_errors():
             _show_lines(page_imports.describe_predictions(context.workspace, path, real or None, options, address))
-    if not st.button("Make a run of the file", disabled=not path):
+            is_read = True
+    if not st.button("Make a run of the file", disabled=not path) or not is_read:
         return
     with explain_errors(), st.spinner("Reading …"):
         show_results([page_imports.import_predictions(context.workspace, path, real or None, options, address)])

@@ -24,7 +24,7 @@ from core.store import changes, runs
 from core.ui.ask import again_panel, following
 from tests import cases
 from tests.ui.conftest import Visit
-from tests.ui.test_apptest import press, text_of
+from tests.ui.test_apptest import pair_of, press, text_of
 
 QUICK = {"tools": "gene_class,base_rates", "rounds": 1}
 
@@ -230,6 +230,6 @@ def test_a_pair_that_the_dataset_does_not_have_can_be_read_on_every_page(visit: 
         app = visit(small_workspace, page, run=run)
         assert not app.exception, page
         assert not app.error, (page, [each.value for each in app.error])
-    assert "*Nobody1* ⟶ *Nothing2*" in text_of(visit(small_workspace, "rows", run=run))
+    assert pair_of(visit(small_workspace, "rows", run=run)) == "### *Nobody1* ⟶ *Nothing2*"
     assert bundles.build_bundle(small_workspace, run).content
     assert inspect_log.build_log(small_workspace, run)
