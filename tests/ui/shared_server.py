@@ -51,7 +51,9 @@ class SharedServer:
 def write_roles(file: Path, editors: Sequence[str] = (ADA, CARL), readers: Sequence[str] = (EVE, BOB)) -> None:
     """Write a file of secrets with roles, by default those that the server begins with."""
     roles = f"PERTURBDESK_EDITORS = {json.dumps(editors)}\nPERTURBDESK_READERS = {json.dumps(readers)}\n"
-    file.write_text(f"{roles}{AUTH}", "utf-8")
+    part = file.with_suffix(".part")
+    part.write_text(f"{roles}{AUTH}", "utf-8")
+    part.replace(file)  # the server reads it all the time, and signs everybody out where half of it stands
 
 
 def fill(workspace: Workspace) -> Run:
