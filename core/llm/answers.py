@@ -69,7 +69,7 @@ def cost_of(outcome: Answer | Fault) -> Outcome:
     return outcome.usage if isinstance(outcome, AnswerFault) and outcome.usage != Usage() else "failed"
 
 
-def too_long(usage: Usage) -> AnswerFault:
+def fault_of_length(usage: Usage) -> AnswerFault:
     """Return the fault of an answer that is longer than any model's."""
     return AnswerFault("malformed", f"an answer of more than {MAX_CHARACTERS:,} characters", usage=usage)
 
@@ -143,7 +143,7 @@ def _answer_in(body: Any) -> Answer | AnswerFault:
     if parts is None:
         return AnswerFault("malformed", f"content {_kind_of(message['content'])}, expected text", usage=usage)
     if len(parts.text or "") > MAX_CHARACTERS:
-        return too_long(usage)
+        return fault_of_length(usage)
     final = final_text(replace_surrogates(parts.text or ""))
     thinking = next(
         (part for name in ("reasoning", "reasoning_content") if isinstance(part := message.get(name), str) and part), ""

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from core.errors import InputError
-from core.llm.answers import Answer, AnswerFault, cost_of, describe_truncation, fault_of_ending, read_scrubbed, too_long
+from core.llm.answers import Answer, AnswerFault, cost_of, describe_truncation, fault_of_ending, fault_of_length, read_scrubbed
 from core.llm.endpoint import Endpoint, Method, ModelTransport
 from core.llm.errors import ERROR_OF_FAULT, ModelError, NoLogprobs, Refused, Truncated
 from core.llm.live_text import LiveWords
@@ -220,7 +220,7 @@ class Client:
         if isinstance(answer, AnswerFault):
             return answer
         if answer.is_too_long:
-            return too_long(answer.usage)
+            return fault_of_length(answer.usage)
         return fault_of_ending(answer) or answer
 
     async def _send(self, server: Server, call: _Call, most: int) -> str | Fault:

@@ -140,7 +140,10 @@ def test_what_comes_or_goes_after_a_run_was_planned_changes_nothing_of_it(
     assert found[1] == known[1]
 
 
-@pytest.mark.parametrize("change", [add_newer, replace_and_take_back_all, bring_other_kinds])
+SOME = (add_newer, replace_and_take_back_all, bring_other_kinds)
+
+
+@pytest.mark.parametrize("change", [each if each in SOME else pytest.param(each, marks=pytest.mark.soak) for each in CHANGES])
 def test_nor_between_its_first_rows_and_a_retry_of_those_that_failed(
     workspace: Workspace, change: Callable[[Workspace], None]
 ) -> None:

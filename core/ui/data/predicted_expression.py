@@ -79,11 +79,9 @@ def _show_upload(context: PageContext, options: PredictionOptions, show_results:
     file = st.file_uploader("Predicted expression", kinds, key="upload-predicted")
     real = st.file_uploader("Real control cells, if the predictions have none", ["h5ad"], key="upload-real")
     second = None if real is None else (real.name, real.getvalue())
-    is_read = False
-    if file is not None:
-        with explain_errors():
-            _show_lines(cell_predictions.describe_uploaded(context.workspace, (file.name, file.getvalue()), second, options))
-            is_read = True
+    is_read = file is not None and _show_reading(
+        lambda: cell_predictions.describe_uploaded(context.workspace, (file.name, file.getvalue()), second, options)
+    )
     if not st.button("Make a run of the upload", disabled=file is None) or file is None or not is_read:
         return
     with explain_errors(), st.spinner("Reading …"):
@@ -91,9 +89,13 @@ def _show_upload(context: PageContext, options: PredictionOptions, show_results:
         show_results([made])
 
 
-def _show_lines(lines: list[str]) -> None:
-    """Show what a file is read as, before a run is made of it."""
-    st.text("\n".join(lines))
+def _show_reading(describe: Callable[[], list[str]]) -> bool:
+    """Show what a file is read as, before a run is made of it, or why it cannot be read; return whether it can."""
+    lines: list[str] = []
+    with explain_errors():
+        lines = describe()
+        st.text("\n".join(lines))
+    return bool(lines)
 
 
 def _show_path(context: PageContext, options: PredictionOptions, show_results: ShowResults) -> None:
@@ -104,11 +106,9 @@ def _show_path(context: PageContext, options: PredictionOptions, show_results: S
         return
     path = st.text_input("Predicted expression on this machine", placeholder=str(folders[0] / "…"), **bind("predicted_path"))
     real = st.text_input("Real control cells, if the predictions have none", **bind("predicted_real_path"))
-    is_read = False
-    if path:
-        with explain_errors():
-            _show_lines(page_imports.describe_predictions(context.workspace, path, real or None, options, address))
-            is_read = True
+    is_read = bool(path) and _show_reading(
+        lambda: page_imports.describe_predictions(context.workspace, path, real or None, options, address)
+    )
     if not st.button("Make a run of the file", disabled=not path) or not is_read:
         return
     with explain_errors(), st.spinner("Reading …"):

@@ -39,13 +39,7 @@ function runsOf(runs) {
 function link(address, kind, text = "") {
   const made = element("a", kind, text);
   made.href = address;
-  made.addEventListener("click", (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-    event.preventDefault();
-    history.pushState({}, "", made.href);
-    dispatchEvent(new PopStateEvent("popstate"));
-  });
-  return made;
+  return opensHere(made);
 }
 
 function element(tag, kind, text = "") {

@@ -17,7 +17,7 @@ _list = st.components.v2.component(
     "hit_list",
     html='<div class="hits"></div>',
     css=_HERE.with_suffix(".css").read_text("utf-8"),
-    js=_HERE.with_suffix(".js").read_text("utf-8"),
+    js=links.SCRIPT + _HERE.with_suffix(".js").read_text("utf-8"),
 )
 
 

@@ -30,11 +30,5 @@ function line(title, phrases, address) {
 function link(phrase, address) {
   const made = Object.assign(document.createElement("a"), { textContent: phrase });
   made.href = `${address}&${new URLSearchParams({ phrase })}`;
-  made.addEventListener("click", (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-    event.preventDefault();
-    history.pushState({}, "", made.href);
-    dispatchEvent(new PopStateEvent("popstate"));
-  });
-  return made;
+  return opensHere(made);
 }

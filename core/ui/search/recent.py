@@ -19,7 +19,7 @@ _recent = st.components.v2.component(
     "recent_searches",
     html='<div class="recent"></div>',
     css=_CSS,
-    js=Path(__file__).with_suffix(".js").read_text("utf-8"),
+    js=links.SCRIPT + Path(__file__).with_suffix(".js").read_text("utf-8"),
 )
 
 

@@ -19,11 +19,10 @@ export default function ({ data }) {
   };
   const follow = (event) => {
     const { link } = found(event);
-    if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    if (!link || !isPlain(event)) return;
     event.preventDefault();
     close();
-    history.pushState({}, "", link.href);
-    dispatchEvent(new PopStateEvent("popstate"));
+    openHere(link.href);
   };
   const listened = { mouseover: enter, focusin: enter, keydown: press, click: follow };
   for (const [name, listener] of Object.entries(listened)) document.addEventListener(name, listener, name === "click");

@@ -16,7 +16,9 @@ from core.ui.shared import links, loaders
 LONGEST = 240  # characters of a description
 _WORD = re.compile(r"[^\W_][\w.-]*")
 _HERE = Path(__file__)
-_cards = st.components.v2.component("gene_cards", html="<div></div>", js=_HERE.with_suffix(".js").read_text("utf-8"))
+_cards = st.components.v2.component(
+    "gene_cards", html="<div></div>", js=links.SCRIPT + _HERE.with_suffix(".js").read_text("utf-8")
+)
 
 
 def pages_of(dataset: Dataset, run: str | None, pair: tuple[str, str], texts: Iterable[str]) -> dict[str, str]:

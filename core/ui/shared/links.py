@@ -6,6 +6,7 @@ The controls whose values a link carries are in `linked`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
@@ -15,6 +16,7 @@ from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui.shared.server_workspace import read_workspace
 
+SCRIPT = Path(__file__).with_suffix(".js").read_text("utf-8")  # before the script of a component that has links
 ARGUMENTS = "pages/arguments.py"
 ASK = "pages/ask.py"
 BENCHMARK = "pages/benchmark.py"

@@ -60,8 +60,7 @@ function begin(parent) {
 
   function go(link) {
     dialog.close();
-    history.pushState({}, "", link);
-    dispatchEvent(new PopStateEvent("popstate"));
+    openHere(link);
   }
 
   function open() {

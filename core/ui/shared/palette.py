@@ -25,7 +25,10 @@ _HTML = """<button type="button" class="open">Find anything <kbd></kbd></button>
  spellcheck="false">
 <div id="found" role="listbox" aria-label="Found"></div><p class="none" role="status"></p></dialog>"""
 _palette = st.components.v2.component(
-    "palette", html=_HTML, css=_HERE.with_suffix(".css").read_text("utf-8"), js=_HERE.with_suffix(".js").read_text("utf-8")
+    "palette",
+    html=_HTML,
+    css=_HERE.with_suffix(".css").read_text("utf-8"),
+    js=links.SCRIPT + _HERE.with_suffix(".js").read_text("utf-8"),
 )
 
 
