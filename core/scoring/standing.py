@@ -52,7 +52,7 @@ def headline(standings: Mapping[str, Standing]) -> str:
     numbers = f"mean {interval_text(found.value)} against {number_text(rival)}"
     if not beating:
         return f"Nothing here beats what knows no biology yet: best {_name(best)}, {numbers}."
-    on = f"on {' and '.join(axes[best])}: {numbers}."
+    on = f"on {' and '.join(axes[best])}{' alone' if len(axes[best]) == 1 else ''}: {numbers}."
     if len(beating) == 1:
         return f"{_name(best)} beats what knows no biology {on}"
     return f"{len(beating)} runs beat what knows no biology, {_name(best)} {on}"
