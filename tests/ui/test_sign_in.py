@@ -96,9 +96,13 @@ def test_an_anonymous_browser_sees_the_sign_in_and_nothing_else(open_tab: OpenTa
 
 
 def add_note(page: Page, text: str) -> None:
+    """Write a note on the row that is open, and wait until it stands there."""
     page.locator(".st-key-notes summary").click()
     page.get_by_label("Add a note").fill(text)
-    then(page, page.get_by_role("button", name="Add note").click)
+    add = page.get_by_role("button", name="Add note")
+    add.hover()  # the form slides open: a click while it does may hit what was there before
+    then(page, add.click)
+    page.locator(".st-key-notes").get_by_text(text, exact=True).wait_for()
 
 
 def open_debates(page: Page, server: Server) -> None:
