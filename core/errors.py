@@ -79,6 +79,10 @@ class SystemFailure(DeskError):
     """The operating system refused what was asked; the message says what to do."""
 
 
+class StoreMemoryShort(SystemFailure):
+    """The store needs more memory than it may have."""
+
+
 class DiskFull(SystemFailure):
     """No space is left; the message says how much is free, and where."""
 

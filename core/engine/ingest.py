@@ -22,7 +22,7 @@ from core.engine.journal import Progress, read_spending
 from core.engine.row_batches import Piece, RowBatch, pieces, read_batches
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import LIVE_STATES, Counts, Ending, Heartbeat, State, write_heartbeat
-from core.errors import NotFound, StoreBusy, SystemFailure
+from core.errors import NotFound, StoreBusy, StoreMemoryShort, SystemFailure
 from core.llm.server_pool import ServerPool
 from core.log import record_error
 from core.store import Cursor, Store, changes, predictions, runs
@@ -34,8 +34,9 @@ from core.store.queries import insert_all
 BATCH_ROWS = 5_000
 LONG_BYTES = 1 << 26
 PIECE_BYTES = 1 << 24
-TRANSACTION_BYTES = 1 << 25  # a commit needs three times as much of what a worker's store may hold (`WORKER_STORE_MB`)
+TRANSACTION_BYTES = 1 << 25  # a commit takes some three times as much memory, of which a worker's store has `WORKER_STORE_MB`
 TRANSACTION_ROWS = 2 * 122_880  # of any table
+_MOST_STORE_MB = 1 << 11  # DuckDB needs in memory what some 2,000 rows hold
 _LONGEST_LINE = 500  # characters of an error in the run's log
 _REST = 10  # the store is left alone for at least so many times as long as an ingest took
 
@@ -222,7 +223,7 @@ class RunReporter:
                 continue
             start = time.monotonic()
             try:
-                await asyncio.to_thread(ingest_journal, self._store, self._folder, self.state, until=present[0])
+                await self._ingest(self.state, until=present[0])
                 ingested = present
             except (StoreBusy, SystemFailure) as error:
                 self.log(str(error))
@@ -231,6 +232,18 @@ class RunReporter:
     async def ingest_ending(self, ending: Ending, cause: str) -> None:
         """Brings the store up to date with how the work ended; logs it if that fails, and leaves it to the next ingest."""
         try:
-            await asyncio.to_thread(ingest_journal, self._store, self._folder, ending, cause, until=self._progress.bytes)
+            await self._ingest(ending, cause, until=self._progress.bytes)
         except (StoreBusy, SystemFailure, NotFound) as error:
             self.log(f"not in the store yet: {error}")
+
+    async def _ingest(self, state: State, cause: str = "", *, until: int) -> None:
+        """As `ingest_journal`; a store whose memory is too short for long rows gets twice as much from here on."""
+        while True:
+            try:
+                await asyncio.to_thread(ingest_journal, self._store, self._folder, state, cause, until=until)
+                return
+            except StoreMemoryShort as error:
+                if self._store.memory_mb >= _MOST_STORE_MB:
+                    raise
+                self.log(f"{error}; this worker gives it {2 * self._store.memory_mb:,} MB")
+                self._store = self._store.with_memory(2 * self._store.memory_mb)

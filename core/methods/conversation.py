@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 from core.errors import DeskError, InputError
 from core.evidence.label_view import LabelView
 from core.llm.errors import ModelError
+from core.llm.kept_answer import kept_answer
 from core.llm.logprobs import letter_probabilities
 from core.llm.messages import MAX_TOP_LOGPROBS, Message, Reply, Request, Usage
 from core.llm.parsing import Unparsed, probability
 from core.llm.tokens import TokenCount, TokenCounter
 from core.methods.base import Context, RowFailed
 from core.methods.prompts import fill, prompt_text
+from core.net.long_texts import read_aside
 from core.types import Call, Pair, RowResult, TraceEvent
 
 if TYPE_CHECKING:
@@ -105,7 +107,7 @@ class RowConversation:
             place = self._reserve()
             reply = await asyncio.shield(pending[request.key])
             self._is_counted &= not reply.usage.uncounted
-            self._calls[place] = replace(_call(spec, request, reply.usage, reply.request, reply.raw), cached=True)
+            self._calls[place] = replace(await _call(spec, request, reply.usage, reply.request, reply.raw), cached=True)
             return reply
         shared = pending[request.key] = asyncio.get_running_loop().create_future()
         try:
@@ -151,7 +153,7 @@ class RowConversation:
         try:
             reply = await self._client_for(spec).complete(request, on_words)
         except ModelError as error:
-            failed = _call(spec, request, error.usage, error.request or request.text, error.raw)
+            failed = await _call(spec, request, error.usage, error.request or request.text, error.raw)
             self._calls[place] = replace(failed, error=f"{type(error).__name__}: {error}")
             if feed:
                 feed.fail_call(place, str(error))
@@ -159,7 +161,7 @@ class RowConversation:
         self._is_counted &= not reply.usage.uncounted
         if feed:
             feed.end_call(place, reply)
-        self._calls[place] = replace(_call(spec, request, reply.usage, reply.request, reply.raw), cached=reply.cached)
+        self._calls[place] = replace(await _call(spec, request, reply.usage, reply.request, reply.raw), cached=reply.cached)
         return reply
 
     async def read(self, spec: CallSpec, messages: Messages, reader: Reader[T], re_ask: ReAsk) -> ReadAnswer[T]:
@@ -278,13 +280,13 @@ def base_rate(view: LabelView, pair: Pair, stage: Literal["de", "dir"]) -> float
     return rate
 
 
-def _call(spec: CallSpec, request: Request, usage: Usage, sent: str, raw: str) -> Call:
+async def _call(spec: CallSpec, request: Request, usage: Usage, sent: str, raw: str) -> Call:
     return Call(
         key=request.key,
         stage=spec.stage,
         role=spec.role,
         request=sent,
-        reply=raw,
+        reply=await read_aside(kept_answer, raw),
         cached=False,
         attempts=usage.attempts,
         latency_ms=usage.latency_ms,

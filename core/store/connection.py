@@ -22,7 +22,7 @@ import duckdb
 from filelock import ReadWriteLock, Timeout
 
 from core.config import Settings
-from core.errors import StoreBusy, StoreError, SystemFailure
+from core.errors import DeskError, StoreBusy, StoreError, StoreMemoryShort
 from core.file_io import part_of
 from core.log import LOGGER
 from core.store import migrations
@@ -35,6 +35,7 @@ Cursor = duckdb.DuckDBPyConnection
 OPEN_STORES = 8  # of as many workspaces; each has a DuckDB of its own, which is 5 MB and nine threads or more
 _MAX_PAUSE_S = 0.03  # after a write
 _SETTLES_NS = 100_000_000  # after a write
+_SHORT_OF_MEMORY = "Increasing the memory limit"  # DuckDB's advice, also where a checkpoint fails at the end of a transaction
 
 
 class Store:
@@ -46,6 +47,8 @@ class Store:
     def __init__(self, file: Path, scratch: Path, timeout_s: float = 30.0, memory_mb: int = 180) -> None:
         self.file = file
         self.timeout_s = timeout_s
+        self.memory_mb = memory_mb
+        self._scratch = scratch
         for folder in (file.parent, scratch):
             with suppress(OSError):  # readers need neither; a writer says what is wrong when it writes
                 folder.mkdir(parents=True, exist_ok=True)
@@ -54,6 +57,11 @@ class Store:
         self._of_thread = threading.local()
         self._prepared: tuple[int, int] | None = None
         self._rests_until = 0.0  # for writers of this process, in monotonic seconds
+
+    def with_memory(self, memory_mb: int) -> Store:
+        """The same file with another limit, to be used in place of this one. memory_mb: of DuckDB, in MiB."""
+        self._attachment.let_go()
+        return Store(self.file, self._scratch, self.timeout_s, memory_mb)
 
     @contextmanager
     def read(self) -> Iterator[Cursor]:
@@ -198,17 +206,25 @@ class Store:
         try:
             cursor.execute("USE desk")
             yield cursor
-        except (duckdb.IOException, duckdb.FatalException, duckdb.SerializationException) as error:
-            raise self._attachment.error_of(error) from error
-        except duckdb.OutOfMemoryException as error:
-            raise explain_text(error, self.file) or SystemFailure(
-                f"{self.file}: the store needs more memory than it may have; raise PERTURBDESK_STORE_MEMORY_MB"
-            ) from error
-        except duckdb.TransactionException as error:
-            raise explain_text(error, self.file) or error from error
+        except duckdb.Error as error:
+            explained = self._explain(error)
+            if explained is None:
+                raise
+            raise explained from error
         finally:
             self._of_thread.cursor = None
             cursor.close()
+
+    def _explain(self, error: duckdb.Error) -> DeskError | None:
+        """What an error is to who uses the store; None for a mistake in what was asked."""
+        if isinstance(error, duckdb.OutOfMemoryException) or _SHORT_OF_MEMORY in str(error):
+            most = f"{self.memory_mb:,} MB"
+            return explain_text(error, self.file) or StoreMemoryShort(
+                f"{self.file}: the store needs more than the {most} of memory that it may have; raise PERTURBDESK_STORE_MEMORY_MB"
+            )
+        if isinstance(error, duckdb.IOException | duckdb.FatalException | duckdb.SerializationException):
+            return self._attachment.error_of(error)
+        return explain_text(error, self.file) if isinstance(error, duckdb.TransactionException) else None
 
 
 def _stat(path: Path) -> os.stat_result | None:

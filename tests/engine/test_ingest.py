@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +13,13 @@ import pytest
 from core.actions import run_control
 from core.actions.workspace import Workspace
 from core.engine import ingest as folding_room
-from core.engine.ingest import RunReporter, ingest_journal
+from core.engine.ingest import TRANSACTION_BYTES, RunReporter, ingest_journal
 from core.engine.journal import Journal
 from core.engine.row_codec import Entry, RetryMark, encode_entry
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import State
-from core.errors import NotFound, StoreBusy
+from core.engine.worker_process import WORKER_STORE_MB
+from core.errors import DeskError, NotFound, StoreBusy, SystemFailure
 from core.jobs.state import last_heartbeat
 from core.store import Store, calls, changes, predictions, runs
 from core.store.runs import Run
@@ -186,10 +189,10 @@ def waiting(tmp_path: Path) -> tuple[Workspace, Run]:
     return workspace, run_control.start(workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None)
 
 
-def reporter_of(workspace: Workspace, journal: Journal, run: Run) -> RunReporter:
+def reporter_of(workspace: Workspace, journal: Journal, run: Run, store: Store | None = None) -> RunReporter:
     return RunReporter(
         workspace.run_folder(run.id),
-        workspace.store,
+        store or workspace.store,
         journal.progress,
         run.total,
         lambda text: text.replace("sk-", "…"),
@@ -216,17 +219,18 @@ def test_a_state_is_said_once_and_nothing_secret_ever(waiting: tuple[Workspace, 
     assert heartbeat["rows_per_s"] > 0
 
 
-def test_the_store_follows_until_it_is_over_whoever_holds_it_meanwhile(
-    waiting: tuple[Workspace, Run], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("error", [StoreBusy("somebody else has it"), SystemFailure("somebody else has it")])
+def test_the_store_follows_until_it_is_over_whatever_is_in_its_way_meanwhile(
+    waiting: tuple[Workspace, Run], monkeypatch: pytest.MonkeyPatch, error: DeskError
 ) -> None:
     workspace, run = waiting
     states: list[State] = []
 
-    def ingest(store: Store, folder: RunFolder, state: State, *, until: int) -> None:  # noqa: ARG001
+    def ingest(store: Store, folder: RunFolder, state: State, cause: str = "", *, until: int) -> None:  # noqa: ARG001
         assert until == folder.rows.stat().st_size
         states.append(state)
         if len(states) == 1:
-            raise StoreBusy("somebody else has it")
+            raise error
         over.set()
 
     monkeypatch.setattr(folding_room, "ingest_journal", ingest)
@@ -250,3 +254,21 @@ def test_a_run_that_the_store_lost_is_told_or_only_said_at_the_end(waiting: tupl
             asyncio.run(asyncio.wait_for(reporter.ingest_until(asyncio.Event(), 0.001), 30))
         asyncio.run(reporter.ingest_ending("stopped", "nobody answered"))
     assert "not in the store yet: run" in workspace.run_folder(run.id).log.read_text()
+
+
+def test_a_transaction_fits_the_store_of_a_worker() -> None:
+    assert 3 * TRANSACTION_BYTES <= WORKER_STORE_MB << 20
+
+
+@pytest.mark.parametrize("megabytes", [4, pytest.param(24, marks=pytest.mark.soak)])
+def test_rows_too_long_for_the_memory_of_a_store_arrive_in_one_with_more(tmp_path: Path, megabytes: int) -> None:
+    workspace, folder = begun(tmp_path)
+    small = Store(workspace.settings.store_file, tmp_path / "scratch", memory_mb=WORKER_STORE_MB * megabytes // 24)
+    with Journal(folder) as journal:
+        for pair_id in IDS:
+            long = replace(call(pair_id), reply=os.urandom(megabytes << 19).hex())
+            journal.append([RowResult(row(pair_id, 50).prediction, (), (), (long,))])
+        reporter = reporter_of(workspace, journal, found(workspace)[0], small)
+        asyncio.run(reporter.ingest_ending("done", ""))
+    assert list(found(workspace)[1]) == IDS
+    assert f"this worker gives it {2 * small.memory_mb:,} MB" in folder.log.read_text()

@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from core.config import Settings
 from core.errors import StoreBusy, StoreDamaged, StoreTooNew
 from core.store import Cursor, Store, changes, open_store
 from core.store.connection import OPEN_STORES
+from core.store.queries import Insertion, insert_all
 from tests import worlds
 
 WRITES = 10  # of each writer, beside readers; soak/test_store.py has many more
@@ -339,3 +341,11 @@ def test_a_file_that_changed_a_moment_ago_may_change_again_without_a_sign(tmp_pa
     assert store.settled_state() is not None
     set_age(store, 0)
     assert store.settled_state() is None
+
+
+def test_an_insertion_that_fails_says_why(tmp_path: Path) -> None:
+    """Not that the transaction is aborted, which is what the clean-up after it finds."""
+    rows = pa.table({"name": ["runs", "runs"], "version": [1, 2]})
+    with pytest.raises(duckdb.ConstraintException, match="runs"), store_at(tmp_path).write() as db:
+        db.execute("CREATE TABLE once (name VARCHAR PRIMARY KEY, version INTEGER)")
+        insert_all(db, [Insertion("once", rows)])
