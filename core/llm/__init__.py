@@ -13,6 +13,7 @@ remote_client     a client in a process that has neither cache nor servers of it
 shared_calls      answers such clients, for the process that has them
 errors            how a call can fail
 answers           reads the JSON of one answer
+kept_answer       what of it is kept with a row
 final_text        which part of an answer's text is not thinking, and whether it is whole; live_text: while it is written
 call_settings     how a server is asked, beyond what a method decides
 server_errors     what a server says is wrong, and what it means; refused_parameters: which setting helps

@@ -7,10 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.llm.answers import read_json
+from core.net.long_texts import read_aside
 
 LONG_CHARACTERS = 1 << 16  # an answer of this length or less is kept as it came
 MOST_CHARACTERS = 1 << 20  # a longer answer is no longer JSON when it is kept: its end is left out
 NOTE = "left out here"
+
+
+async def keep_answer(raw: str) -> str:
+    """As `kept_answer`; a long one in a thread."""
+    return await read_aside(kept_answer, raw)
 
 
 def kept_answer(raw: str) -> str:
