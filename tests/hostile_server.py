@@ -150,7 +150,7 @@ BODIES: Mapping[str, Callable[[], Response]] = {
     "longcontent": lambda: json_response(200, whole("word " * 1_400_000)),
     "manytokens": lambda: json_response(
         200,
-        whole() | {"choices": [{**whole()["choices"][0], "logprobs": {"content": [{"token": "a", "logprob": -1.0}] * 200_000}}]},
+        whole() | {"choices": [{**whole()["choices"][0], "logprobs": {"content": [{"token": "a", "logprob": -1.0}] * 100_000}}]},
     ),
     "hugeerror": lambda: RawResponse(
         itertools.chain([_PLAIN.replace(b"200 OK", b"500 No") + b"\r\n" + b'{"error": "'], itertools.repeat(_X, 80_000))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from core.actions.demo import make_demo
 from core.actions.imports import import_upload
 from core.actions.spaces import coverage_of, load
@@ -37,6 +39,7 @@ def test_the_demos_space_covers_most_of_its_rows_on_both_axes(demo_workspace: Wo
     assert load(demo_workspace, space).sha256 == space.sha256
 
 
+@pytest.mark.soak
 def test_real_files_do_not_land_in_the_demo(workspace: Workspace) -> None:
     make_demo(workspace)
     assert import_upload(workspace, cases.TEST, "test.csv").name == "bmdm"

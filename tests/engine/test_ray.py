@@ -145,6 +145,7 @@ def _when_quiet(url: str) -> int:
     return now
 
 
+@pytest.mark.soak
 def test_a_run_with_packs_and_folds_that_began_here_goes_on_there_and_is_the_same(nodes: Nodes, tmp_path: Path) -> None:
     whole, moved = (workspace_with(tmp_path / name, 6) for name in ("whole", "moved"))
     request = RunRequest("debate", "bmdm", rows="sample=12", model=MODEL, name="r", cached=False)

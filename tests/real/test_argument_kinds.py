@@ -11,6 +11,7 @@ from core.scoring.argument_kinds import find_kinds, load_texts
 RUN = "track_a_logprobs_train2499"
 
 
+@pytest.mark.soak
 @pytest.mark.real
 def test_kinds_of_the_pool_answers(real_workspace: Workspace) -> None:
     with real_workspace.store.read() as db:

@@ -95,6 +95,7 @@ def test_the_rows_of_all_distances_are_all_rows(frame: pd.DataFrame, table: Base
     assert len(rows) == 4
 
 
+@pytest.mark.soak
 def test_lines_without_a_language_model_know_something(table: BaselineTable) -> None:
     """The vote of a gene's own rows is above chance on both questions, as the published retrieval is."""
     [vote] = [each for each in table.baselines if each.name == VOTE]

@@ -42,6 +42,7 @@ def test_a_published_run_is_the_same_elsewhere(real_workspace: Workspace, elsewh
     delete(elsewhere, name)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("names", [SOME, pytest.param(RUNS, marks=pytest.mark.soak)], ids=["some", "all"])
 def test_the_published_files_change_nothing_after_their_bundles(
     real_workspace: Workspace, elsewhere: Workspace, shared_data: Path, names: tuple[str, ...]

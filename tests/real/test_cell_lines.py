@@ -37,7 +37,7 @@ def file_of(shared_data: Path, line: str, task: str) -> bytes:
     return (shared_data / "perturbqa" / f"{line}-{task}.csv").read_bytes()
 
 
-@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("line", ["k562", *(pytest.param(line, marks=pytest.mark.soak) for line in LINES if line != "k562")])
 def test_a_line_holds_what_its_two_files_say(shared_data: Path, line: str) -> None:
     n_rows, perts, directed, up = LINES[line]
     files = []
@@ -93,6 +93,7 @@ def by_gene(rows: pd.DataFrame, positive: pd.Series, name: str) -> list[float]:
     return [roc_auc_score(part["positive"], part[name]) for part in genes]
 
 
+@pytest.mark.soak
 def test_the_headline_is_a_loop_over_genes(scored: tuple[pd.DataFrame, dict[str, Any]]) -> None:
     rows, found = scored
     rows = rows.assign(p_de=(rows["p_de"] * rows["p_up"] + rows["p_de"] * (1 - rows["p_up"])).round(14))

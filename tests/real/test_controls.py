@@ -74,6 +74,7 @@ def test_no_published_run_with_labels_beats_row_counts(real_workspace: Workspace
     assert named(found["controls"])["count-only"]["de"] > 0.66
 
 
+@pytest.mark.soak
 def test_a_mean_by_gene_has_no_skill_on_k562(k562: Path) -> None:
     found = named(core_json(k562, "baselines", "--dataset", "k562")["baselines"])
     of_gene = found["gene's training mean"]

@@ -55,6 +55,7 @@ def test_every_pack_is_recognised_and_read_whole(packs: dict[str, knowledge_pack
     }
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("name", "columns", "rows"), [("text", 200, 1.00), ("STRING", 128, 0.85), ("LPS", 3, 0.48)])
 def test_coverage_of_the_training_rows(spaces: dict[str, Space], train: PairTable, name: str, columns: int, rows: float) -> None:
     space = spaces[name]

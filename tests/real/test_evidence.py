@@ -66,6 +66,7 @@ def test_the_whole_training_set_is_in_view(view: LabelView) -> None:
     assert (len(view.by_pert.entries), len(view.by_gene.entries)) == (386, 1_570)
 
 
+@pytest.mark.soak
 def test_each_tool_answers_where_its_file_has_the_symbol(
     shared_data: Path, dossiers: dict[Pair, tuple[Evidence, ...]], train: tuple[Pair, ...]
 ) -> None:

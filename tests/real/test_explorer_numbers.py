@@ -26,6 +26,7 @@ pytestmark = [pytest.mark.real, pytest.mark.browser]
 WEIGHTS = [(0.0, 0.0), (0.35, 0.7), (0.5, 0.5), (1.0, 0.01)]  # of the neighbours in DE and in DIR
 
 
+@pytest.mark.soak
 def test_a_browser_computes_the_same_on_the_pool(workspace: Workspace, browser: Browser) -> None:  # noqa: F811
     choice, live = prepare(workspace, KnnSettings(("text",), EvaluationProtocol("folds"), SimilaritySettings(centre=True)))
     noise = at_rest.find_noise(choice, choice.base)

@@ -53,6 +53,7 @@ def audit(workspace: Workspace, dataset: str) -> Any:
     return core_json(workspace.settings.workspace, "audit", "leakage", "--dataset", dataset)
 
 
+@pytest.mark.soak
 def test_the_challenge_has_no_finding(challenge_workspace: Workspace) -> None:
     assert_no_finding(challenge_workspace)
 

@@ -63,6 +63,7 @@ def asked(shared_data: Path) -> tuple[Pair, ...]:
     return rows_of(shared_data, "test")
 
 
+@pytest.mark.soak
 def test_the_rule_set_predicts_every_row(packs: Packs, view: LabelView, asked: tuple[Pair, ...]) -> None:
     results = RULE_SET.predict_batch(asked, Context(asked, {}, lambda _: view, packs))
     predictions = [result.prediction for result in results]

@@ -78,6 +78,7 @@ def test_the_published_debate(real_workspace: Workspace) -> None:
     assert (audit["de_fallbacks"], audit["dir_fallbacks"], audit["distinct_p_de"]) == (38, 21, 55)
 
 
+@pytest.mark.soak
 def test_the_rubrics_of_the_published_debate(real_workspace: Workspace) -> None:
     """Each rule, asked anew of every stored text, gives both tables and what stands below them."""
     with real_workspace.store.read() as db:

@@ -36,6 +36,7 @@ def found(shared_data: Path, real_workspace: Workspace, tmp_path_factory: pytest
     return {each.number.name: each for each in numbers}
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("group", dict.fromkeys(number.group for number in load_registry().numbers))
 def test_a_group_comes_out_again(found: dict[str, Reproduced], group: str) -> None:
     of_group = {name: each for name, each in found.items() if each.number.group == group}

@@ -114,6 +114,7 @@ def plain_measures(pool: pd.DataFrame, pattern: str) -> dict[str, Plain]:
     return found
 
 
+@pytest.mark.soak
 def test_worth_equals_a_plain_computation_and_holm_a_plain_correction(pool: pd.DataFrame, found: dict[str, RubricWorth]) -> None:
     expected = {name: plain_measures(pool, pattern) for name, pattern in PATTERNS.items()}
     for name, measures in expected.items():

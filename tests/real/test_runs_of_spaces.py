@@ -70,6 +70,7 @@ def rows_of(workspace: Workspace, run: str) -> pd.DataFrame:
         return predictions.frame(db, runs.find(db, run).id).set_index("pair_id")
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("space", SPACES)
 def test_leave_one_out(place: Path, space: str) -> None:
     _, coverage, de, direction, _, _ = TABLE[space]
@@ -111,6 +112,7 @@ def test_descriptions_reached_the_genes(workspace: Workspace) -> None:
     assert len(text) > 50
 
 
+@pytest.mark.soak
 def test_the_pool_fused_with_its_neighbours(place: Path) -> None:
     knn(place, "--space", "text", "--protocol", "loo", "--name", "near")
     fuse = ["fuse", "--base", POOL, "--with", "near", "--w-de", "0.5", "--w-dir", "0.5", "--name", "pool + near"]
@@ -135,6 +137,7 @@ def test_a_published_fusion_taken_apart_and_put_together(place: Path, workspace:
     np.testing.assert_allclose(found.loc[published.index, columns], published[columns], atol=1e-6)
 
 
+@pytest.mark.soak
 def test_neighbours_of_real_rows(place: Path, workspace: Workspace) -> None:
     knn(place, "--space", "text,string", "--protocol", "test", "--name", "near test")
     for pair_id in rows_of(workspace, "near test").index[::400]:

@@ -51,7 +51,8 @@ def test_the_packs_reach_a_fifth_of_k562(shared_data: Path, packs: Packs) -> Non
     assert covered == {"pert": 377, "gene": 833}  # of 1,831 and 4,136
 
 
-@pytest.mark.parametrize("task", ["de", pytest.param("dir", marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize("task", ["de", "dir"])
 def test_forty_rows_of_k562(task: str, shared_data: Path, packs: Packs) -> None:
     pairs = pairs_of(shared_data, task)
     view = all_training(pairs)

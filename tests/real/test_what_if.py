@@ -50,6 +50,7 @@ def prepare(workspace: Workspace, settings: KnnSettings) -> tuple[FusionChoice, 
     return choice, fusion_controls.prepare_fusion(choice, base)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "protocol",
     [EvaluationProtocol("folds"), pytest.param(EvaluationProtocol("loo"), marks=pytest.mark.soak)],
@@ -81,6 +82,7 @@ def test_the_page_shows_the_score_of_the_run_that_it_saves(workspace: Workspace,
         assert found.cuts[0].tolist() == pytest.approx([found.whole.de.value, found.whole.dir.value], abs=1e-12)
 
 
+@pytest.mark.soak
 def test_a_weight_that_moves_computes_no_prior(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = KnnSettings(("text",), EvaluationProtocol("folds"))
     prepare(workspace, settings)

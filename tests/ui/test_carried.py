@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.actions.workspace import Workspace
@@ -40,6 +41,7 @@ def assert_same_elsewhere(visit: Visit, workspace: Workspace, page: str, app: Ap
     assert values_of(there) == values_of(app)
 
 
+@pytest.mark.soak
 def test_what_if_is_carried(visit: Visit, fused_demo: Workspace) -> None:
     base, knn, fused = (the_run(fused_demo, name).id for name in (LABELLED, KNN, FUSED))
     app = visit(fused_demo, "fuse", run=base, figures="true")

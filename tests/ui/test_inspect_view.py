@@ -89,6 +89,7 @@ def logs(small_workspace: Workspace, tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.soak
 def test_the_pinned_release_reads_a_log_made_here_and_one_that_it_made_is_imported_row_by_row(
     small_workspace: Workspace, logs: Path, tmp_path: Path
 ) -> None:

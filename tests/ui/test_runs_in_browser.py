@@ -92,6 +92,7 @@ def test_a_run_outlives_its_browser_and_the_app(copy: Workspace, open_tab: OpenT
         assert len(predictions.frame(db, run)) == ROWS
 
 
+@pytest.mark.soak
 def test_a_run_outlives_its_session_and_the_app(small_workspace: Workspace) -> None:
     with scripted_server.serving(scripted_server.Script(delay_s=5 * DELAY_S)) as model:
         with serving(small_workspace.settings.workspace, PERTURBDESK_ENDPOINT=model) as server:

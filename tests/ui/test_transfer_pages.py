@@ -107,6 +107,7 @@ def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visi
     assert len(saved) == len(own)
 
 
+@pytest.mark.soak
 def test_the_same_on_a_test_run(visit: Visit, little_copy: Workspace) -> None:
     app = visit(little_copy, "fuse", run=LABELLED)
     app.selectbox(key="id-twin").set_value(the_run(little_copy, TEST).id).run()
@@ -142,6 +143,7 @@ def test_percentiles_against_labelled_rows_need_a_reference(visit: Visit, little
     assert "depends on which other rows" in text_of(visit(little_demo, "fuse", run=TEST))
 
 
+@pytest.mark.soak
 def test_weights_by_support_are_the_same_on_the_page_in_a_link_and_in_the_run(visit: Visit, little_copy: Workspace) -> None:
     app = visit(little_copy, "fuse", run=LABELLED)
     even = explorer_view.numbers(app)["DE"]
@@ -187,6 +189,7 @@ def test_a_reader_of_what_if_finds_nothing_to_save(visit: Visit, little_demo: Wo
     assert {"Save", "Save preset", "Apply and save"}.isdisjoint(button.label for button in reader.button)
 
 
+@pytest.mark.soak
 def test_leave_one_out_never_stands_without_its_null(visit: Visit, little_copy: Workspace) -> None:
     dataset = component_loader.default_dataset(little_copy, None)
     run = save_knn(little_copy, dataset, KnnSettings(("simulated",), EvaluationProtocol("loo")), "loo")

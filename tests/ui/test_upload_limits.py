@@ -96,6 +96,7 @@ def test_a_length_that_lies_brings_nothing_in(shared_server: Server) -> None:
             assert b" 204 " not in send(length), length
 
 
+@pytest.mark.soak
 def test_on_ones_own_machine_there_is_a_limit_too(small_workspace: Workspace) -> None:
     with serving(small_workspace.settings.workspace, PERTURBDESK_UPLOAD_TOTAL_MB="30", PERTURBDESK_TAB_KEPT_S="0") as own:
         visitor = Visitor(own)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from core.actions.workspace import Workspace, open_workspace
 from core.log import last_problems
 from core.store import notes, runs
@@ -10,6 +12,7 @@ from tests.ui.writing import ROW, RUN, Written, write_at_once
 SECONDS = 2.0  # soak/test_writers.py takes 60
 
 
+@pytest.mark.soak
 def test_nothing_is_lost_that_two_apps_and_a_command_write_at_once(small_workspace: Workspace) -> None:
     assert_nothing_lost(small_workspace, write_at_once(small_workspace.settings.workspace, SECONDS))
 

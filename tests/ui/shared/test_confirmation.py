@@ -126,6 +126,7 @@ def test_a_space_leads_to_its_neighbours_without_what_neighbours_shows_anyway(vi
         assert {key: value for key, value in parse_qs(link.proto.query_string).items() if key not in ("dataset", "run")} == named
 
 
+@pytest.mark.soak
 def test_the_demo_leads_to_its_rows(visit: Visit, small_workspace: Workspace) -> None:
     app = press(visit(small_workspace, "data"), "Make the simulated demo")
     assert confirmation_of(app) == ("Made the simulated demo: 3 runs.", ["Open rows"])
