@@ -73,7 +73,7 @@ class Settings:
         30.0, "BUSY_TIMEOUT_S", SECONDS, "How long to wait for the store while another process holds it."
     )
     store_memory_mb: int = _setting(
-        250, "STORE_MEMORY_MB", MEGABYTES, "What the store may hold in memory before it writes to disk."
+        180, "STORE_MEMORY_MB", MEGABYTES, "What the store may hold in memory before it writes to disk."
     )
     upload_memory_mb: int = _setting(
         2000, "UPLOAD_MEMORY_MB", MEGABYTES, "What an upload to a shared server may take in memory while it is read."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from collections.abc import Callable
@@ -44,6 +45,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with browser tests come first, the others after them: one of the long files at the end would leave processes idle."""
     browsing = {item.path for item in items if item.get_closest_marker("browser")}
     items.sort(key=lambda item: item.path not in browsing)
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: no collection looks at it again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(scope="session")

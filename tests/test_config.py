@@ -134,7 +134,7 @@ def test_every_setting_is_in_the_table() -> None:
     assert [row.field for row in rows] == [each.name for each in fields(Settings)]
     assert all(row.variable == f"PERTURBDESK_{row.field.upper()}" and row.what.endswith(".") for row in rows)
     assert [row.field for row in rows if row.secret] == ["api_key", "api_keys", "ncbi_api_key"]
-    assert ("PERTURBDESK_STORE_MEMORY_MB", "megabytes", "250") in [(row.variable, row.type, row.default) for row in rows]
+    assert ("PERTURBDESK_STORE_MEMORY_MB", "megabytes", "180") in [(row.variable, row.type, row.default) for row in rows]
 
 
 def test_a_file_of_secrets_with_a_sign_in_asks_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ EVERYONE = {
     "system_errors",
     "config",
     "environment",
+    "memory",
     "secrets_file",
     "setting_types",
     "fields",

@@ -26,6 +26,7 @@ from core.datasets.archives import Content, open_content
 from core.errors import DeskError, InputError, SystemFailure
 from core.file_io import read_file, temporary_folder
 from core.log import LOGGER
+from core.memory import SMALL_MEMORY
 from core.system_errors import in_words
 from core.texts import parse_json
 
@@ -34,10 +35,9 @@ Upload = tuple[str, Content]
 AT_ONCE: Final = 2  # processes: each may take the memory that one upload may
 _MOST_RESULT_BYTES = 1 << 28
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "SSL_CERT_FILE")
-# Threads and pools of memory reserve what they do not use.
+# Threads reserve memory that they do not use.
 _FRUGAL = {
-    "ARROW_DEFAULT_MEMORY_POOL": "system",
-    "MALLOC_ARENA_MAX": "2",
+    **SMALL_MEMORY,
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "2"),
 }
 _places = threading.BoundedSemaphore(AT_ONCE)

@@ -56,6 +56,7 @@ from typer.exceptions import TyperException
 from core import log
 from core.cli.base import app, say
 from core.errors import DeskError, InputError
+from core.memory import keep_memory_small
 from core.system_errors import explain
 from core.texts import printable, shorten
 
@@ -70,6 +71,7 @@ def main() -> None:
     Every error is in the workspace's log with its traceback; one that nobody foresaw is left to Python if there is no log.
     """
     try:
+        keep_memory_small()
         with _quiet_libraries():
             _run()
     except DeskError as error:

@@ -10,11 +10,10 @@ from core.engine.run_folder import RunFolder
 from core.environment import environment_of
 from core.jobs.start import FIRST_HEARTBEAT_S, command_line
 from core.jobs.start import start as start_process
+from core.memory import SMALL_MEMORY
 
-# A worker writes small batches, for hours: it need not keep them in memory, nor what Arrow and its threads needed for them, which
-# Arrow's own pool and glibc keep.
+# A worker writes small batches, for hours: it need not keep them in memory.
 WORKER_STORE_MB = 128
-_MEMORY = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
 
 
 def command_of(settings: Settings, run: str) -> tuple[str, ...]:
@@ -35,5 +34,5 @@ def start(
     further secrets of the environment that it needs.
     """
     command = command or command_of(settings, folder.run)
-    environment = environment_of(replace(settings, store_memory_mb=WORKER_STORE_MB), keep) | _MEMORY
+    environment = environment_of(replace(settings, store_memory_mb=WORKER_STORE_MB), keep) | SMALL_MEMORY
     return start_process(folder, command, environment, within_s, "run")

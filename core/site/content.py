@@ -54,13 +54,13 @@ def read_content(db: Cursor, run: Run, sources: Sources, take: Callable[[Row], N
     if not rows:
         raise InputError(f"run {run.name}: no rows, expected at least one to make a site of")
     cards = _read_cards(db, run.id)
-    advocates: list[list[Row]] = []
+    argued: list[tuple[int, int | None]] = []
     for row, events in traces.with_events(db, run.id, rows, [row["pair_id"] for row in rows]):
         texts = _texts(run, row, events, cards.get(row["pair_id"], []))
-        advocates.append(texts["advocates"])
+        argued.append(_count_advocates(texts["advocates"]))
         take(texts)
-    about = _describe_run(db, run, sources) | {"hasBriefs": any(advocates)}
-    return SiteContent(about, _columns(rows, advocates))
+    about = _describe_run(db, run, sources) | {"hasBriefs": any(advocates for advocates, _ in argued)}
+    return SiteContent(about, _columns(rows, argued))
 
 
 def _read_rows(db: Cursor, run: Run, clean: Callable[[str], str]) -> list[Row]:
@@ -140,6 +140,12 @@ def _advocate(event: Event) -> Row:
     return {"role": event["role"], "argued": _ARGUED in found, "words": words}
 
 
+def _count_advocates(advocates: Sequence[Row]) -> tuple[int, int | None]:
+    """How many roles wrote briefs for a row, and how many of them argued; None without briefs."""
+    roles, argued = ({each["role"] for each in advocates if each["argued"] or not only} for only in (False, True))
+    return len(roles), len(argued) if advocates else None
+
+
 def _stage(stage: str, events: Sequence[Event]) -> Row:
     """One stage: in a debate the speeches of both sides, briefs first, then the judge; else one step after another."""
     sides = row_words.SIDES.get(stage, ())
@@ -170,9 +176,8 @@ def _step(event: Event, title: str) -> Row:
     }
 
 
-def _columns(rows: Sequence[Row], advocates: Sequence[Sequence[Row]]) -> dict[str, list[Any]]:
-    """The table of the rows: what they are listed and filtered by. advocates: of each row; argued: how many did, None without
-    briefs."""
+def _columns(rows: Sequence[Row], argued: Sequence[tuple[int, int | None]]) -> dict[str, list[Any]]:
+    """The table of the rows: what they are listed and filtered by. argued: of each row as `_count_advocates` has it."""
     flags = list(FLAG_NAMES)
     columns: dict[str, list[Any]] = {
         name: [row[name] for row in rows]
@@ -180,9 +185,7 @@ def _columns(rows: Sequence[Row], advocates: Sequence[Sequence[Row]]) -> dict[st
     }
     columns["flags"] = [[flags.index(Flag(flag)) for flag in row["flags"]] for row in rows]
     columns["failed"] = [row["error"] is not None for row in rows]
-    columns["advocates"] = [len({each["role"] for each in of_row}) for of_row in advocates]
-    argued = [{each["role"] for each in of_row if each["argued"]} for of_row in advocates]
-    columns["argued"] = [len(roles) if of_row else None for roles, of_row in zip(argued, advocates, strict=True)]
+    columns["advocates"], columns["argued"] = ([row[i] for row in argued] for i in (0, 1))
     return columns
 
 

@@ -7,7 +7,6 @@ only when others come, and then without freeing what they hold until Python coll
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import gc
 import time
 from collections import Counter
@@ -20,6 +19,7 @@ from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 
 from core.config import Settings
+from core.memory import give_memory_back
 from core.ui.access import email_of, owner_of, person_at, sessions, uploaded_files
 
 NOBODYS_TABS = 50  # that are open at once without a sign-in; the oldest gives way
@@ -130,5 +130,4 @@ def _without_tab() -> list[AppSession]:
 def _give_memory_back() -> None:
     """Give the memory of uploads back to the system: sessions refer to themselves, and glibc keeps what is in small pieces."""
     gc.collect()
-    with suppress(OSError, AttributeError):  # another C library
-        ctypes.CDLL(None).malloc_trim(0)
+    give_memory_back()
