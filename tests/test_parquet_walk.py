@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from pyarrow import parquet
 
 from core.cells.predicted_changes import WantedPairs
 from core.cells.predicted_table import read_predicted_table
+from core.datasets.parquet_text import text_of_parquet
 from core.embeddings import load_space
 from core.errors import InputError, UnsafeFile
 from core.parquet_walk import text_bytes, walk_parquet
+from core.transfer.streamed_priors import distinct_symbols
 from core.types import Pair
 
 WANTED = WantedPairs.of((Pair("A_B", "A", "B", None, "test"),))
@@ -120,3 +123,25 @@ def test_a_damaged_page_is_an_error(tmp_path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(InputError, match="a damaged page"):
         walk_parquet(path, "x")
+
+
+@pytest.mark.parametrize(
+    ("columns", "read"),
+    [
+        (("symbol",), lambda path: load_space(path, "x")),
+        (("pert", "gene"), lambda path: read_predicted_table(path, WANTED)),
+        (("pert", "gene"), lambda path: text_of_parquet(path.read_bytes(), path.name)),
+        (("pert", "gene"), lambda path: distinct_symbols(path, "gene")),
+    ],
+    ids=["space", "predicted changes", "table", "pairs"],
+)
+@pytest.mark.parametrize("as_dictionary", [True, False])
+def test_texts_that_are_no_utf_8_are_refused(
+    tmp_path: Path, columns: tuple[str, ...], read: Callable[[Path], object], as_dictionary: bool
+) -> None:
+    """Arrow reads them, and breaks off in the middle of what asks for one."""
+    broken = pa.Array.from_buffers(pa.string(), 2, [None, pa.array([0, 1, 2], pa.int32()).buffers()[1], pa.py_buffer(b"A\xc1")])
+    texts = dict.fromkeys(columns, broken)
+    path = write(tmp_path / "x.parquet", pa.table(texts | {"log2fc": [1.0, -1.0]}), use_dictionary=as_dictionary)
+    with pytest.raises(InputError, match="UTF8"):
+        read(path)

@@ -192,6 +192,7 @@ def _parquet_batches(path: Path, columns: list[str]) -> Iterator[pa.RecordBatch]
     file = pq.ParquetFile(path, read_dictionary=texts)
     refuse_bomb(path.name, path.stat().st_size, file.metadata.num_rows * len(columns) * _BYTES_A_CELL)
     for batch in file.iter_batches(columns=columns):
+        batch.validate(full=True)  # texts that are no UTF-8
         for at, name in enumerate(batch.schema.names):
             column = batch.column(at)
             if pa.types.is_dictionary(column.type):

@@ -38,6 +38,7 @@ def text_of_parquet(content: Content, name: str) -> bytes:
             refuse_bomb(name, packed, found.num_rows * len(schema) * _BYTES_A_CELL, MAX_UNPACKED_BYTES)
             texts = [field.name for field in schema if _is_text(field.type)]
             table = parquet.ParquetFile(path, read_dictionary=texts).read()
+            table.validate(full=True)  # texts that are no UTF-8
             refuse_bomb(name, packed, sum(text_bytes(table[text]) for text in texts), MAX_UNPACKED_BYTES)
         except (pa.ArrowException, OverflowError) as error:
             raise InputError(f"{name}: cannot be read as parquet ({str(error).splitlines()[0]})") from error

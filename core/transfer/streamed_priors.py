@@ -143,6 +143,7 @@ def _batches(source: Path, names: Sequence[str], batch_rows: int = BATCH_ROWS) -
         with parquet.ParquetFile(source, read_dictionary=list(PAIR)) as file:
             rows = 0
             for batch in file.iter_batches(batch_rows, columns=list(names)):
+                batch.validate(full=True)  # texts that are no UTF-8
                 for name in names:
                     if batch.column(name).null_count:
                         at = batch.column(name).is_null().index(True).as_py()
