@@ -98,21 +98,20 @@ def _find_heaps(path: Path) -> Iterator[tuple[memoryview, int]]:
 
 
 def _refuse_endless_heaps(path: Path) -> None:
-    """Raise InputError for a text that says to be longer than the collection it lies in: HDF5 looks for its end for ever. A file
-    of more than `SCANNED_BYTES` is not searched."""
+    """Raise InputError for a collection of texts in which HDF5 would look for the next one for ever: behind a text that says to be
+    longer than the collection, or in free space that says to be of no size. A file of more than `SCANNED_BYTES` is not searched.
+    """
     if not 0 < path.stat().st_size <= SCANNED_BYTES:
         return
     for heap, size in _find_heaps(path):
         at = _HEAP_HEADER
         while len(heap) == size and size - at >= _TEXT_HEADER.size:
             number, length = _TEXT_HEADER.unpack_from(heap, at)
-            if number == 0:  # what is left of the collection
-                break
-            at += _TEXT_HEADER.size + -(-length // 8) * 8
-            if at > size:
-                raise InputError(
-                    f"{path}: cannot be read as AnnData (a text of {length:,} bytes among {size:,}), expected an .h5ad file"
-                )
+            taken = _TEXT_HEADER.size + -(-length // 8) * 8 if number else length  # free space has the number 0
+            at += taken
+            if at > size or not taken:
+                what = f"a text of {length:,} bytes" if number else f"free space of {length:,} bytes"
+                raise InputError(f"{path}: cannot be read as AnnData ({what} among {size:,}), expected an .h5ad file")
 
 
 @contextmanager

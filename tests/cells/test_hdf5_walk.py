@@ -75,14 +75,22 @@ def test_many_objects_and_levels_end(tmp_path: Path, monkeypatch: pytest.MonkeyP
         open_hdf5(path)
 
 
-def test_a_text_that_is_longer_than_all_of_them_is_refused(tmp_path: Path) -> None:
-    """HDF5 itself looks for its end for ever."""
+@pytest.mark.parametrize(
+    ("places", "words"),
+    [
+        ({15: 4}, "a text of 288,230,376,"),
+        ({0: 0, 8: 0}, "free space of 0 bytes"),
+    ],  # the highest byte of a length; number, length
+)
+def test_texts_behind_which_there_is_no_next_one_are_refused(tmp_path: Path, places: dict[int, int], words: str) -> None:
+    """HDF5 itself looks for it for ever."""
     path = hostile.write_cells(tmp_path / "cells.h5ad")
     content = bytearray(path.read_bytes())
-    heap = content.index(b"GCOL\x01")
-    content[heap + 16 + 15] = 4  # the highest byte of the length of its first text
+    first = content.index(b"GCOL\x01") + 16
+    for place, byte in places.items():
+        content[first + place] = byte
     path.write_bytes(content)
-    with pytest.raises(InputError, match="a text of 288,230,376,"):
+    with pytest.raises(InputError, match=words):
         open_cells(path)
 
 
