@@ -98,7 +98,7 @@ def _find_heaps(path: Path) -> Iterator[tuple[memoryview, int]]:
 
 
 def _refuse_endless_heaps(path: Path) -> None:
-    """Raise InputError for a collection of texts in which HDF5 would look for the next one for ever: behind a text that says to be
+    """Raise InputError for a collection of texts in which HDF5 would look for the next one for ever: behind one that says to be
     longer than the collection, or in free space that says to be of no size. A file of more than `SCANNED_BYTES` is not searched.
     """
     if not 0 < path.stat().st_size <= SCANNED_BYTES:
