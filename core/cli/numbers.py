@@ -14,6 +14,7 @@ from core.errors import InputError, MissingPackage
 from core.fields.option import split_names
 from core.scoring import json_shapes, run_scores, sentences
 from core.scoring.compare_runs import compare_runs
+from core.scoring.comparison_words import comparison_sentences
 from core.scoring.other_scores import other_scores_of_run
 from core.scoring.run_scores import RunRows
 from core.scoring.slices import SLICES, available_slices, score_slices
@@ -108,7 +109,7 @@ def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None, as_
         raise InputError("compare: got one run, expected two or more")
     results = [compare_runs(first, other) for other in others]
     words = [
-        sentences.comparison_sentences(result, first.run.name, other.run.name, margin)
+        comparison_sentences(result, first.run.name, other.run.name, margin)
         for result, other in zip(results, others, strict=True)
     ]
     adjusted = adjusted_p_values([result.covered.mean.change.shown for result in results])

@@ -10,7 +10,8 @@ public_noise  how far a leaderboard's score can be from the truth
 argument_kinds  kinds of arguments of a run, and how often their rows are hits
 slices        the ways to cut a run's rows into slices
 leakage       what a dataset's splits share, which spaces and runs repeat labels or row counts
-sentences     scores and comparisons in words
+sentences     scores in words
+comparison_words  the comparison of two runs in words
 standing      where the runs of a dataset stand, and in words
 terms         the terms of the field, each explained once
 other_scores  inside genes, at the top of the list, where row counts cannot help
