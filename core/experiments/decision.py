@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from core.errors import InputError
 from core.stats.delong import Estimate
-from core.stats.intervals import Interval
+from core.stats.intervals import Interval, why_no_interval
 from core.stats.power import detectable_difference
 from core.stats.verdicts import Verdict, times_to_decide, verdict_of
 from core.texts import estimate_text, number_text
@@ -29,7 +29,7 @@ UNITS: dict[str, str] = {
     "row": "rows",
 }
 ALPHA, POWER = 0.05, 0.8
-NO_INTERVAL = "no interval, so no verdict: the rows do not determine its standard error"
+NOT_DETERMINED = "the rows do not determine its standard error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,8 @@ def decide(change: Interval, smallest_effect: float) -> Decision:
     verdict = verdict_of(change, smallest_effect)
     detectable = detectable_difference(change.se, POWER, ALPHA, change.df)
     if verdict == "no verdict":
-        return Decision(verdict, detectable, f"{number_text(change.estimate, '+.3f')}: {NO_INTERVAL}.")
+        why = why_no_interval(change) or NOT_DETERMINED
+        return Decision(verdict, detectable, f"{number_text(change.estimate, '+.3f')}: no interval, so no verdict: {why}.")
     found = estimate_text(change.estimate, change.low, change.high, "+.3f")
     if verdict != "undecided":
         return Decision(verdict, detectable, f"{found}: {_reason(verdict, change, smallest_effect)}.")

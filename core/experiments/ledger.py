@@ -112,8 +112,7 @@ def change_of(entry: Entry) -> Interval | None:
     estimate, low, high, se = (
         math.nan if value is None else value for value in (entry.estimate, entry.low, entry.high, entry.se)
     )
-    clusters = None if entry.df is None else int(entry.df) + 1
-    return Interval(estimate, low, high, se, n, cast(Unit, entry.unit or "row"), "as recorded", clusters=clusters)
+    return Interval(estimate, low, high, se, n, cast(Unit, entry.unit or "row"), "as recorded", degrees=entry.df)
 
 
 def judge(entry: Entry, change: Interval) -> Decision:
@@ -130,9 +129,8 @@ def judge(entry: Entry, change: Interval) -> Decision:
 
 def _in_standard_errors(entry: Entry) -> Interval:
     """The result of an entry with a standard error of 1, from which its p follows."""
-    nan, clusters = math.nan, None if entry.df is None else int(entry.df) + 1
     assert entry.z is not None
-    return Interval(entry.z, nan, nan, 1.0, entry.n or 0, "row", "z", clusters=clusters)
+    return Interval(entry.z, math.nan, math.nan, 1.0, entry.n or 0, "row", "z", degrees=entry.df)
 
 
 Step = tuple[str, float | None, float | None, str | None, int | None]
@@ -173,13 +171,17 @@ def with_result(entry: Entry, change: Interval, decision: Decision) -> Entry:
         entry,
         kind="result",
         estimate=change.estimate,
-        low=change.low,
-        high=change.high,
-        se=change.se,
-        df=None if change.clusters is None else change.df,
-        z=change.estimate / change.se if change.se else None,
+        low=_known(change.low),
+        high=_known(change.high),
+        se=_known(change.se),
+        df=change.df if math.isfinite(change.df) else None,
+        z=change.estimate / change.se if change.se > 0 else None,
         n=change.n or None,
-        detectable=decision.detectable,
+        detectable=_known(decision.detectable),
         verdict=decision.verdict,
         reason=decision.reason,
     )
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value

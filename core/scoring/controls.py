@@ -128,7 +128,7 @@ def judge_run(rows: RunRows) -> Verdicts:
 def _above_half(value: Interval) -> Interval:
     """A score less that of the base rate, which is 0.5 without any error."""
     part = (value.estimate - 0.5, value.low - 0.5, value.high - 0.5)
-    return Interval(*part, value.se, value.n, value.unit, value.method, clusters=value.clusters)
+    return Interval(*part, value.se, value.n, value.unit, value.method, clusters=value.clusters, degrees=value.degrees)
 
 
 def control_run(

@@ -8,7 +8,7 @@ from core.scoring.controls import Verdict
 from core.scoring.other_scores import MATCHED, METRICS, OtherScores
 from core.scoring.run_scores import Headline, RunScore
 from core.stats.delong import Estimate
-from core.stats.intervals import Interval, Unit
+from core.stats.intervals import Interval, Unit, why_no_interval
 from core.texts import NO_BIOLOGY, estimate_text, number_text
 from core.transfer import cuts
 from core.transfer.cuts import MeanOfCuts
@@ -43,7 +43,9 @@ def interval_text(value: Interval, *, signed: bool = False) -> str:
 
 
 def axes_text(shown: Interval) -> str:
-    """What the interval shown of an estimate takes to be independent, with the number of clusters where they are few."""
+    """What the interval shown takes to be independent, with the number of clusters where they are few; or why there is none."""
+    if why := why_no_interval(shown):
+        return f"no interval: {why}"
     few = shown.clusters is not None and shown.clusters < FEW_CLUSTERS
     remarks = [*_SINGLE[shown.unit], *([f"{shown.clusters} clusters"] if few else [])]
     return _AXES[shown.unit] + (f" ({', '.join(remarks)})" if remarks else "")

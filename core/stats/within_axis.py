@@ -7,7 +7,7 @@ by the axis that is averaged; rows that share the other axis give that axis' var
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -120,7 +120,7 @@ def _average(found: _Groups, amounts: Floats, axis: Axis, group: Codes, other: C
     dependence = dependence_of(influence, pert, gene, methods)
     between = _between_groups(found.values - average, weights)
     covariances = {**dependence.covariances, axis: between[None]}
-    return influence, Dependence(covariances, dependence.perts, dependence.genes, methods)
+    return influence, replace(dependence, covariances=covariances)
 
 
 def _between_groups(distance: Floats, weights: Floats) -> Floats:
