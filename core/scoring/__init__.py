@@ -6,6 +6,7 @@ baselines     what knows no biology on a split of a dataset
 controls      what knows no biology beside a run, and whether the run beats it
 space_controls  kNN without biology beside a run: equal weights, random embeddings, scrambled symbols
 label_means   means of labels over rows that share a gene or a perturbation
+constant_parents  runs of a fusion that are constant inside its cells
 public_noise  how far a leaderboard's score can be from the truth
 argument_kinds  kinds of arguments of a run, and how often their rows are hits
 slices        the ways to cut a run's rows into slices

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from core.scoring.compare_runs import RunComparison
+from core.scoring.compare_runs import GeneCounts, RunComparison
 from core.scoring.run_scores import MACRO_HEADLINE
 from core.scoring.sentences import axes_text, describe_scored, interval_text
 from core.stats.equivalence import Equivalence, equivalence
@@ -41,7 +41,7 @@ def comparison_sentences(found: RunComparison, a: str, b: str, margin: float | N
     moved = [name for name, part in (("DE", result.de), ("DIR", result.dir)) if side_of(part.change.shown) in ("above", "below")]
     if len(moved) == 1:
         sentences.append(f"Only {moved[0]} differs by itself.")
-    return [*sentences, *_comparison_remarks(found)]
+    return [*sentences, *_comparison_remarks(found, a, b)]
 
 
 def _one_axis_sentences(found: RunComparison, a: str, b: str) -> list[str]:
@@ -57,7 +57,7 @@ def _one_axis_sentences(found: RunComparison, a: str, b: str) -> list[str]:
     return [
         *(_change_sentence(part.change.shown, f"{name}{by_gene}", a, b) for name, part in parts.items()),
         f"Only {next(iter(parts))} can be compared: for the other question a run has no score, or the labels have one class.",
-        *_comparison_remarks(found),
+        *_comparison_remarks(found, a, b),
     ]
 
 
@@ -85,7 +85,7 @@ def _equality_sentence(found: Equivalence) -> str:
     )
 
 
-def _comparison_remarks(found: RunComparison) -> list[str]:
+def _comparison_remarks(found: RunComparison, a: str, b: str) -> list[str]:
     """How both runs were scored, and on which rows."""
     remarks = []
     if found.pooled is not None:
@@ -93,6 +93,8 @@ def _comparison_remarks(found: RunComparison) -> list[str]:
         known = {name: part.change.shown for name, part in pooled.items() if not math.isnan(part.change.value)}
         words = ", ".join(f"{name} by {interval_text(change, signed=True)}" for name, change in known.items())
         remarks.append(f"Pooled over genes, {words}.")
+    if found.genes is not None:
+        remarks += _gene_remarks(found.genes, a, b)
     if found.scored != ALL_ROWS:
         remarks.append(f"Both are scored {describe_scored(found.scored)}.")
     if not found.cuts_known:
@@ -103,6 +105,18 @@ def _comparison_remarks(found: RunComparison) -> list[str]:
             f"Compared on the {found.covered.n:,} of {found.all_rows.n:,} rows that both cover; with stand-ins at base rates "
             f"in the other rows the mean differs by {everywhere}."
         )
+    return remarks
+
+
+def _gene_remarks(found: GeneCounts, a: str, b: str) -> list[str]:
+    """How many genes averages count, and where a run alone could be scored on others."""
+    remarks = []
+    for name, common, of_a, of_b in zip(("DE", "DIR"), found.common, found.a, found.b, strict=True):
+        if common and not common == of_a == of_b:
+            alone = f"{a} alone has {of_a:,}, {b} alone {of_b:,}"
+            remarks.append(f"{name} is compared on the {common:,} genes that both can be scored on; {alone}.")
+        elif common:
+            remarks.append(f"{name} is an average over {common:,} genes.")
     return remarks
 
 

@@ -153,5 +153,15 @@ def test_on_a_cell_line_the_macro_scores_are_compared_and_named() -> None:
     words = comparison_sentences(result, "a", "b")
     assert "macro AUROC by gene, mean of DE and DIR" in words[0]
     assert any(word.startswith("Pooled over genes, DE by ") for word in words)
+    assert result.genes is not None
+    assert result.genes.common == result.genes.a == result.genes.b == mine.genes
+    fewer = compare_runs(a, replace(b, covered=np.arange(8) > 1)).genes  # b says nothing of two rows
+    assert fewer is not None
+    assert fewer.a == mine.genes
+    assert fewer.common == fewer.b
+    assert fewer.common[0] < fewer.a[0]
+    said = comparison_sentences(compare_runs(a, replace(b, covered=np.arange(8) > 1)), "a", "b")
+    counts = (fewer.common[0], fewer.a[0], fewer.b[0])
+    assert "DE is compared on the {} genes that both can be scored on; a alone has {}, b alone {}.".format(*counts) in said
     shape = json_shapes.comparison(result, words)
     assert (shape["headline"], shape["pooled"]["delta_de"]["estimate"]) == (mine.name, result.pooled.de.change.value)
