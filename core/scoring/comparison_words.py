@@ -122,8 +122,8 @@ def _gene_remarks(found: GeneCounts, a: str, b: str) -> list[str]:
 
 def _change_sentence(change: Interval, name: str, a: str, b: str) -> str:
     if change.se == 0 and change.estimate == 0:
-        return f"{b} and {a} are equal: they rank these {change.n:,} rows alike in {name}."
-    found = f"{name} {interval_text(change, signed=True)}, {axes_text(change)}"
+        return f"{b} and {a} are equal in {name}: each of {change.n:,} rows is ranked alike against the other class."
+    found = f"{name} {interval_text(change, signed=True)}, {axes_text(change)}, {change.n:,} rows"
     side = side_of(change)
     if side in ("above", "below"):
         return f"{b} is {'better' if side == 'above' else 'worse'} than {a}: {found}."

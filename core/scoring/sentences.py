@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from core.scoring.controls import Verdict
 from core.scoring.other_scores import MATCHED, METRICS, OtherScores
@@ -59,6 +60,7 @@ def score_sentences(found: RunScore) -> list[str]:
         return [f"{counts}: no labels here, so no score"]
     parts = {"DE": whole.de.shown, "DIR": whole.dir.shown, "mean": whole.mean.shown}
     lines = [f"{name:5} {interval_text(part)}  {_interval_words(part)}" for name, part in parts.items()]
+    lines = [f"{line}, {part.n:,} rows" if part.n else line for line, part in zip(lines, parts.values(), strict=True)]
     return [counts, *_headline_lines(found.headline), *lines, *(f"{sentence}." for sentence in scoring_sentences(found))]
 
 
@@ -85,6 +87,11 @@ def _interval_words(shown: Interval) -> str:
     if math.isnan(shown.estimate):
         return "no score: the run does not rank rows by it, or the labels have one class"
     return axes_text(shown)
+
+
+def same_runs_sentence(name: str, others: Sequence[str]) -> str:
+    """Which other runs have the predictions of a run, whatever they are called; empty without any."""
+    return f"{name} has the predictions of {' and '.join(others)}, row by row: they are one run." if others else ""
 
 
 def other_score_sentences(found: OtherScores) -> list[str]:
@@ -167,7 +174,9 @@ def _lines_of_cuts(numbers: KnnNumbers, mean: MeanOfCuts) -> list[str]:
     lines += [f"{name} {interval_text(part.shown)} {axes_text(part.shown)}{nulls.get(name, '')}" for name, part in parts.items()]
     if numbers.null is not None:
         n = len(numbers.null.values)
-        lines.append(f"(permuted among the genes that the space covers, {n} times; p = (1 + how many score as high) / {n + 1})")
+        lines.append(
+            f"(permuted among the genes that the space covers, {n} times; one-sided p = (1 + how many score as high) / {n + 1})"
+        )
     for name, values, sd in zip(parts, every.values.T, every.sd, strict=False):
         low, high = number_text(values.min()), number_text(values.max())
         lines.append(f"{name} of the single cuts: {low} to {high}, SD {number_text(sd)}")
@@ -193,8 +202,8 @@ def _lines_of_protocol(found: Evaluation, protocol: EvaluationProtocol) -> list[
 
 
 def null_text(test: PermutationTest) -> str:
-    """A null beside a score, "permuted vectors 0.512 ± 0.038, p = 0.07"."""
-    return f"permuted vectors {number_text(test.mean)} ± {number_text(test.sd)}, p = {number_text(test.p, '.2g')}"
+    """A null beside a score, "permuted vectors 0.512 ± 0.038, one-sided p = 0.07"."""
+    return f"permuted vectors {number_text(test.mean)} ± {number_text(test.sd)}, one-sided p = {number_text(test.p, '.2g')}"
 
 
 def knn_sentence(numbers: KnnNumbers) -> str:

@@ -45,7 +45,7 @@ def test_the_verdict_follows_the_interval(demo_workspace: Workspace) -> None:
     assert "is better than" in comparison_sentences(result, bad.run.name, good.run.name)[0]
     assert "is worse than" in comparison_sentences(compare_runs(good, bad), good.run.name, bad.run.name)[0]
     words = comparison_sentences(compare_runs(good, good), "a", "a")
-    assert words[0].startswith("a and a are equal: they rank these ")
+    assert words[0].startswith("a and a are equal in mean of DE and DIR: each of ")
     assert not any("told apart" in each or "not evidence" in each for each in words)
 
 
