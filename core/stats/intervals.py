@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtri, stdtr, stdtrit
+from scipy.special import expit, ndtri, stdtr, stdtrit
 
 Unit = Literal["row", "pert", "gene", "two-way", "stratum"]
 Scale = Literal["plain", "logit"]
@@ -162,7 +162,7 @@ def _with_error(interval: Interval, se: float, limits: tuple[float, float], scal
     half, value = se * interval.quantile, interval.estimate
     if scale == "logit" and 0 < value < 1:
         odds, reach = np.log(value / (1 - value)), half / (value * (1 - value))
-        low, high = 1 / (1 + np.exp(-np.array([odds - reach, odds + reach])))
+        low, high = expit(odds - reach), expit(odds + reach)
     else:
         low, high = np.clip((value - half, value + half), *limits)
     return replace(interval, low=float(low), high=float(high), se=se)
