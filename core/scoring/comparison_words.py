@@ -63,11 +63,10 @@ def _one_axis_sentences(found: RunComparison, a: str, b: str) -> list[str]:
 
 def _margin_sentence(change: Interval, margin: float) -> str:
     """The verdict of the ledger's rule, the margin as the smallest difference worth having."""
-    better, much = "is better", f"a difference of {margin:g} that would matter"
     words = {
-        "confirmed": f"it {better}, by {much} or more",
-        "confirmed, small": f"it {better}, by less than {much}",
-        "rejected": f"it is not better by {much}",
+        "confirmed": f"it is better, and the estimate is at least the {margin:g} that matters",
+        "confirmed, small": f"it is better, by less than the {margin:g} that matters",
+        "rejected": f"it is not better by the {margin:g} that matters",
         "harmful": "it is worse",
         "undecided": "these rows do not decide it",
         "no verdict": "these rows determine no interval",

@@ -44,6 +44,13 @@ def test_the_verdict_follows_the_interval(demo_workspace: Workspace) -> None:
     assert result.covered.mean.change.shown.low > 0
     assert "is better than" in comparison_sentences(result, bad.run.name, good.run.name)[0]
     assert "is worse than" in comparison_sentences(compare_runs(good, bad), good.run.name, bad.run.name)[0]
+    change = result.covered.mean.change.shown
+    for margin, verdict in (
+        (change.estimate / 2, "Confirmed: it is better,"),
+        (change.high * 1.1, "Confirmed, small: it is better,"),
+    ):
+        assert comparison_sentences(result, "a", "b", margin)[1].startswith(verdict)
+    assert comparison_sentences(compare_runs(good, bad), "a", "b", 0.01)[1] == "Harmful: it is worse."
     words = comparison_sentences(compare_runs(good, good), "a", "a")
     assert words[0].startswith("a and a are equal in mean of DE and DIR: each of ")
     assert not any("told apart" in each or "not evidence" in each for each in words)
