@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from core.scoring import sentences
 from core.scoring.compare_runs import has_an_auroc
+from core.scoring.comparison_words import comparison_sentences
 from core.ui.compare import panels
 from core.ui.shared import links, loaders, run_browser, score_box, shell, widgets
 
@@ -22,7 +22,7 @@ if choice is None:
 baseline = choice.baseline
 with st.spinner(f"Comparing {widgets.as_text(run.name)} with {widgets.as_text(baseline.name)} …"):
     result = loaders.comparison(baseline.id, run.id)
-panels.show_verdict(sentences.comparison_sentences(result, baseline.name, run.name, choice.margin))
+panels.show_verdict(comparison_sentences(result, baseline.name, run.name, choice.margin))
 if not result.covered.n_labelled:
     run_browser.offer_labelled_run(context, links.COMPARE)
 if choice.also:

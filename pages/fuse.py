@@ -34,7 +34,7 @@ def show_fusion() -> None:
     with places.remarks:
         results.show_headline(choice, found)
         results.show_caveats(choice, prepared)
-        results.show_remarks(choice, found)
+        results.show_remarks(choice, prepared, found)
         figures.show_figures(choice, prepared, found)
 
 

@@ -29,6 +29,7 @@ def show_baselines() -> None:
 
 
 score_box.show_run_score(score)
+score_box.show_same_runs(run)
 score_box.show_protocols(run.id)
 widgets.show_tabs(
     "part",

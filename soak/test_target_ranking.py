@@ -14,7 +14,7 @@ import pytest
 from core.cells.simulator import ScreenSettings
 from core.stats.intervals import Interval
 from core.target_ranking.expression import ExpressionSet
-from core.target_ranking.metrics import MRR, clustered_interval, rank_targets, score_rankings
+from core.target_ranking.metrics import MRR, clustered_interval, place_targets, score_rankings
 from core.target_ranking.models.base import FitSettings, FittedModel, ranking_model_named, ranking_models
 from core.target_ranking.models.training_cells import take_perturbed
 from soak.conftest import Record
@@ -64,7 +64,7 @@ def score_conditions(model: FittedModel, cells: ExpressionSet, pool: ExpressionS
     control = found.controls.means()
     x, controls = (np.stack([values[group].mean(axis=0) for group in groups]) for values in (found.x, control))
     targets = [tuple(map(int, np.flatnonzero(found.targets[group[0]]))) for group in groups]
-    values = score_rankings(rank_targets(model.score(x, controls), targets), names.tolist(), ks=(1,)).rows[MRR, None]
+    values = score_rankings(place_targets(model.score(x, controls), targets), names.tolist(), ks=(1,)).rows[MRR, None]
     random = np.array([random_mrr(len(own), x.shape[1]) for own in targets])
     return clustered_interval(values, names.tolist()), clustered_interval(values - random, names.tolist(), (-1.0, 1.0))
 

@@ -22,6 +22,7 @@ from core.actions.import_target import (
 )
 from core.actions.workspace import Workspace
 from core.datasets import PairTable, SubmissionTable
+from core.scoring.sentences import same_runs_sentence
 from core.store import Cursor, pairs, runs
 from core.store.datasets import Dataset
 from core.texts import NO_LABEL
@@ -94,7 +95,9 @@ def write_run(
     )
     run = run_writer.write_run(db, metadata, known)
     record_import(db, workspace, file, path, ImportedRows(run.done, rejected, target.id, run.id))
-    message = table.remark or (str(table.note) if table.spec.get("turned") else "")
+    remark = table.remark or (str(table.note) if table.spec.get("turned") else "")
+    same = same_runs_sentence(run.name, [other.name for other in runs.list_same(db, run)])
+    message = " ".join(filter(None, (remark, same)))
     return Imported(path, file.kind, run.name, run.done, tuple(rejected), message=message), replaced
 
 

@@ -14,12 +14,14 @@ from core.errors import InputError, MissingPackage
 from core.fields.option import split_names
 from core.scoring import json_shapes, run_scores, sentences
 from core.scoring.compare_runs import compare_runs
+from core.scoring.comparison_words import comparison_sentences
 from core.scoring.other_scores import other_scores_of_run
 from core.scoring.run_scores import RunRows
 from core.scoring.slices import SLICES, available_slices, score_slices
 from core.stats.bootstrap import ResamplingPlan, bootstrap_score
 from core.stats.intervals import Resampled
 from core.stats.multiplicity import adjusted_p_values
+from core.store import runs
 from core.texts import estimate_text
 
 app = typer.Typer()
@@ -64,8 +66,12 @@ def score(
     product = _resample(rows, seed) if bootstrap or is_unasked else None
     others = other_scores_of_run(rows, found)
     resampled = [] if product is None else [_resampled_line(product)]
+    with context.obj.store.read() as db:
+        same = [other.name for other in runs.list_same(db, rows.run)]
     lines = [*sentences.score_sentences(found), *resampled, *sentences.other_score_sentences(others)]
-    show({**json_shapes.score(found, product), **json_shapes.other_scores(others)}, as_json, "\n".join(lines))
+    lines += filter(None, [sentences.same_runs_sentence(rows.run.name, same)])
+    shape = {**json_shapes.score(found, product), **json_shapes.other_scores(others), "same_predictions": same}
+    show(shape, as_json, "\n".join(lines))
 
 
 def _resample(rows: RunRows, seed: int) -> Resampled:
@@ -108,7 +114,7 @@ def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None, as_
         raise InputError("compare: got one run, expected two or more")
     results = [compare_runs(first, other) for other in others]
     words = [
-        sentences.comparison_sentences(result, first.run.name, other.run.name, margin)
+        comparison_sentences(result, first.run.name, other.run.name, margin)
         for result, other in zip(results, others, strict=True)
     ]
     adjusted = adjusted_p_values([result.covered.mean.change.shown for result in results])

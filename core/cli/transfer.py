@@ -21,6 +21,7 @@ from core.errors import InputError
 from core.fields.record import make
 from core.methods.fusion_settings import FusionSettings
 from core.scoring import json_shapes, sentences
+from core.scoring.constant_parents import constant_parents
 from core.scoring.run_scores import MACRO_HEADLINE
 from core.store import predictions, runs
 from core.store.datasets import Dataset
@@ -182,8 +183,9 @@ def _start_and_show(workspace: Workspace, request: RunRequest, uncovered: Flag, 
     say_if_named_otherwise(run, launch.name_of(request))
     with workspace.store.read() as db:
         n = predictions.flag_counts(db, run.id).get(uncovered, 0)
+        constant = constant_parents(db, run) if uncovered == Flag.PARTLY_COVERED else []
     show(
-        {"run": run.name, "id": run.id, "rows": run.total, "uncovered": n},
+        {"run": run.name, "id": run.id, "rows": run.total, "uncovered": n, "constant": constant},
         as_json,
-        f"{run.name}: {run.total:,} rows, {n:,} uncovered",
+        "\n".join([f"{run.name}: {run.total:,} rows, {n:,} uncovered", *constant]),
     )

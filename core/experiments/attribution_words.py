@@ -46,7 +46,7 @@ def tool_sentence(each: ToolEffect, found: Attribution) -> str:
     verdict = "confirmed" if each.is_confirmed else "not confirmed"
     covered = "inside the noise floor" if found.is_covered(each) else "above the noise floor"
     moved, p, adjusted = interval_text(each.movement.both.shown), number_text(each.test.p, ".4f"), number_text(each.p_holm, ".4f")
-    return f"Without {each.name}: mean |Δ| {moved}, {covered}; p {p}, after Holm {adjusted}: {verdict}."
+    return f"Without {each.name}: mean |Δ| {moved}, {covered}; one-sided p {p}, after Holm {adjusted}: {verdict}."
 
 
 def method_sentence(found: Attribution) -> str:

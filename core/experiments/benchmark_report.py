@@ -11,7 +11,6 @@ from core.errors import StateError
 from core.experiments import decision
 from core.experiments.arm_differences import ArmDifference, arm_difference
 from core.experiments.benchmark_spec import Arm, BenchmarkSpec, Metric, Replicate
-from core.experiments.decision import Verdict
 from core.experiments.judge_noise import judge_noise
 from core.experiments.paired_replicates import (
     PairedReplicates,
@@ -24,6 +23,7 @@ from core.scoring.run_scores import RunRows, add_count_controls, scored_rows
 from core.stats.arrays import Floats
 from core.stats.comparison import Difference
 from core.stats.intervals import Interval
+from core.stats.verdicts import side_of
 from core.store import datasets, evidence, pairs, predictions, runs
 from core.store.connection import Cursor
 from core.transfer.row_index import RowIndex
@@ -40,8 +40,7 @@ class Placebo:
 
     @property
     def moved(self) -> bool:
-        interval = self.change.change.shown
-        return bool(interval.low > 0 or interval.high < 0)
+        return side_of(self.change.change.shown) in ("above", "below")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,9 +82,9 @@ class ArmResult:
         """The interval of the change of the primary metric that decides."""
         return decision.interval_by(self.change(spec.primary).change, spec.unit_of(self.arm))
 
-    def verdict(self, spec: BenchmarkSpec) -> Verdict:
-        """Whether the change of the primary metric is what was asked for (see `decide`)."""
-        return decide(self.decisive(spec), spec.smallest_effect)
+    def decision(self, spec: BenchmarkSpec) -> decision.Decision:
+        """Whether the change of the primary metric is what was asked for, by the rule of the ledger."""
+        return decision.decide(self.decisive(spec), spec.smallest_effect)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,11 +97,6 @@ class BenchmarkReport:
     noise: NoiseFloor | None
     runs: Runs
     tokens: int | None
-
-
-def decide(change: Interval, smallest_effect: float) -> Verdict:
-    """The verdict by the rule of the ledger (`decision.decide`); underpowered where the change has no interval."""
-    return "underpowered" if np.isnan(change.se) else decision.decide(change, smallest_effect).verdict
 
 
 def part_of(found: ReplicateComparison, metric: str) -> Difference:

@@ -55,7 +55,8 @@ def _comparison(each: ArmResult, spec: BenchmarkSpec) -> dict[str, Any]:
         "variance_shares": components_of(each.found, spec.primary).shares,
         "placebo": [_placebo(one) for one in each.placebos],
         "dossiers": None if each.dossiers is None else {"rows": each.dossiers[0], "differing": each.dossiers[1]},
-        "verdict": each.verdict(spec),
+        "verdict": (judged := each.decision(spec)).verdict,
+        "rows_needed": judged.rows_needed,
     }
 
 

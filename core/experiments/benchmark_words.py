@@ -9,7 +9,6 @@ from core.experiments.benchmark_spec import BenchmarkSpec
 from core.experiments.variance_components import components_of
 from core.scoring.sentences import UNSEEN, axes_text, interval_text
 from core.stats.arrays import Floats
-from core.stats.power import detectable_difference
 from core.texts import number_text
 
 PARTS = ("DE", "DIR", "mean")
@@ -17,16 +16,10 @@ PARTS = ("DE", "DIR", "mean")
 
 def verdict_sentence(each: ArmResult, spec: BenchmarkSpec) -> str:
     """The verdict on an arm by the rule that was fixed beforehand, with the change of the primary metric."""
-    shown = each.decisive(spec)
-    detectable = detectable_difference(shown.se, df=shown.df)
-    what = f"{each.arm.name} against {each.control.name}: {spec.primary} {interval_text(shown, signed=True)}, {axes_text(shown)}"
-    rule = {
-        "confirmed": f"above 0, and {spec.smallest_effect:g} or more",
-        "rejected": f"not the {spec.smallest_effect:g} that was asked for, which these rows would have shown",
-        "underpowered": f"these rows show {detectable:.3f} or more with 80% power, {spec.smallest_effect:g} was asked for",
-    }
-    verdict = each.verdict(spec)
-    return f"{verdict.capitalize()}. {what}; {rule[verdict]}."
+    decision = each.decision(spec)
+    allowed = axes_text(each.decisive(spec))
+    what = f"{each.arm.name} against {each.control.name}: {spec.primary} {decision.reason.removesuffix('.')}"
+    return f"{decision.verdict.capitalize()}. {what} ({allowed})."
 
 
 def result_sentences(each: ArmResult, spec: BenchmarkSpec) -> list[str]:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from core.errors import InputError
 from core.stats.delong import Estimate
-from core.stats.intervals import Interval
+from core.stats.intervals import Interval, why_no_interval
 from core.stats.power import detectable_difference
+from core.stats.verdicts import Verdict, times_to_decide, verdict_of
 from core.texts import estimate_text, number_text
 
 Metric = Literal["de", "dir", "mean"]
 Level = Literal["embedding", "fused", "other"]
 DecisionUnit = Literal["row", "pert", "gene", "two-way"]
-Verdict = Literal["confirmed", "rejected", "underpowered"]
 METRICS: dict[str, str] = {"de": "DE", "dir": "DIR", "mean": "mean of DE and DIR"}
 LEVELS: dict[str, str] = {
     "fused": "fused, as it ships",
@@ -29,6 +29,7 @@ UNITS: dict[str, str] = {
     "row": "rows",
 }
 ALPHA, POWER = 0.05, 0.8
+NOT_DETERMINED = "the rows do not determine its standard error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,36 +67,60 @@ def interval_by(estimate: Estimate, unit: DecisionUnit) -> Interval:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A verdict, the smallest difference that would have been seen with 80% power, and the reason in words."""
+    """A verdict, and its reason in words.
+
+    detectable: the smallest difference that would be seen with 80% power, for planning; it decides nothing. rows_needed: about
+    how many rows would decide what is undecided; None where it is decided, unknown, or more than can be had.
+    """
 
     verdict: Verdict
     detectable: float
     reason: str
+    rows_needed: int | None = None
 
 
 def decide(change: Interval, smallest_effect: float) -> Decision:
-    """The verdict on a difference b - a that was measured on labelled rows.
-
-    confirmed: the interval lies above 0 and the estimate is at least `smallest_effect`. rejected: the interval lies wholly below
-    0, or an effect worth having would have been seen with 80% power and was not. underpowered: it would not have been seen.
-    Raises InputError for a difference that is not defined.
-    """
-    if math.isnan(change.estimate) or math.isnan(change.se):
-        raise InputError(
-            "decision: the difference is not defined on these rows; expected labels of both classes, and an interval"
-        )
+    """Return the verdict on a difference b - a that was measured on labelled rows, by `core.stats.verdicts`."""
+    verdict = verdict_of(change, smallest_effect)
     detectable = detectable_difference(change.se, POWER, ALPHA, change.df)
+    if verdict == "no verdict":
+        why = why_no_interval(change) or NOT_DETERMINED
+        return Decision(verdict, detectable, f"{number_text(change.estimate, '+.3f')}: no interval, so no verdict: {why}.")
     found = estimate_text(change.estimate, change.low, change.high, "+.3f")
-    if change.low > 0 and change.estimate >= smallest_effect:
-        return Decision("confirmed", detectable, f"{found}: above 0, and at least the {smallest_effect:g} worth having.")
-    if change.high < 0:
-        return Decision("rejected", detectable, f"{found}: the difference lies wholly below 0.")
-    could = f"these rows show a difference of {detectable:.3f} or more with 80% power"
-    if detectable > smallest_effect:
-        return Decision("underpowered", detectable, f"{found}: {could}, {smallest_effect:g} would be worth having.")
+    if verdict != "undecided":
+        return Decision(verdict, detectable, f"{found}: {_reason(verdict, change, smallest_effect)}.")
+    times = times_to_decide(change, smallest_effect)
+    rows = math.ceil(times * change.n) if change.n and math.isfinite(times) else None
+    reason = f"{found}: {_open_words(change, smallest_effect)}; {_rows_words(times, rows)}."
+    return Decision(verdict, detectable, reason, rows)
+
+
+def _reason(verdict: Verdict, change: Interval, smallest: float) -> str:
+    if verdict == "confirmed":
+        whole = change.low >= smallest
+        return f"the whole interval is at least the {smallest:g} worth having" if whole else _at_least(smallest)
+    return {
+        "confirmed, small": f"above 0, and the whole interval is below the {smallest:g} worth having",
+        "harmful": "the whole interval lies below 0",
+        "rejected": f"the whole interval lies below the {smallest:g} worth having",
+    }[verdict]
+
+
+def _at_least(smallest: float) -> str:
+    return f"the interval lies above 0, and the estimate is at least the {smallest:g} worth having"
+
+
+def _open_words(change: Interval, smallest: float) -> str:
     if change.low > 0:
-        return Decision("rejected", detectable, f"{found}: above 0, but less than the {smallest_effect:g} worth having.")
-    return Decision("rejected", detectable, f"{found}: {could}, so {smallest_effect:g} would have been seen.")
+        return f"above 0, but it may be less or more than the {smallest:g} worth having"
+    return f"the interval holds both 0 and the {smallest:g} worth having"
+
+
+def _rows_words(times: float, rows: int | None) -> str:
+    if math.isinf(times):
+        return "no number of rows that can be had would decide a difference so close to it"
+    many = f"about {times:,.1f} times as many rows" if rows is None else f"about {rows:,} rows"
+    return f"{many} would decide it if the estimate stays"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,18 +143,20 @@ class PublicChange:
 
 
 def decide_public(found: PublicChange, smallest_effect: float | None) -> Decision:
-    """The verdict on a leaderboard difference: below what the leaderboard can show, no claim is made of it.
+    """Return the verdict on a leaderboard difference, by the same rule; below what the leaderboard can show, nothing is claimed.
 
-    smallest_effect: None where no rule was registered; any difference that can be shown is then worth having.
+    smallest_effect: None where no rule was registered; any difference that can be shown is then worth having, and none is
+    rejected.
     """
-    change, size = found.change, abs(found.change.estimate)
+    change = found.change
     shown = number_text(change.estimate, "+.1f") + " standard errors" if found.is_z else number_text(change.estimate, "+.3f")
     least = f"{found.detectable:.1f}" if found.is_z else f"{found.detectable:.3f}"
-    if size >= found.detectable:
-        decision = decide(change, smallest_effect or found.detectable)
+    decision = decide(change, smallest_effect or found.detectable)
+    if abs(change.estimate) >= found.detectable:
         remark = "" if decision.verdict == "confirmed" else f" {decision.reason}"
         reason = f"{shown} is at least the {least} that {found.where} can show.{remark}"
-        return Decision(decision.verdict, found.detectable, reason)
+        return replace(decision, detectable=found.detectable, reason=reason)
     reason = f"No claim: {shown} lies below {least}, the smallest difference that {found.where} shows with 80% power."
-    can_reject = smallest_effect is not None and found.detectable <= smallest_effect
-    return Decision("rejected" if can_reject else "underpowered", found.detectable, reason)
+    is_rejected = smallest_effect is not None and decision.verdict == "rejected"
+    remark = f" {decision.reason}" if is_rejected else ""
+    return Decision("rejected" if is_rejected else "undecided", found.detectable, reason + remark)

@@ -10,13 +10,18 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import pandas as pd
 
-from core.experiments.decision import ALPHA, Decision
-from core.stats.intervals import Z95, Interval
+from core.experiments.decision import ALPHA, POWER, Decision, PublicChange, decide, decide_public
+from core.stats.intervals import Z95, Interval, Unit, normal_interval
 from core.stats.multiplicity import AdjustedP, adjusted_p_values
+from core.stats.power import detectable_difference
+from core.stats.verdicts import Verdict, side_of
 from core.store.hypotheses import Entry
+
+ON_LABELS, ON_PUBLIC = "labelled rows", "public leaderboard"  # what a result was measured on
 
 Family = tuple[str, str | None]
 
@@ -36,9 +41,22 @@ class LedgerLine:
     again: bool = False
 
     @property
+    def judged(self) -> Decision | None:
+        """The verdict by the rule of today, which the recorded interval alone decides; None without a result."""
+        change = change_of(self.entry)
+        return None if change is None else judge(self.entry, change)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict of `judged`."""
+        return self.judged.verdict if self.judged else None
+
+    @property
     def survives(self) -> bool:
-        """Whether the difference is above 0 after Holm's correction."""
-        return self.adjusted is not None and self.adjusted.holm < ALPHA and (self.entry.z or 0) > 0
+        """Whether the difference is above 0 by its interval and after Holm's correction."""
+        change = change_of(self.entry)
+        is_above = change is not None and side_of(change) == "above"
+        return is_above and self.adjusted is not None and self.adjusted.holm < ALPHA
 
     @property
     def seen_before(self) -> bool:
@@ -84,11 +102,35 @@ def _adjusted_by_id(entries: Sequence[Entry]) -> tuple[dict[str, AdjustedP], dic
     return found, {family: len(tested) for family, tested in families.items()}
 
 
+def change_of(entry: Entry) -> Interval | None:
+    """Return the difference of a result as it was recorded; in standard errors where only its z is known, None without one."""
+    if entry.kind != "result":
+        return None
+    n = entry.n or 0
+    if entry.estimate is None:
+        return None if entry.z is None else normal_interval(entry.z, 1.0, n, "row", "as published", (-math.inf, math.inf))
+    estimate, low, high, se = (
+        math.nan if value is None else value for value in (entry.estimate, entry.low, entry.high, entry.se)
+    )
+    return Interval(estimate, low, high, se, n, cast(Unit, entry.unit or "row"), "as recorded", degrees=entry.df)
+
+
+def judge(entry: Entry, change: Interval) -> Decision:
+    """Return the verdict on the change of an entry, which states what it was measured on and its smallest effect.
+
+    Without a registered effect, any difference that could be shown is worth having.
+    """
+    least = entry.detectable or detectable_difference(change.se, POWER, ALPHA)
+    if entry.measured_on == ON_PUBLIC or (entry.estimate is None and entry.z is not None):
+        found = PublicChange(change, least, entry.n, is_z=entry.estimate is None and entry.z is not None)
+        return decide_public(found, entry.smallest_effect)
+    return decide(change, entry.smallest_effect or least)
+
+
 def _in_standard_errors(entry: Entry) -> Interval:
     """The result of an entry with a standard error of 1, from which its p follows."""
-    nan, clusters = math.nan, None if entry.df is None else int(entry.df) + 1
     assert entry.z is not None
-    return Interval(entry.z, nan, nan, 1.0, entry.n or 0, "row", "z", clusters=clusters)
+    return Interval(entry.z, math.nan, math.nan, 1.0, entry.n or 0, "row", "z", degrees=entry.df)
 
 
 Step = tuple[str, float | None, float | None, str | None, int | None]
@@ -101,20 +143,20 @@ def score_histories(lines: Sequence[LedgerLine]) -> dict[tuple[str, str, str, st
     Columns: HISTORY. The first step is the score that the first result was compared with. low, high: 1.96 standard errors of
     one score, NaN if unknown. is_best: whether no earlier score was as high. Scores on different rows share no table.
     """
-    groups: dict[tuple[str, str, str, str], list[Entry]] = defaultdict(list)
+    groups: dict[tuple[str, str, str, str], list[LedgerLine]] = defaultdict(list)
     for line in lines:
         entry = line.entry
         if entry.kind == "result" and entry.score_b is not None:
             where = f"{entry.measured_on}, {entry.scored}" if entry.scored else str(entry.measured_on)
-            groups[entry.source, entry.dataset or "", where, entry.metric or "mean"].append(entry)
-    return {key: _history(entries) for key, entries in groups.items()}
+            groups[entry.source, entry.dataset or "", where, entry.metric or "mean"].append(line)
+    return {key: _history(found) for key, found in groups.items()}
 
 
-def _history(entries: Sequence[Entry]) -> pd.DataFrame:
-    first = entries[0]
+def _history(lines: Sequence[LedgerLine]) -> pd.DataFrame:
+    first = lines[0].entry
     before: Step = (first.name_a or "before", first.score_a, first.score_se, None, first.n)
     steps = [before] if first.score_a is not None else []
-    steps += [(entry.name, entry.score_b, entry.score_se, entry.verdict, entry.n) for entry in entries]
+    steps += [(line.entry.name, line.entry.score_b, line.entry.score_se, line.verdict, line.entry.n) for line in lines]
     table = pd.DataFrame(steps, columns=["label", "score", "se", "verdict", "n"])
     half = Z95 * table["se"].astype(float)
     best = table["score"].cummax().shift()
@@ -129,13 +171,17 @@ def with_result(entry: Entry, change: Interval, decision: Decision) -> Entry:
         entry,
         kind="result",
         estimate=change.estimate,
-        low=change.low,
-        high=change.high,
-        se=change.se,
-        df=None if change.clusters is None else change.df,
-        z=change.estimate / change.se if change.se else None,
+        low=_known(change.low),
+        high=_known(change.high),
+        se=_known(change.se),
+        df=change.df if math.isfinite(change.df) else None,
+        z=change.estimate / change.se if change.se > 0 else None,
         n=change.n or None,
-        detectable=decision.detectable,
+        detectable=_known(decision.detectable),
         verdict=decision.verdict,
         reason=decision.reason,
     )
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value

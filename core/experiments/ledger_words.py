@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.experiments.decision import ALPHA, METRICS, POWER
-from core.experiments.ledger import Family, LedgerLine, family_of
-from core.experiments.published_ladder import ON_PUBLIC
+from core.experiments.ledger import ON_PUBLIC, Family, LedgerLine, family_of
 from core.experiments.rubric_hypothesis import WORTH_METRICS
 from core.stats.power import detectable_difference
 from core.store.hypotheses import HERE, Entry
@@ -22,7 +21,11 @@ Z_DETECTABLE = detectable_difference(1.0, POWER, ALPHA)  # of a difference in st
 def verdict_text(line: LedgerLine) -> str:
     """The verdict of a line, with what has to be said beside it wherever it stands."""
     entry = line.entry
-    words = [entry.verdict or OPEN]
+    words: list[str] = [line.verdict or OPEN]
+    if entry.verdict not in (None, line.verdict):
+        words.append(f"called {entry.verdict} when it was written")
+    if words[0].startswith("confirmed") and line.adjusted is not None and not line.survives:
+        words.append("not after Holm's correction")
     if line.seen_before:
         words.append(SEEN)
     if line.again:
@@ -139,7 +142,7 @@ def _below_sentence(below: Sequence[LedgerLine]) -> str:
 
 def line_record(line: LedgerLine) -> Mapping[str, Any]:
     """A line as commands print it and tables download it, as plain values."""
-    entry, registration, adjusted = line.entry, line.registration, line.adjusted
+    entry, registration, adjusted, judged = line.entry, line.registration, line.adjusted, line.judged
     rule = registration or entry
     interval = None if entry.estimate is None else {"estimate": entry.estimate, "low": entry.low, "high": entry.high}
     copied = ("source", "dataset", "measured_on", "scored", "benchmark", "z", "se", "n", "detectable_low", "detectable", "note")
@@ -147,9 +150,11 @@ def line_record(line: LedgerLine) -> Mapping[str, Any]:
         "name": entry.name,
         "hypothesis": entry.hypothesis,
         "prediction": rule.prediction,
-        "verdict": entry.verdict,
+        "verdict": line.verdict,
+        "verdict_written": entry.verdict,
         "words": verdict_text(line),
-        "reason": entry.reason,
+        "reason": judged.reason if judged else entry.reason,
+        "rows_needed": judged.rows_needed if judged else None,
         "rule": {key: getattr(rule, key) for key in ("metric", "level", "unit", "smallest_effect")},
         "rubric": entry.rubric,
         "a": entry.name_a,

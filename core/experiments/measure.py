@@ -8,8 +8,7 @@ from datetime import datetime
 
 from core.errors import InputError, StateError
 from core.experiments.decision import METRICS, DecisionRule, PublicChange, decide, decide_public, interval_by
-from core.experiments.ledger import with_result
-from core.experiments.published_ladder import ON_LABELS, ON_PUBLIC
+from core.experiments.ledger import ON_LABELS, ON_PUBLIC, with_result
 from core.scoring.compare_runs import compare_runs, pair_runs
 from core.scoring.public_noise import PUBLIC_SHARE
 from core.scoring.run_scores import RunRows, load_scored_rows

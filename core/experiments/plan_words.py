@@ -66,7 +66,7 @@ def plan_sentences(found: BenchmarkPlan, plan: ArmPlan) -> list[str]:
         f"genes) show a change of {what} of {plan.detectable:.3f} or more with {spec.plan.power:.0%} power, and {sees} "
         f"the {spec.smallest_effect:g} that is asked for.",
         f"Variances are from {plan.basis}.",
-        _rows_sentence(plan, found.available),
+        _rows_sentence(plan, found.available, spec.plan.power),
         _repeats_sentence("cuts of the folds", plan.cuts),
         "No arm calls a model, so another seed changes nothing." if plan.tokens == 0 else _repeats_sentence("seeds", plan.seeds),
         _tokens_sentence(plan),
@@ -75,7 +75,7 @@ def plan_sentences(found: BenchmarkPlan, plan: ArmPlan) -> list[str]:
     return [sentence for sentence in sentences if sentence]
 
 
-def _rows_sentence(plan: ArmPlan, available: Size) -> str:
+def _rows_sentence(plan: ArmPlan, available: Size, power: float) -> str:
     needed = plan.needed_rows
     if needed is None:
         return "No number of rows shows it: the noise of cuts and seeds alone is larger; take more of them first."
@@ -85,7 +85,10 @@ def _rows_sentence(plan: ArmPlan, available: Size) -> str:
         return (
             f"It takes about {needed:,} rows{under}; the dataset has {available.rows:,} labelled ones, so it cannot be seen here."
         )
-    return f"It takes about {needed:,} of the {available.rows:,} labelled rows{under}."
+    return (
+        f"It takes about {needed:,} of the {available.rows:,} labelled rows{under}: then no effect is rejected, and the effect "
+        f"that is asked for told from none, in {power:.0%} of experiments."
+    )
 
 
 def _repeats_sentence(what: str, n: int | None) -> str:

@@ -10,14 +10,13 @@ from typing import Any, get_args
 import numpy as np
 
 from core.errors import InputError
-from core.experiments.decision import ALPHA, METRICS, POWER, DecisionRule, DecisionUnit, PublicChange, decide, decide_public
-from core.experiments.ledger import with_result
+from core.experiments.decision import ALPHA, METRICS, POWER, DecisionRule, DecisionUnit, PublicChange, decide_public
+from core.experiments.ledger import ON_LABELS, ON_PUBLIC, judge, with_result
 from core.stats.intervals import Interval, Unit, normal_interval
 from core.stats.power import detectable_difference
 from core.store.hypotheses import PUBLISHED, Entry
 
 LADDER = Path(__file__).with_name("published_ladder.csv")
-ON_LABELS, ON_PUBLIC = "labelled rows", "public leaderboard"
 _TOLERANCE = 0.06  # of z, which is published with one decimal
 
 
@@ -83,14 +82,9 @@ def _change(place: str, difference: float, values: Mapping[str, Any]) -> Interva
 
 
 def _judge(entry: Entry, change: Interval, values: Mapping[str, Any]) -> Entry:
-    smallest, least = values.get("smallest_effect"), detectable_difference(change.se, POWER, ALPHA)
-    if values.get("measured_on") == ON_PUBLIC:
-        found = PublicChange(change, values.get("detectable", least), values.get("n"))
-        decision = decide_public(found, smallest)
+    if entry.measured_on == ON_PUBLIC:
         entry = replace(entry, public_a=values.get("score_a"), public_b=values.get("score_b"))
-    else:
-        decision = decide(change, smallest or least)
-    return with_result(entry, change, decision)
+    return with_result(entry, change, judge(replace(entry, estimate=change.estimate), change))
 
 
 def _judge_z(place: str, entry: Entry, values: Mapping[str, Any]) -> Entry:

@@ -10,8 +10,7 @@ import pandas as pd
 from core.audit.rubric import Rubric
 from core.errors import InputError
 from core.experiments.decision import DecisionUnit, decide, interval_by
-from core.experiments.ledger import with_result
-from core.experiments.published_ladder import ON_LABELS
+from core.experiments.ledger import ON_LABELS, with_result
 from core.scoring.rubric_worth import load_outcomes, rubric_worth
 from core.scoring.run_scores import RunRows
 from core.store import Cursor

@@ -97,9 +97,8 @@ def split_variance(
 ) -> VarianceComponents:
     """The components of a number. noise: the variance of cuts and seeds that is in its intervals; of_one: of one cut and of
     one seed; repeats: cuts and seeds; counts: rows, perturbations, genes; factor: by which the other variances are multiplied."""
-    row, pert, gene, shown = (
-        factor * max(interval.se**2 - noise, 0.0) for interval in (found.row, found.pert, found.gene, found.shown)
-    )
+    widest = found.two_way if math.isnan(found.shown.se) else found.shown  # a plan has one where an interval has none
+    row, pert, gene, shown = (factor * max(each.se**2 - noise, 0.0) for each in (found.row, found.pert, found.gene, widest))
     parts = max(pert - row, 0.0), max(gene - row, 0.0), row
     return VarianceComponents(*parts, *of_one, *repeats, UnitVariances(row, pert, gene, shown), *counts)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -87,14 +87,15 @@ def noise_of_cuts(before: Floats, after: Floats) -> dict[str, dict[str, float]]:
 def _reach(live: LiveFusion) -> dict[str, dict[str, Any]]:
     """What the intervals shown of DE, DIR and mean have at any weights, which change no row's class and no cluster.
 
-    quantile: of Student's t, at 95%. df: its degrees of freedom, None for the normal distribution. said: what is allowed for.
+    quantile: of Student's t for the clusters, at 95%, where a score is constant. df: its degrees of freedom, None for the normal
+    distribution. said: what is allowed for.
     """
     none = np.zeros(len(live.percentiles.de) - 1)
     found = live.score_at(weights_of(none, none))
     shown = zip(METRICS, (found.de.change.shown, found.dir.change.shown, found.mean.change.shown), strict=True)
     return {
         name: {
-            "quantile": each.quantile,
+            "quantile": replace(each, degrees=None).quantile,
             "df": None if each.clusters is None else each.clusters - 1,
             "said": axes_text(each),
         }

@@ -16,8 +16,9 @@ from core.texts import NO_BIOLOGY
 _AUROC = "The chance that a random positive row is ranked above a random negative one, ties counting half; 0.5 is chance."
 _INTERVALS = (
     "All are 95%. The one shown is the widest of those that take rows, perturbations, genes, or perturbations and genes "
-    "at once as independent, with Student's t for the smaller number of perturbations and genes less one: rows that share"
-    " a perturbation or a gene are not independent. Variances are DeLong's and their clustered forms; the two-way "
+    "at once as independent, with Student's t: rows that share a perturbation or a gene are not independent. Degrees of "
+    "freedom are Satterthwaite's, limits of a score stand on the logit scale, and there are none where the standard error "
+    "rests on too few rows. Variances are DeLong's and their clustered forms; the two-way "
     "variance is V(perturbations) + V(genes) − V(rows)."
 )
 _COMPARISON = (

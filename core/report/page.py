@@ -16,7 +16,8 @@ from core.report.methods import show_methods
 from core.report.provenance import show_provenance
 from core.report.selection import ReportSelection
 from core.report.tables import table
-from core.scoring.sentences import comparison_sentences, interval_text, scored_text
+from core.scoring.comparison_words import comparison_sentences
+from core.scoring.sentences import interval_text, scored_text
 from core.store.runs import Run
 
 Sections = Mapping[str, Sequence[tuple[str, CaptionedFigure]]]  # kind of figure → the figures by their keys

@@ -6,11 +6,13 @@ baselines     what knows no biology on a split of a dataset
 controls      what knows no biology beside a run, and whether the run beats it
 space_controls  kNN without biology beside a run: equal weights, random embeddings, scrambled symbols
 label_means   means of labels over rows that share a gene or a perturbation
+constant_parents  runs of a fusion that are constant inside its cells
 public_noise  how far a leaderboard's score can be from the truth
 argument_kinds  kinds of arguments of a run, and how often their rows are hits
 slices        the ways to cut a run's rows into slices
 leakage       what a dataset's splits share, which spaces and runs repeat labels or row counts
-sentences     scores and comparisons in words
+sentences     scores in words
+comparison_words  the comparison of two runs in words
 standing      where the runs of a dataset stand, and in words
 terms         the terms of the field, each explained once
 other_scores  inside genes, at the top of the list, where row counts cannot help

@@ -13,7 +13,8 @@ from core.stats.arrays import Bools, Floats, sum_by_group
 from core.stats.comparison import Comparison, Difference, compare, compare_macro, difference_of
 from core.stats.delong import widen
 from core.stats.official_score import point_values
-from core.stats.scores_and_labels import outcome_of
+from core.stats.scores_and_labels import outcome_of, shared_rows
+from core.stats.within_axis import scorable_groups
 from core.transfer.cuts import variances_between
 from core.transfer.live_fusion import FusionComparison, MetricChange
 from core.transfer.run_cells import cells_under, distinct_protocols, folds_among, with_seed
@@ -38,6 +39,16 @@ class PairedRuns:
         return PairedRuns(self.a.take(rows), self.b.take(rows))
 
 
+@dataclass(frozen=True, slots=True)
+class GeneCounts:
+    """How many genes averages over genes count, each for DE and for DIR: those that both runs can be scored on, which the
+    comparison is made on, and those of each run alone."""
+
+    common: tuple[int, int]
+    a: tuple[int, int]
+    b: tuple[int, int]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RunComparison:
     """Run b against run a.
@@ -45,7 +56,7 @@ class RunComparison:
     covered: on the rows that both cover, which conclusions rest on; pair: these rows. all_rows: on all rows of both, None
     if both cover them all. cuts_known: whether the noise of the cut of folds is in the intervals, if any folds were cut.
     DE, DIR and their mean are those of the dataset's headline, which `headline_name` names; pooled: the AUROCs over all pairs
-    of the covered rows, None if they are the headline.
+    of the covered rows, None if they are the headline. genes: how many genes averages count, None where there are none.
     """
 
     pair: PairedRuns
@@ -53,6 +64,7 @@ class RunComparison:
     all_rows: Comparison | None
     cuts_known: bool
     pooled: Comparison | None = None
+    genes: GeneCounts | None = None
 
     @property
     def scored(self) -> str:
@@ -114,7 +126,14 @@ def compare_runs(a: RunRows, b: RunRows) -> RunComparison:
         None if both.all() else _compare_headline(pair, differences),
         cuts_known=differences is not None and not (is_macro and folds_among(pair.a.protocols)),
         pooled=_compare(sound, differences) if is_macro else None,
+        genes=_count_genes(a, b, sound) if is_macro else None,
     )
+
+
+def _count_genes(a: RunRows, b: RunRows, sound: PairedRuns) -> GeneCounts:
+    common = replace(sound.a, scores=shared_rows(sound.a.scores, sound.b.scores)[0])
+    counts = (scorable_groups(rows.arrays, "gene") for rows in (common, without_stand_ins(a), without_stand_ins(b)))
+    return GeneCounts(*counts)
 
 
 def _compare_headline(pair: PairedRuns, cut_differences: Floats | None) -> Comparison:

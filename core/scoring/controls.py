@@ -23,6 +23,7 @@ from core.stats.intervals import Interval, Unit
 from core.stats.official_score import score_of_rows
 from core.stats.permuted_labels import scores_of_permuted_labels
 from core.stats.scores_and_labels import Scores
+from core.stats.verdicts import side_of
 from core.stats.within_axis import score_within
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.run_cells import folds_among
@@ -69,14 +70,14 @@ class Verdict:
     @property
     def beats(self) -> bool | None:
         """Whether the interval lies above 0; None without labels or with one class."""
-        return None if math.isnan(self.change.estimate) else bool(self.change.low > 0)
+        return None if math.isnan(self.change.estimate) else side_of(self.change) == "above"
 
     @property
     def word(self) -> str:
         """Whether the run is above the control: yes, no or cannot tell; an en dash if undefined."""
         if self.beats is None:
             return "–"
-        return "yes" if self.beats else "no" if self.change.high < 0 else "cannot tell"
+        return {"above": "yes", "below": "no"}.get(side_of(self.change), "cannot tell")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ def judge_run(rows: RunRows) -> Verdicts:
 def _above_half(value: Interval) -> Interval:
     """A score less that of the base rate, which is 0.5 without any error."""
     part = (value.estimate - 0.5, value.low - 0.5, value.high - 0.5)
-    return Interval(*part, value.se, value.n, value.unit, value.method, clusters=value.clusters)
+    return Interval(*part, value.se, value.n, value.unit, value.method, clusters=value.clusters, degrees=value.degrees)
 
 
 def control_run(

@@ -23,6 +23,7 @@ from core.stats.intervals import Interval
 from core.stats.official_score import Metrics, ScoreIntervals
 from core.stats.slices import Slice
 from core.stats.top_k import TopK
+from core.stats.verdicts import verdict_of
 from core.stats.within_axis import WithinAxis, WithinTask
 from core.transfer.cuts import MeanOfCuts
 from core.transfer.knn_numbers import KnnNumbers
@@ -54,7 +55,7 @@ def score(found: RunScore, product: Interval | None) -> dict[str, Any]:
         **_counts(result),
         **{name: shape_shown(part) for name, part in parts.items()},
         "unit": "perturbations and genes: largest of the two-way (V_pert + V_gene - V_row), perturbation, gene and row "
-        "standard errors, Student's t by clusters",
+        "standard errors, Student's t with Satterthwaite's degrees of freedom, logit limits",
         "scored": result.scored,
         "cuts": cuts(found.cuts),
         "headline": _headline(found.headline),
@@ -169,6 +170,8 @@ def comparison(found: RunComparison, words: list[str], margin: float | None = No
         "pooled": None if found.pooled is None else changes(found.pooled),
         "cuts_known": found.cuts_known,
         "all_rows": None if found.all_rows is None else changes(found.all_rows),
+        "genes": None if found.genes is None else asdict(found.genes),
+        "decision": None if margin is None else verdict_of(found.covered.mean.change.shown, margin),
         "equivalence": None if equal is None else {**asdict(equal), "equal": equal.equal},
         "verdict": " ".join(words),
     }

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from core.scoring.compare_runs import RunComparison
 from core.scoring.controls import Verdict
 from core.scoring.other_scores import MATCHED, METRICS, OtherScores
-from core.scoring.run_scores import MACRO_HEADLINE, Headline, RunScore
+from core.scoring.run_scores import Headline, RunScore
 from core.stats.delong import Estimate
-from core.stats.equivalence import Equivalence, equivalence
-from core.stats.intervals import Interval, Unit
+from core.stats.intervals import Interval, Unit, why_no_interval
 from core.texts import NO_BIOLOGY, estimate_text, number_text
 from core.transfer import cuts
 from core.transfer.cuts import MeanOfCuts
@@ -45,7 +44,9 @@ def interval_text(value: Interval, *, signed: bool = False) -> str:
 
 
 def axes_text(shown: Interval) -> str:
-    """What the interval shown of an estimate takes to be independent, with the number of clusters where they are few."""
+    """What the interval shown takes to be independent, with the number of clusters where they are few; or why there is none."""
+    if why := why_no_interval(shown):
+        return f"no interval: {why}"
     few = shown.clusters is not None and shown.clusters < FEW_CLUSTERS
     remarks = [*_SINGLE[shown.unit], *([f"{shown.clusters} clusters"] if few else [])]
     return _AXES[shown.unit] + (f" ({', '.join(remarks)})" if remarks else "")
@@ -59,6 +60,7 @@ def score_sentences(found: RunScore) -> list[str]:
         return [f"{counts}: no labels here, so no score"]
     parts = {"DE": whole.de.shown, "DIR": whole.dir.shown, "mean": whole.mean.shown}
     lines = [f"{name:5} {interval_text(part)}  {_interval_words(part)}" for name, part in parts.items()]
+    lines = [f"{line}, {part.n:,} rows" if part.n else line for line, part in zip(lines, parts.values(), strict=True)]
     return [counts, *_headline_lines(found.headline), *lines, *(f"{sentence}." for sentence in scoring_sentences(found))]
 
 
@@ -87,6 +89,11 @@ def _interval_words(shown: Interval) -> str:
     return axes_text(shown)
 
 
+def same_runs_sentence(name: str, others: Sequence[str]) -> str:
+    """Which other runs have the predictions of a run, whatever they are called; empty without any."""
+    return f"{name} has the predictions of {' and '.join(others)}, row by row: they are one run." if others else ""
+
+
 def other_score_sentences(found: OtherScores) -> list[str]:
     """Where how often a gene was measured cannot help, and at the top of the list, one line each; none without labels."""
     if found.whole.n_labelled == 0:
@@ -113,7 +120,7 @@ def alone_sentence(found: RunScore) -> str:
 
 def scoring_sentences(found: RunScore) -> list[str]:
     """How a run was scored, what other cuts of its folds score, and its score without stand-ins."""
-    sentences = [f"Scored {_describe_scored(found.whole.scored)}"]
+    sentences = [f"Scored {describe_scored(found.whole.scored)}"]
     if len(found.cuts):
         low, high = found.cuts.min(axis=0), found.cuts.max(axis=0)
         sentences[0] += (
@@ -143,100 +150,9 @@ def scored_text(scored: str) -> str:
     return f"scored {_SHORT_WAYS.get(scored, scored)}"
 
 
-def _describe_scored(scored: str) -> str:
+def describe_scored(scored: str) -> str:
     """Which pairs of rows count (`run_cells.describe_scoring`), in words for people."""
     return f"{UNSEEN} ({scored})" if "cells" in scored else _WAYS.get(scored, scored)
-
-
-def comparison_sentences(found: RunComparison, a: str, b: str, margin: float | None = None) -> list[str]:
-    """What can and what cannot be concluded about run `b` against run `a`, one sentence each.
-
-    margin: the largest difference of the mean that would not matter; None if nobody named one.
-    """
-    result = found.covered
-    if result.n_labelled == 0:
-        return [f"No labels here: on these {result.n:,} rows nothing can be said about which is better, only how they differ."]
-    mean = result.mean
-    change = mean.change.shown
-    if math.isnan(change.estimate):
-        return _one_axis_sentences(found, a, b)
-    sentences = [_change_sentence(change, found.headline_name, a, b)]
-    if margin is not None:
-        sentences.append(_equality_sentence(equivalence(change, margin)))
-    elif change.low <= 0 <= change.high:
-        sentences.append(
-            f"That is not evidence that they are equal: with 80% power these {result.n_labelled:,} rows show a difference of "
-            f"{mean.detectable:.3f} or more."
-        )
-    if (change.low <= 0 <= change.high) != (mean.change.row.low <= 0 <= mean.change.row.high):
-        sentences.append(
-            f"By rows alone the interval is {interval_text(mean.change.row, signed=True)}; rows share perturbations and genes, "
-            "so the wider one counts."
-        )
-    moved = [name for name, part in (("DE", result.de), ("DIR", result.dir)) if _differs(part.change.shown)]
-    if len(moved) == 1:
-        sentences.append(f"Only {moved[0]} differs by itself.")
-    return [*sentences, *_comparison_remarks(found)]
-
-
-def _one_axis_sentences(found: RunComparison, a: str, b: str) -> list[str]:
-    """The comparison in the one question that both runs answer and that the labels can judge, if there is one."""
-    result = found.covered
-    parts = {name: part for name, part in (("DE", result.de), ("DIR", result.dir)) if not math.isnan(part.change.value)}
-    if not parts:
-        return [
-            f"{result.n_labelled:,} labelled rows, but no question for which both runs have a score and the labels have both "
-            "classes: no AUROC, so no comparison."
-        ]
-    by_gene = "" if found.pooled is None else f", {MACRO_HEADLINE}"
-    return [
-        *(_change_sentence(part.change.shown, f"{name}{by_gene}", a, b) for name, part in parts.items()),
-        f"Only {next(iter(parts))} can be compared: for the other question a run has no score, or the labels have one class.",
-        *_comparison_remarks(found),
-    ]
-
-
-def _equality_sentence(found: Equivalence) -> str:
-    if found.equal:
-        return f"They are equal within ±{found.margin:g} (two one-sided tests, p {found.p:.3f})."
-    return (
-        f"That they are equal within ±{found.margin:g} is not shown (two one-sided tests, p {found.p:.3f}); "
-        f"these rows would show it for ±{found.smallest_margin:.3f}."
-    )
-
-
-def _comparison_remarks(found: RunComparison) -> list[str]:
-    """How both runs were scored, and on which rows."""
-    remarks = []
-    if found.pooled is not None:
-        pooled = {"DE": found.pooled.de, "DIR": found.pooled.dir}
-        known = {name: part.change.shown for name, part in pooled.items() if not math.isnan(part.change.value)}
-        words = ", ".join(f"{name} by {interval_text(change, signed=True)}" for name, change in known.items())
-        remarks.append(f"Pooled over genes, {words}.")
-    if found.scored != ALL_ROWS:
-        remarks.append(f"Both are scored {_describe_scored(found.scored)}.")
-    if not found.cuts_known:
-        remarks.append("What other cuts of the folds would change is not recorded, so it is not in the intervals.")
-    if found.all_rows is not None:
-        everywhere = interval_text(found.all_rows.mean.change.shown, signed=True)
-        remarks.append(
-            f"Compared on the {found.covered.n:,} of {found.all_rows.n:,} rows that both cover; with stand-ins at base rates "
-            f"in the other rows the mean differs by {everywhere}."
-        )
-    return remarks
-
-
-def _differs(change: Interval) -> bool:
-    return not change.low <= 0 <= change.high
-
-
-def _change_sentence(change: Interval, name: str, a: str, b: str) -> str:
-    interval = interval_text(change, signed=True)
-    if change.low > 0:
-        return f"{b} is better than {a}: {name} {interval}, {axes_text(change)}."
-    if change.high < 0:
-        return f"{b} is worse than {a}: {name} {interval}, {axes_text(change)}."
-    return f"{b} and {a} cannot be told apart on these rows: {name} {interval}, {axes_text(change)}."
 
 
 def knn_sentences(numbers: KnnNumbers) -> list[str]:
@@ -258,7 +174,9 @@ def _lines_of_cuts(numbers: KnnNumbers, mean: MeanOfCuts) -> list[str]:
     lines += [f"{name} {interval_text(part.shown)} {axes_text(part.shown)}{nulls.get(name, '')}" for name, part in parts.items()]
     if numbers.null is not None:
         n = len(numbers.null.values)
-        lines.append(f"(permuted among the genes that the space covers, {n} times; p = (1 + how many score as high) / {n + 1})")
+        lines.append(
+            f"(permuted among the genes that the space covers, {n} times; one-sided p = (1 + how many score as high) / {n + 1})"
+        )
     for name, values, sd in zip(parts, every.values.T, every.sd, strict=False):
         low, high = number_text(values.min()), number_text(values.max())
         lines.append(f"{name} of the single cuts: {low} to {high}, SD {number_text(sd)}")
@@ -284,8 +202,8 @@ def _lines_of_protocol(found: Evaluation, protocol: EvaluationProtocol) -> list[
 
 
 def null_text(test: PermutationTest) -> str:
-    """A null beside a score, "permuted vectors 0.512 ± 0.038, p = 0.07"."""
-    return f"permuted vectors {number_text(test.mean)} ± {number_text(test.sd)}, p = {number_text(test.p, '.2g')}"
+    """A null beside a score, "permuted vectors 0.512 ± 0.038, one-sided p = 0.07"."""
+    return f"permuted vectors {number_text(test.mean)} ± {number_text(test.sd)}, one-sided p = {number_text(test.p, '.2g')}"
 
 
 def knn_sentence(numbers: KnnNumbers) -> str:

@@ -12,6 +12,7 @@ cell_auroc          pairs inside cells only, influence of rows
 within_axis         mean over genes, perturbations weighted_auroc     AUROC under many sets of weights
 average_precision   AUPRC and its base rate        top_k              precision and enrichment at k
 bootstrap           rows, genes, perturbations     power              detectable differences, leaderboard noise
+verdicts            confirmed, rejected, undecided: what an interval decides
 multiplicity        p, Holm, Benjamini, Hochberg   selection_optimism tuned against out of fold
 calibration         reliability, Brier, ties       recalibration      probabilities made right, out of fold
 count_controls      what row counts reveal         count_matching     scores that row counts cannot raise

@@ -7,7 +7,7 @@ that share either.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from core.stats import validate
 from core.stats.arrays import Codes, Floats
-from core.stats.influence import Influence, cluster_counts, covariance, influence_of, variance_of
-from core.stats.intervals import Interval, Unit, add_variance, normal_interval, widest_interval
+from core.stats.influence import Influence, cluster_counts, covariance, effective_units, influence_of, variance_of
+from core.stats.intervals import Carriers, Interval, Unit, add_variance, auroc_interval, normal_interval, widest_interval
 from core.stats.scores_and_labels import Task
 
 ONE = np.array([1.0])
@@ -108,13 +108,15 @@ class Dependence:
     """How k statistics vary together, by row, perturbation and gene.
 
     covariances: of shape (n_strata, k, k) for each of these units. perts, genes: numbers of clusters of shape (k, n_strata).
-    methods: how each unit's variance is computed, in words.
+    methods: how each unit's variance is computed, in words. pert, gene: the codes of the clusters, of shape (n_rows,).
     """
 
     covariances: Mapping[Unit, Floats]
     perts: Floats
     genes: Floats
     methods: Mapping[Unit, str]
+    pert: Codes
+    gene: Codes
 
 
 def dependence_of(influence: Influence, pert: Codes, gene: Codes, methods: Mapping[Unit, str] = METHODS) -> Dependence:
@@ -124,7 +126,7 @@ def dependence_of(influence: Influence, pert: Codes, gene: Codes, methods: Mappi
         "pert": covariance(influence, pert),
         "gene": covariance(influence, gene),
     }
-    return Dependence(matrices, cluster_counts(influence, pert), cluster_counts(influence, gene), methods)
+    return Dependence(matrices, cluster_counts(influence, pert), cluster_counts(influence, gene), methods, pert, gene)
 
 
 def widen(estimate: Estimate, variance: float, limits: tuple[float, float] = (0.0, 1.0)) -> Estimate:
@@ -163,6 +165,7 @@ def estimates_from(
             _fewest(dependence.perts[used]),
             _fewest(dependence.genes[used]),
         )
+        carriers = _carriers_of(influence, dependence, combination, variances)
         found.append([])
         for s, value in enumerate(values):
             by: dict[Unit, Interval] = {
@@ -170,8 +173,31 @@ def estimates_from(
                 for unit, method in dependence.methods.items()
             }
             shown = widest_interval([*by.values()], int(n_perts[s]), int(n_genes[s]), limits)
+            if carriers is not None:
+                shown = auroc_interval(shown, carriers(s), limits)
             found[-1].append(Estimate(by["row"], by["pert"], by["gene"], by["two-way"], shown))
     return found
+
+
+def _carriers_of(
+    influence: Influence, dependence: Dependence, weights: Floats, variances: Mapping[Unit, Floats]
+) -> Callable[[int], Carriers] | None:
+    """What carries the variances of a combination of AUROCs in each stratum; None for other statistics."""
+    if len(influence.parts) != 2 * len(influence.values):
+        return None
+    clusters: dict[Unit, Codes | None] = {"row": None, "pert": dependence.pert, "gene": dependence.gene}
+    numbers = {unit: effective_units(influence, weights, codes) for unit, codes in clusters.items()}
+    used = influence.values[np.flatnonzero(weights)]
+    # Without any influence a score is constant if it has 0.5; two rankings are equal, unless both are perfect or reversed.
+    is_score = bool((weights >= 0).all())
+    constant = (
+        (used == 0.5).all(axis=0) if is_score else ((used > 0) & (used < 1)).all(axis=0) & (influence.combine(weights) == 0)
+    )
+    return lambda s: Carriers(
+        {unit: float(variances[unit][s]) for unit in clusters},
+        {unit: float(number[s]) for unit, number in numbers.items()},
+        bool(constant[s]),
+    )
 
 
 def _fewest(clusters: Floats) -> Floats:

@@ -105,6 +105,24 @@ def covariance(influence: Influence, clusters: Codes | None = None) -> Floats:
     return covariances
 
 
+def effective_units(influence: Influence, weights: Floats, clusters: Codes | None = None) -> Floats:
+    """How many rows, or clusters, carry the influence on Σ weights · AUROC, of shape (n_strata,): (Σ s)² / Σ s².
+
+    s: the sum of the squared influences of a unit's rows. NaN where no row has an influence.
+    """
+    squares = (np.repeat(weights, 2) @ influence.parts) ** 2
+    stratum = influence.stratum
+    if clusters is not None:
+        code = stratum * (clusters.max(initial=0) + 1) + clusters
+        used, unit = np.unique(code, return_inverse=True) if influence.n_strata > 1 else (None, clusters)
+        squares = sum_by_group(unit, int(unit.max(initial=-1)) + 1, squares)
+        stratum = np.zeros(len(squares), dtype=np.intp) if used is None else used // (clusters.max(initial=0) + 1)
+    # Scaled, since the square of a square may be below the smallest number.
+    shares = squares / (squares.max(initial=0.0) or 1.0)
+    total, spread = (sum_by_group(stratum, influence.n_strata, each) for each in (shares, shares**2))
+    return np.divide(total**2, spread, out=np.full_like(total, np.nan), where=spread > 0)
+
+
 def cluster_counts(influence: Influence, clusters: Codes) -> Floats:
     """The number of clusters among the rows of each statistic, of shape (k, n_strata)."""
     _, present, stratum = _unit_sums(influence, clusters)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtri, stdtr, stdtrit
+from scipy.special import expit, ndtri, stdtr, stdtrit
 
 Unit = Literal["row", "pert", "gene", "two-way", "stratum"]
+Scale = Literal["plain", "logit"]
+AXES: tuple[Unit, ...] = ("pert", "gene")
 Z95 = float(ndtri(0.975))
+FEWEST_CARRIERS = 6  # effective rows, below which a standard error says too little of itself
+NO_INTERVAL = "none: "
+TOO_FEW = f"{NO_INTERVAL}its standard error rests on too few rows"
+BY_CHANCE = f"{NO_INTERVAL}its standard error is 0 by chance"
 WIDEST_METHODS: dict[Unit, str] = {
     "two-way": "largest defined of the two-way, perturbation, gene and row standard errors, Student's t",
     "pert": "larger of the perturbation and row standard errors, Student's t; a single gene",
@@ -23,8 +29,9 @@ WIDEST_METHODS: dict[Unit, str] = {
 class Interval:
     """A 95% interval. low, high and se are NaN if the data do not determine them; all are NaN without an estimate.
 
-    n: rows behind the estimate. unit: what was resampled or counted as independent. method: its name. clusters: the number
-    of clusters that the quantile of the limits depends on; None for the normal quantile.
+    n: rows behind the estimate. unit: what was resampled or counted as independent. method: its name, or why there is none.
+    clusters: the smaller number of clusters of its axes; None for the normal quantile. degrees: degrees of freedom of the
+    limits, None for the clusters less one.
     """
 
     estimate: float
@@ -35,10 +42,13 @@ class Interval:
     unit: Unit
     method: str
     clusters: int | None = field(default=None, kw_only=True)
+    degrees: float | None = field(default=None, kw_only=True)
 
     @property
     def df(self) -> float:
         """The degrees of freedom of Student's t behind the limits; infinite for the normal quantile."""
+        if self.degrees is not None:
+            return self.degrees
         return float("inf") if self.clusters is None else self.clusters - 1.0
 
     @property
@@ -89,15 +99,72 @@ def widest_interval(
     return _with_error(widest, se, limits)
 
 
+@dataclass(frozen=True, slots=True)
+class Carriers:
+    """The variance of an AUROC or of a combination of some by independent rows, perturbations and genes, and who carries it.
+
+    variances: by unit. numbers: effective numbers of units, (Σ s)² / Σ s² of their sums s of squared influences. is_constant:
+    whether a variance of 0 is so by construction: a constant score, or the difference of two equal rankings.
+    """
+
+    variances: Mapping[Unit, float]
+    numbers: Mapping[Unit, float]
+    is_constant: bool
+
+    @property
+    def variance(self) -> float:
+        """What rows give, and what perturbations and genes add: the largest of the two-way and the one-way variances."""
+        return self.variances["row"] + sum(self._excess(unit) for unit in AXES)
+
+    @property
+    def degrees(self) -> float:
+        """Satterthwaite's degrees of freedom of the variance, at least 1: each part counts by the units that carry it."""
+        of_rows = self.variances["row"] ** 2 / (3 * self.numbers["row"])  # n normal influences have the number n / 3
+        added = [unit for unit in AXES if self._excess(unit) > 0]
+        of_axes = (self.variances[unit] ** 2 / max(self.numbers[unit] - 1, 0.5) for unit in added)
+        return max(self.variance**2 / (of_rows + sum(of_axes)), 1.0)
+
+    def _excess(self, unit: Unit) -> float:
+        value = self.variances[unit]
+        return 0.0 if np.isnan(value) else max(value - self.variances["row"], 0.0)
+
+
+def auroc_interval(widest: Interval, found: Carriers, limits: tuple[float, float]) -> Interval:
+    """The interval shown of an AUROC, of a mean of some or of a difference: Student's t with Satterthwaite's degrees of freedom.
+
+    widest: that of `widest_interval`, whose estimate and standard error it has. A score has limits on the logit scale, a
+    difference symmetric ones. There is none where the error rests on fewer than FEWEST_CARRIERS rows, or is 0 by chance.
+    """
+    nan = float("nan")
+    if np.isnan(widest.se) or (widest.se == 0 and found.is_constant):
+        return widest
+    few = not found.numbers["row"] >= FEWEST_CARRIERS
+    if widest.se == 0 or few:
+        return replace(widest, low=nan, high=nan, se=nan, method=TOO_FEW if widest.se else BY_CHANCE)
+    scale: Scale = "logit" if limits == (0.0, 1.0) else "plain"
+    method = widest.method.replace("Student's t", f"Student's t with Satterthwaite's df{', logit' if scale == 'logit' else ''}")
+    return _with_error(replace(widest, degrees=found.degrees, method=method), widest.se, limits, scale)
+
+
+def why_no_interval(interval: Interval) -> str:
+    """Why an AUROC has no interval, in words; empty where it has one, or nothing is said."""
+    return interval.method.removeprefix(NO_INTERVAL) if interval.method.startswith(NO_INTERVAL) else ""
+
+
 def add_variance(interval: Interval, variance: float, limits: tuple[float, float] = (0.0, 1.0)) -> Interval:
-    """The interval with an independent source of noise added to its standard error; `clusters` still sets the quantile."""
-    return _with_error(interval, float(np.sqrt(interval.se**2 + variance)), limits)
+    """The interval with an independent source of noise added to its standard error; its degrees of freedom stay."""
+    scale: Scale = "logit" if interval.degrees is not None and limits == (0.0, 1.0) else "plain"
+    return _with_error(interval, float(np.sqrt(interval.se**2 + variance)), limits, scale)
 
 
-def _with_error(interval: Interval, se: float, limits: tuple[float, float]) -> Interval:
-    """The interval with another standard error, its limits by Student's t for its clusters."""
-    half = se * interval.quantile
-    low, high = np.clip((interval.estimate - half, interval.estimate + half), *limits)
+def _with_error(interval: Interval, se: float, limits: tuple[float, float], scale: Scale = "plain") -> Interval:
+    """The interval with another standard error, its limits by Student's t for its degrees of freedom."""
+    half, value = se * interval.quantile, interval.estimate
+    if scale == "logit" and 0 < value < 1:
+        odds, reach = np.log(value / (1 - value)), half / (value * (1 - value))
+        low, high = expit(odds - reach), expit(odds + reach)
+    else:
+        low, high = np.clip((value - half, value + half), *limits)
     return replace(interval, low=float(low), high=float(high), se=se)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
+from scipy.special import nctdtrinc, ndtri, stdtrit
 
 from core.stats import validate
 from core.stats.bootstrap import ResamplingPlan, ResamplingUnit, bootstrap_difference, bootstrap_score
@@ -39,12 +39,13 @@ def detectable_difference(se: float, power: float = POWER, level: float = LEVEL,
     """The smallest true difference that a two-sided test at `level` detects with probability `power`.
 
     se: standard error of the difference, on as many rows as the claim will have (see `se_of_difference`). df: degrees of
-    freedom of Student's t, the number of clusters less one; infinite for the normal distribution.
-    (t_{1 - level/2} + t_power) · se (Bloom 1995): 2.80 standard errors at 80%, 5% and infinite df.
+    freedom of Student's t; infinite for the normal distribution. In standard errors it is the noncentrality of the t that
+    exceeds t_{1 - level/2} with probability `power`: 2.80 at 80%, 5% and infinite df.
     """
     validate.between("power", power, 0, 1)
     validate.between("level", level, 0, 1)
-    return float((stdtrit(df, 1 - level / 2) + stdtrit(df, power)) * se)
+    needed = stdtrit(df, 1 - level / 2)
+    return float((needed + ndtri(power) if np.isinf(df) else nctdtrinc(df, 1 - power, needed)) * se)
 
 
 def se_of_difference(se_a: float, se_b: float, correlation: float, n: int, n_wanted: int) -> float:

@@ -7,7 +7,7 @@ by the axis that is averaged; rows that share the other axis give that axis' var
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -59,6 +59,23 @@ def score_within(rows: ScoredRows, axis: Axis) -> WithinAxis:
     used, present = found.pairs > 0, found.rows > 0
     de, direction = (WithinTask(macro[k], by_pairs[k], int(used[k].sum()), int((present[k] & ~used[k]).sum())) for k in range(2))
     return WithinAxis(axis, de, direction, macro[2])
+
+
+def scorable_groups(rows: ScoredRows, axis: Axis) -> tuple[int, int]:
+    """How many genes (perturbations) have both classes of DE and of DIR in a cell, so that an AUROC inside them is defined."""
+    group = rows.gene if axis == "gene" else rows.pert
+    n_cells = int(rows.cells.max(initial=0)) + 1 if rows.cells is not None else 1
+    unit = group if rows.cells is None else group * n_cells + rows.cells
+    n_units = (int(group.max(initial=0)) + 1) * n_cells
+    de, direction = (
+        int(((_count(task, unit, n_units, True) * _count(task, unit, n_units, False)).reshape(-1, n_cells).max(axis=1) > 0).sum())
+        for task in rows.tasks()
+    )
+    return de, direction
+
+
+def _count(task: Task, unit: Codes, n_units: int, positive: bool) -> Floats:
+    return sum_by_group(unit[task.rows & (task.positive == positive)], n_units)
 
 
 def macro_influence(
@@ -120,7 +137,7 @@ def _average(found: _Groups, amounts: Floats, axis: Axis, group: Codes, other: C
     dependence = dependence_of(influence, pert, gene, methods)
     between = _between_groups(found.values - average, weights)
     covariances = {**dependence.covariances, axis: between[None]}
-    return influence, Dependence(covariances, dependence.perts, dependence.genes, methods)
+    return influence, replace(dependence, covariances=covariances)
 
 
 def _between_groups(distance: Floats, weights: Floats) -> Floats:

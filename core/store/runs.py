@@ -81,6 +81,19 @@ def list_with_rows(cursor: Cursor, dataset: str, pair_ids: Sequence[str]) -> lis
     return [run for run in list_predicting(cursor, dataset) if run.id in complete]
 
 
+def list_same(cursor: Cursor, run: Run) -> list[Run]:
+    """Return the other runs of its dataset with the same predictions for the same rows, oldest first."""
+    found = cursor.execute(
+        """WITH content AS (
+               SELECT run, count(*) AS n, bit_xor(hash(pair_id, prediction_up, prediction_down)) AS code FROM prediction
+               WHERE error IS NULL AND run IN (SELECT id FROM run WHERE dataset = ?) GROUP BY run)
+           SELECT other.run FROM content own JOIN content other USING (n, code) WHERE own.run = ? AND other.run <> own.run""",
+        [run.dataset, run.id],
+    ).fetchall()
+    same = {other for (other,) in found}
+    return [other for other in list_predicting(cursor, run.dataset) if other.id in same]
+
+
 def find(cursor: Cursor, name: str) -> Run:
     """The run of an id or name. Raises NotFound, or StateError if two datasets have a run of that name."""
     rows = cursor.execute(f"{_SELECT} WHERE id = ? OR name = ? ORDER BY id = ? DESC", [name] * 3).fetchall()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from math import comb
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +12,8 @@ from numpy.typing import NDArray
 from core.errors import InputError
 from core.file_io import read_file
 from core.target_ranking.conditions import parse_condition, targets_in
-from core.target_ranking.metrics import KS, MRR, Floats, Metric, RankingScores
+from core.target_ranking.metrics import KS, Floats, Metric, RankingScores, expected_metrics
+from core.target_ranking.tie_expectations import Tie
 from core.texts import parse_json
 
 MOST_BYTES: Final = 100_000_000
@@ -82,7 +82,7 @@ def pool_matrix(
 def random_level(
     conditions: Sequence[str], pools: Mapping[str, Collection[str]] | None, n_genes: int, ks: Sequence[int] = KS
 ) -> RankingScores:
-    """Returns the expected metrics of a random order of the ranked genes, for each row: exact, without drawing.
+    """Returns the expected metrics of a random order of the ranked genes, for each row: all of them tie.
 
     conditions: of each row. pools: the candidates of each condition, None where all n_genes are ranked.
     """
@@ -91,23 +91,8 @@ def random_level(
         targets = targets_in(condition)
         n_ranked = n_genes if pools is None else len(pools[condition])
         n_inside = len(targets) if pools is None else sum(gene in pools[condition] for gene in targets)
-        known[condition] = _expected(n_ranked, n_inside, len(targets), ks)
+        ties = [Tie(1, n_ranked, n_inside)] if n_inside else []
+        known[condition] = expected_metrics(ties, len(targets), ks)
     metrics = next(iter(known.values()))
     rows: dict[Metric, Floats] = {name: np.array([known[condition][name] for condition in conditions]) for name in metrics}
     return RankingScores(rows, tuple(conditions))
-
-
-def _expected(n_ranked: int, n_inside: int, n_targets: int, ks: Sequence[int]) -> dict[Metric, float]:
-    """Expected metrics where n_inside of n_targets targets are among n_ranked genes in random order (hypergeometric)."""
-    found: dict[Metric, float] = {}
-    for k in ks:
-        top = min(k, n_ranked)
-        found["relevant_hit", k] = 1 - comb(n_ranked - n_inside, top) / comb(n_ranked, top)
-        found["recall", k] = n_inside / n_targets * top / n_ranked
-        all_inside = n_inside == n_targets <= top
-        found["exact_hit", k] = comb(n_ranked - n_targets, top - n_targets) / comb(n_ranked, top) if all_inside else 0.0
-    # The best of n_inside targets has rank r in comb(n_ranked - r, n_inside - 1) of all comb(n_ranked, n_inside) placements.
-    placements = comb(n_ranked, n_inside)
-    ways = (comb(n_ranked - r, n_inside - 1) / placements / r for r in range(1, n_ranked - n_inside + 2))
-    found[MRR, None] = sum(ways) if n_inside else 0.0
-    return found

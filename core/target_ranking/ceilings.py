@@ -11,6 +11,13 @@ from core.errors import InputError
 from core.target_ranking.conditions import targets_in
 from core.target_ranking.metrics import AT_K, KS, MRR, Metric
 from core.target_ranking.splits import Split
+from core.target_ranking.tie_expectations import (
+    Tie,
+    expected_exact_hit,
+    expected_recall,
+    expected_reciprocal_rank,
+    expected_relevant_hit,
+)
 
 NAMES: Final = {"relevant_hit": "relevant", "recall": "recall", "exact_hit": "exact"}
 
@@ -59,29 +66,24 @@ def ceilings_of(
 
     Of a test condition with targets T, S of them trained (and, with candidates, in the condition's pool): relevant hit and MRR 1
     if S is not empty; recall min(|S|, k) / |T|; exact hit 1 if S = T and |T| ≤ k. n_genes: that are ranked without candidates,
-    None if unknown. Genes without a score tie, at the middle of all ranked genes at best: a k that reaches it, as in a small
-    pool, has no such ceiling, and MRR is at least 1 / that rank. Raises InputError for a test condition without a pool.
+    None if unknown. Genes without a score tie behind the trained ones, which adds what chance gives where k reaches them, as in a
+    small pool. Raises InputError for a test condition without a pool.
     """
     most = max(len(targets_in(condition)) for condition in split.test)
     reach = [_reach_of(condition, split.trained_genes, candidates, n_genes) for condition in split.test]
     best: dict[Metric, tuple[Fraction, ...]] = {
         (metric, k): tuple(_best(metric, k, one) for one in reach) for k in sorted({*ks, *range(1, most + 1)}) for metric in AT_K
     }
-    best[MRR, None] = tuple(Fraction(1) if one.n_trained else one.tied for one in reach)
+    best[MRR, None] = tuple(Fraction(expected_reciprocal_rank(one.ties)) for one in reach)
     return Ceilings(best, split.test)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reach:
-    """Of a condition: how many targets there are, how many can be ranked at all, and how many of these are trained.
-
-    tied: 1 / the best mid-rank of genes without a score; 0 if it is unknown or no target is ranked.
-    """
+    """Of a condition: how many targets there are, and the ties in which the best model of trained genes has those it ranks."""
 
     n_targets: int
-    n_ranked: int
-    n_trained: int
-    tied: Fraction
+    ties: tuple[Tie, ...]
 
 
 def _reach_of(
@@ -91,17 +93,19 @@ def _reach_of(
     pool = None if candidates is None else _pool_of(condition, candidates)
     ranked = [gene for gene in targets if pool is None or gene in pool]
     size = n_genes if pool is None else len(pool)
-    tied = Fraction(2, size + 1) if size and ranked else Fraction(0)
-    return _Reach(len(targets), len(ranked), sum(gene in trained for gene in ranked), tied)
+    n_trained, n_scored = sum(gene in trained for gene in ranked), len(trained if pool is None else set(trained) & set(pool))
+    ties = [Tie(at + 1, 1, 1) for at in range(n_trained)]
+    if size is not None and len(ranked) > n_trained and size > n_scored:
+        ties.append(Tie(n_scored + 1, size - n_scored, len(ranked) - n_trained))
+    return _Reach(len(targets), tuple(ties))
 
 
 def _best(metric: str, k: int, reach: _Reach) -> Fraction:
-    n = reach.n_ranked if reach.tied * k >= 1 else reach.n_trained
     if metric == "relevant_hit":
-        return Fraction(n > 0)
+        return expected_relevant_hit(reach.ties, k)
     if metric == "exact_hit":
-        return Fraction(n == reach.n_targets <= k)
-    return Fraction(min(n, k), reach.n_targets)
+        return expected_exact_hit(reach.ties, k, reach.n_targets)
+    return expected_recall(reach.ties, k, reach.n_targets)
 
 
 def _pool_of(condition: str, candidates: Mapping[str, Collection[str]]) -> Collection[str]:

@@ -20,7 +20,17 @@ from core.target_ranking.conditions import targets_in
 from core.target_ranking.controls import MatchedControls, match_controls
 from core.target_ranking.expression import Expression, ExpressionSet
 from core.target_ranking.masking import Mask, mask_expression
-from core.target_ranking.metrics import KS, Floats, RankingScores, Unit, clustered_interval, rank_targets, score_rankings
+from core.target_ranking.metrics import (
+    KS,
+    Floats,
+    Places,
+    RankingScores,
+    Unit,
+    clustered_interval,
+    mid_ranks,
+    place_targets,
+    score_rankings,
+)
 from core.target_ranking.models.base import FittedModel
 from core.target_ranking.splits import PARTS, Split, require_conditions
 
@@ -106,7 +116,7 @@ def evaluate(
     for at, (name, model) in enumerate(models.items()):
         report(at / len(models), f"{name}: ranking the genes of {len(rows.conditions):,} {settings.unit}s")
         ranker = _Ranker(model, settings.mask, frozenset(hidden), pools)
-        found = score_rankings(ranker.ranks(rows), rows.conditions, settings.ks)
+        found = score_rankings(ranker.places(rows), rows.conditions, settings.ks)
         tables.append(_table_of(name, found, random, ceilings, split))
         genes.append(_genes_of(name, ranker, profiles))
     untrained = [name for name, model in models.items() if _ranks_untrained(model, split)]
@@ -169,9 +179,9 @@ class _Ranker:
             among = None if self.pools is None else pool_matrix(self.pools, conditions, self.model.genes)
             yield block, self.model.score(x, controls), among
 
-    def ranks(self, rows: _Rows) -> list[Floats]:
-        """Returns the mid-ranks of each row's targets."""
-        return [ranks for block, scores, among in self.blocks(rows) for ranks in rank_targets(scores, rows.targets[block], among)]
+    def places(self, rows: _Rows) -> list[list[Places]]:
+        """Returns the places of each row's targets."""
+        return [each for block, scores, among in self.blocks(rows) for each in place_targets(scores, rows.targets[block], among)]
 
 
 def _table_of(name: str, found: RankingScores, random: RankingScores, ceilings: Ceilings, split: Split) -> pd.DataFrame:
@@ -221,8 +231,10 @@ def _first_genes(scores: Floats, targets: Sequence[int], ranked: NDArray[np.bool
     can_rank = np.isfinite(scores) if ranked is None else np.isfinite(scores) & ranked
     order = np.argsort(-scores, kind="stable")
     shown = list(dict.fromkeys([*order[can_rank[order]][:TOP], *targets]))
-    [ranks] = rank_targets(scores[None], [tuple(map(int, shown))], None if ranked is None else ranked[None])
-    found = pd.DataFrame({"rank": ranks, "gene": [genes[at] for at in shown], "is_target": [at in targets for at in shown]})
+    [places] = place_targets(scores[None], [tuple(map(int, shown))], None if ranked is None else ranked[None])
+    found = pd.DataFrame(
+        {"rank": mid_ranks(places), "gene": [genes[at] for at in shown], "is_target": [at in targets for at in shown]}
+    )
     return found.sort_values("rank", kind="stable")
 
 

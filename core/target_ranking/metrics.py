@@ -1,14 +1,14 @@
 """Metrics of a ranking of genes against the perturbed ones: relevant hit, exact hit, recall and reciprocal rank.
 
 T is the set of a row's targets, and a row is a cell or a condition. relevant_hit@k: any of T is in the top k; exact_hit@k: all
-of T are; recall@k: the share of T that is; mrr: 1 / the best rank in T. Ranks are mid-ranks: genes with equal scores share the
-mean of their ranks, so the order of the columns decides nothing. A gene is in the top k if its mid-rank is at most k: a tie that
-reaches over k counts in full or not at all, by where its middle lies.
+of T are; recall@k: the share of T that is; mrr: 1 / the best rank in T. Of equal scores every metric is the expectation over
+their orders (`tie_expectations`), so the order of the columns decides nothing and a constant scores what chance does.
 Source of the metrics: docs/target_ranking.md.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
@@ -21,6 +21,13 @@ from core.stats import validate
 from core.stats.clustered_mean import means_within
 from core.stats.intervals import Interval
 from core.stats.ranks import rank_from_top
+from core.target_ranking.tie_expectations import (
+    Tie,
+    expected_exact_hit,
+    expected_recall,
+    expected_reciprocal_rank,
+    expected_relevant_hit,
+)
 
 KS: Final = (1, 5, 10, 20, 40)
 AT_K: Final = ("relevant_hit", "exact_hit", "recall")
@@ -49,31 +56,34 @@ class RankingScores:
         return clustered_interval(self.rows[metric, k], self.clusters)
 
 
-def rank_targets(
+Places = tuple[int, int] | None  # of a target: the first of the places that its score shares, and how many share it
+
+
+def place_targets(
     scores: NDArray[Any], targets: Sequence[tuple[int, ...]], candidates: NDArray[np.bool_] | None = None
-) -> list[Floats]:
-    """Returns the mid-rank, from 1 for the highest score, of each row's targets, in their order.
+) -> list[list[Places]]:
+    """Return the places, from 1 for the highest score, of each row's targets, in their order.
 
     scores: of shape (n_rows, n_genes); -inf for a gene that cannot be scored, all of which tie last. candidates: of the same
-    shape, which genes are ranked; a target outside of them has the rank inf. Raises InputError for NaN or +inf, for a row without
+    shape, which genes are ranked; None for a target outside of them. Raises InputError for NaN or +inf, for a row without
     targets or with a target that is no column, and for shapes that differ.
     """
     numbers = np.asarray(scores, dtype=np.float64)
     _check(numbers, targets, candidates)
     return [
-        _ranks_of(row, own, None if candidates is None else candidates[at])
+        _places_of(row, own, None if candidates is None else candidates[at])
         for at, (row, own) in enumerate(zip(numbers, targets, strict=True))
     ]
 
 
-def _ranks_of(row: Floats, targets: tuple[int, ...], among: NDArray[np.bool_] | None) -> Floats:
+def _places_of(row: Floats, targets: tuple[int, ...], among: NDArray[np.bool_] | None) -> list[Places]:
     ranked = row if among is None else row[among]
-    ranks = np.full(len(targets), np.inf)
-    for at, target in enumerate(targets):
-        if among is None or among[target]:
-            first, tied = rank_from_top(ranked, row[target])
-            ranks[at] = first + (tied - 1) / 2
-    return ranks
+    return [rank_from_top(ranked, row[target]) if among is None or among[target] else None for target in targets]
+
+
+def mid_ranks(places: Sequence[Places]) -> Floats:
+    """Return the mean place of each target among those that tie with it, for people to read; inf where it is not ranked."""
+    return np.array([np.inf if each is None else each[0] + (each[1] - 1) / 2 for each in places])
 
 
 def _check(scores: Floats, targets: Sequence[tuple[int, ...]], candidates: NDArray[np.bool_] | None) -> None:
@@ -90,24 +100,35 @@ def _check(scores: Floats, targets: Sequence[tuple[int, ...]], candidates: NDArr
             raise InputError(f"targets of row {row}: got {own}, expected distinct positions from 0 to {scores.shape[1] - 1}")
 
 
-def score_rankings(ranks: Sequence[Floats], clusters: Sequence[str], ks: Sequence[int] = KS) -> RankingScores:
+def score_rankings(places: Sequence[Sequence[Places]], clusters: Sequence[str], ks: Sequence[int] = KS) -> RankingScores:
     """Returns the metrics of every row.
 
-    ranks: of each row's targets, as `rank_targets` returns them. clusters: the condition of each row. Raises InputError without
+    places: of each row's targets, as `place_targets` returns them. clusters: the condition of each row. Raises InputError without
     rows, and for a k below 1.
     """
-    validate.same_length(ranks=ranks, clusters=clusters)
-    if not ranks:
+    validate.same_length(places=places, clusters=clusters)
+    if not places:
         raise InputError("rankings: got no rows, expected at least one")
-    rows: dict[Metric, Floats] = {(MRR, None): np.array([1 / own.min() for own in ranks])}
-    for k in (validate.whole_number("k", k, 1) for k in ks):
-        shares = np.array([np.mean(own <= k) for own in ranks])
-        rows |= {
-            ("relevant_hit", k): (shares > 0).astype(np.float64),
-            ("exact_hit", k): (shares == 1).astype(np.float64),
-            ("recall", k): shares,
+    ks = [validate.whole_number("k", k, 1) for k in ks]
+    found = [expected_metrics(ties_of(own), len(own), ks) for own in places]
+    return RankingScores({name: np.array([row[name] for row in found]) for name in found[0]}, tuple(clusters))
+
+
+def ties_of(places: Sequence[Places]) -> list[Tie]:
+    """Return the ties that hold a row's targets."""
+    return [Tie(*place, targets=n) for place, n in Counter(each for each in places if each is not None).items()]
+
+
+def expected_metrics(ties: Sequence[Tie], n_targets: int, ks: Sequence[int]) -> dict[Metric, float]:
+    """Return every metric of a row with n_targets, of which those that are ranked stand in these ties."""
+    found: dict[Metric, float] = {(MRR, None): expected_reciprocal_rank(ties)}
+    for k in ks:
+        found |= {
+            ("relevant_hit", k): float(expected_relevant_hit(ties, k)),
+            ("exact_hit", k): float(expected_exact_hit(ties, k, n_targets)),
+            ("recall", k): float(expected_recall(ties, k, n_targets)),
         }
-    return RankingScores(rows, tuple(clusters))
+    return found
 
 
 def clustered_interval(values: Floats, clusters: Sequence[str], limits: tuple[float, float] = (0.0, 1.0)) -> Interval:

@@ -68,7 +68,7 @@ def test_the_result_is_the_change_that_the_benchmark_reports(screen: Workspace) 
     registration, result = ledger.list_entries(screen)
     by_row = found.change("mean").change.row
     assert (result.estimate, result.low, result.high, result.se) == (by_row.estimate, by_row.low, by_row.high, by_row.se)
-    assert (result.verdict, result.scored) == (found.verdict(spec), "inside 2×2 cells, mean of 2 cuts")
+    assert (result.verdict, result.scored) == (found.decision(spec).verdict, "inside 2×2 cells, mean of 2 cuts")
     assert (result.name, result.benchmark, result.name_a, result.name_b) == ("b", "b", "LLM", "LLM + kNN")
     assert (result.first, registration.hypothesis) == (registration.id, "Similar genes respond alike")
     assert (registration.metric, registration.level, registration.unit) == ("mean", "fused", "row")

@@ -17,6 +17,7 @@ from core.errors import InputError
 from core.methods.fusion_settings import FusionSettings
 from core.scoring import sentences
 from core.scoring.compare_runs import compare_runs
+from core.scoring.comparison_words import comparison_sentences
 from core.scoring.run_scores import RunRows, load_scored_rows, score_run
 from core.store import runs
 from core.types import Flag, RowResult
@@ -73,10 +74,10 @@ def test_a_question_that_is_not_answered_has_no_score(here: Workspace) -> None:
 def test_they_are_compared_in_the_question_that_both_answer(here: Workspace) -> None:
     import_upload(here, content(), "graph.csv", ImportOptions(name="by effect", de="change"))
     import_upload(here, content(), "graph.csv", ImportOptions(name="by direction", dir="rise"))
-    words = sentences.comparison_sentences(compare_runs(loaded(here, "llm train"), loaded(here, "by effect")), "llm", "graph")
+    words = comparison_sentences(compare_runs(loaded(here, "llm train"), loaded(here, "by effect")), "llm", "graph")
     assert words[0].startswith("graph is better than llm: DE +")
     assert words[1].startswith("Only DE can be compared")
-    [nothing] = sentences.comparison_sentences(compare_runs(loaded(here, "by effect"), loaded(here, "by direction")), "a", "b")
+    [nothing] = comparison_sentences(compare_runs(loaded(here, "by effect"), loaded(here, "by direction")), "a", "b")
     assert "no comparison" in nothing
 
 

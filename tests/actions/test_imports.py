@@ -58,6 +58,20 @@ def test_importing_twice_changes_nothing(small_workspace: Workspace) -> None:
     assert everything(small_workspace) == before
 
 
+def test_a_run_with_the_predictions_of_another_is_named(small_workspace: Workspace) -> None:
+    """Another order of rows and another trace make another file of the same predictions; one other number makes another run."""
+    rows = [("Pa_Ga", 0.5, 0.1, cases.debate_trace(0.6, 5 / 6)), ("Pb_Ga", 0.2, 0.3, cases.debate_trace(0.5, 0.4))]
+    first = import_upload(small_workspace, cases.submission(rows), "first.csv")
+    renamed = import_upload(small_workspace, cases.submission(rows[::-1]), "renamed.csv")
+    assert first.message == ""
+    assert renamed.message == "renamed has the predictions of first, row by row: they are one run."
+    other = [*rows[:1], ("Pb_Ga", 0.2, 0.31, cases.debate_trace(0.51, 20 / 51))]
+    assert import_upload(small_workspace, cases.submission(other), "other.csv").message == ""
+    with small_workspace.store.read() as db:
+        assert [run.name for run in runs.list_same(db, runs.find(db, "first"))] == ["renamed"]
+        assert runs.list_same(db, runs.find(db, "debate")) == []
+
+
 def test_an_import_can_be_undone(small_workspace: Workspace) -> None:
     before = everything(small_workspace)
     other = cases.submission([("Pa_Ga", 0.5, 0.1, cases.debate_trace(0.6, 5 / 6))])

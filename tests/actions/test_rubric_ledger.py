@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 
@@ -17,6 +18,7 @@ from core.experiments.ledger import ledger_lines
 from core.experiments.ledger_words import compared_text, rule_text
 from core.experiments.rubric_hypothesis import WorthRule
 from core.scoring import rubric_worth
+from core.stats.verdicts import Verdict
 from core.store import runs
 from tests.commands import core, core_json
 
@@ -60,7 +62,7 @@ def test_a_worth_is_registered_measured_and_corrected(place: Workspace) -> None:
         shown.se,
         shown.df,
     )
-    assert entry.verdict in ("confirmed", "rejected", "underpowered")
+    assert entry.verdict in get_args(Verdict)
     assert (entry.rubric, entry.rubric_sha256, entry.first) == ("open", RUBRIC.sha256, registered.id)
     assert "answered by its rule" in (entry.scored or "")
     assert compared_text(entry) == f"rows of {RUN} that open says yes of against the others"

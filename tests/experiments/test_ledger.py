@@ -14,7 +14,10 @@ from tests.experiments.cases import numbered
 
 def entry(name: str, z: float | None = None, **values: object) -> Entry:
     kind: EntryKind = "registration" if z is None else "result"
-    given: dict[str, object] = {"source": HERE, "dataset": "d", "estimate": None if z is None else z / 100, **values}
+    given: dict[str, object] = {"source": HERE, "dataset": "d", "smallest_effect": 0.005, **values}
+    if z is not None:
+        half = 0.01 * t.ppf(0.975, values.get("df", np.inf))
+        given |= {"estimate": z / 100, "se": 0.01, "low": z / 100 - half, "high": z / 100 + half}
     return Entry(kind=kind, name=name, hypothesis="h", z=z, **given)  # type: ignore[arg-type]
 
 
@@ -38,7 +41,8 @@ def test_a_second_result_counts_as_a_second_test() -> None:
     lines = ledger_lines(numbered([entry("one"), entry("one", 2.1), entry("one", 2.2)]))
     assert [(line.tests, line.again) for line in lines] == [(2, False), (2, True)]
     assert not any(line.survives for line in lines)  # 2 · 0.0278
-    assert [verdict_text(line) for line in lines] == ["no result yet", "no result yet, not its first result"]
+    words = "confirmed, not after Holm's correction"
+    assert [verdict_text(line) for line in lines] == [words, f"{words}, not its first result"]
 
 
 def test_few_clusters_have_students_t() -> None:
@@ -51,6 +55,30 @@ def test_a_significant_loss_survives_nothing() -> None:
     [line] = ledger_lines(numbered([entry("one", -9.0)]))
     assert line.adjusted is not None
     assert (line.adjusted.holm < 1e-9, line.survives) == (True, False)
+    assert line.verdict == "harmful"
+
+
+@pytest.mark.parametrize(
+    ("z", "written", "words"),
+    [
+        (0.5, "rejected", "undecided, called rejected when it was written"),  # -0.015 to +0.025 holds 0.005
+        (0.5, "underpowered", "undecided, called underpowered when it was written"),
+        (3.0, "rejected", "confirmed, called rejected when it was written"),
+        (-2.5, "rejected", "harmful, called rejected when it was written"),
+        (-2.5, "harmful", "harmful"),
+    ],
+)
+def test_verdicts_of_an_older_rule_are_judged_anew_and_said(z: float, written: str, words: str) -> None:
+    [line] = ledger_lines(numbered([entry("one", z, verdict=written)]))
+    assert verdict_text(line) == words
+    assert line.judged is not None
+
+
+def test_nothing_survives_and_is_rejected() -> None:
+    for z in np.linspace(-5, 5, 201):
+        for smallest in (0.001, 0.02, 0.1):
+            [line] = ledger_lines(numbered([entry("one", float(z), smallest_effect=smallest)]))
+            assert not (line.survives and line.verdict in ("rejected", "harmful", "no verdict"))
 
 
 def test_what_was_registered_late_is_said_everywhere() -> None:

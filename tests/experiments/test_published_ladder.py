@@ -30,7 +30,7 @@ def test_one_of_nine_steps_survives(ladder: list[LedgerLine]) -> None:
     assert ladder[0].adjusted is not None
     assert ladder[0].adjusted.holm == pytest.approx(9 * p[0])  # 0.0174
     assert [line.entry.name for line in ladder if line.survives] == ["kNN fusion"]
-    assert [line.entry.verdict for line in ladder] == ["confirmed"] + ["underpowered"] * 8
+    assert [line.verdict for line in ladder] == ["confirmed"] + ["undecided"] * 8
 
 
 def test_differences_that_a_leaderboard_half_cannot_show(ladder: list[LedgerLine]) -> None:
@@ -77,7 +77,7 @@ def test_a_published_difference_is_judged_by_its_own_rule() -> None:
     """0.03 ± 0.01: above 0, and at least 0.02."""
     found = entry(estimate=0.03, se=0.01, n=500, smallest_effect=0.02, unit="pert")
     assert (found.verdict, found.z, found.unit, found.measured_on) == ("confirmed", pytest.approx(3), "pert", None)
-    assert entry(estimate=0.03, se=0.01, smallest_effect=0.04).verdict == "rejected"
+    assert entry(estimate=0.03, se=0.01, smallest_effect=0.06).verdict == "confirmed, small"
 
 
 @pytest.mark.parametrize(

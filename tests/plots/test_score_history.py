@@ -13,7 +13,7 @@ TABLE = pd.DataFrame(
     [
         (0, "base <b>", 0.569, 0.52, 0.62, None, True, 904),
         (1, "kNN", 0.606, 0.56, 0.66, "confirmed", True, 904),
-        (2, "blend", 0.558, np.nan, np.nan, "underpowered", False, np.nan),
+        (2, "blend", 0.558, np.nan, np.nan, "undecided", False, np.nan),
     ],
     columns=list(score_history.COLUMNS),
 )

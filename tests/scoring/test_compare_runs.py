@@ -12,8 +12,9 @@ from core.actions.imports import import_upload
 from core.actions.workspace import Workspace
 from core.errors import InputError
 from core.scoring import compare_runs as compare_module
-from core.scoring import json_shapes, run_scores, sentences
+from core.scoring import json_shapes, run_scores
 from core.scoring.compare_runs import compare_runs, pair_runs, scores_of_cuts
+from core.scoring.comparison_words import comparison_sentences
 from core.stats.official_score import point_score
 from core.stats.scores_and_labels import scores_from_probabilities
 from core.transfer.protocols import EvaluationProtocol
@@ -41,24 +42,31 @@ def test_the_verdict_follows_the_interval(demo_workspace: Workspace) -> None:
     good, bad = loaded(demo_workspace, "simulated debate"), loaded(demo_workspace, "simulated collapsed debate")
     result = compare_runs(bad, good)
     assert result.covered.mean.change.shown.low > 0
-    assert "is better than" in sentences.comparison_sentences(result, bad.run.name, good.run.name)[0]
-    assert "is worse than" in sentences.comparison_sentences(compare_runs(good, bad), good.run.name, bad.run.name)[0]
-    words = sentences.comparison_sentences(compare_runs(good, good), "a", "a")
-    assert "cannot be told apart" in words[0]
-    assert "not evidence that they are equal" in words[1]
+    assert "is better than" in comparison_sentences(result, bad.run.name, good.run.name)[0]
+    assert "is worse than" in comparison_sentences(compare_runs(good, bad), good.run.name, bad.run.name)[0]
+    change = result.covered.mean.change.shown
+    for margin, verdict in (
+        (change.estimate / 2, "Confirmed: it is better,"),
+        (change.high * 1.1, "Confirmed, small: it is better,"),
+    ):
+        assert comparison_sentences(result, "a", "b", margin)[1].startswith(verdict)
+    assert comparison_sentences(compare_runs(good, bad), "a", "b", 0.01)[1] == "Harmful: it is worse."
+    words = comparison_sentences(compare_runs(good, good), "a", "a")
+    assert words[0].startswith("a and a are equal in mean of DE and DIR: each of ")
+    assert not any("told apart" in each or "not evidence" in each for each in words)
 
 
 def test_one_class_is_said_and_not_scored() -> None:
     rows = rows_of(labels=["none"] * 8)
     result = compare_runs(rows, rows)
-    assert "the labels have both classes: no AUROC" in sentences.comparison_sentences(result, "a", "b")[0]
+    assert "the labels have both classes: no AUROC" in comparison_sentences(result, "a", "b")[0]
     assert math.isnan(result.covered.mean.change.shown.estimate)
 
 
 def test_without_labels_there_are_nulls_and_words(demo_workspace: Workspace) -> None:
     rows = loaded(demo_workspace, "simulated debate test")
     result = compare_runs(rows, rows)
-    [sentence] = sentences.comparison_sentences(result, "a", "b")
+    [sentence] = comparison_sentences(result, "a", "b")
     assert "No labels here" in sentence
     assert json_shapes.comparison(result, [sentence])["delta_mean"] is None
 
@@ -83,7 +91,7 @@ def test_a_run_without_cells_is_scored_inside_those_of_the_other() -> None:
     assert (result.covered.de.a.value, result.covered.de.b.value) == pytest.approx((first.de, second.de))
     assert result.covered.de.change.value == pytest.approx(second.de - first.de)
     assert not result.cuts_known  # b does not say what other cuts would score
-    assert any("not recorded" in sentence for sentence in sentences.comparison_sentences(result, "a", "b"))
+    assert any("not recorded" in sentence for sentence in comparison_sentences(result, "a", "b"))
 
 
 def test_the_cuts_of_the_difference_are_those_of_both_runs() -> None:
@@ -130,7 +138,7 @@ def test_runs_are_compared_on_the_rows_that_both_cover() -> None:
     assert result.all_rows.n == 8
     shape = json_shapes.comparison(result, [])
     assert (shape["n"], shape["all_rows"]["n"]) == (6, 8)
-    assert any("6 of 8 rows that both cover" in each for each in sentences.comparison_sentences(result, "a", "b"))
+    assert any("6 of 8 rows that both cover" in each for each in comparison_sentences(result, "a", "b"))
     assert compare_runs(rows_of(), rows_of()).all_rows is None
 
 
@@ -149,8 +157,18 @@ def test_on_a_cell_line_the_macro_scores_are_compared_and_named() -> None:
     assert result.pooled is not None
     over_all = compare_runs(rows_of(), replace(rows_of(name="b"), scores=OTHER)).covered
     assert result.pooled.mean.change.value == over_all.mean.change.value
-    words = sentences.comparison_sentences(result, "a", "b")
+    words = comparison_sentences(result, "a", "b")
     assert "macro AUROC by gene, mean of DE and DIR" in words[0]
     assert any(word.startswith("Pooled over genes, DE by ") for word in words)
+    assert result.genes is not None
+    assert result.genes.common == result.genes.a == result.genes.b == mine.genes
+    fewer = compare_runs(a, replace(b, covered=np.arange(8) > 1)).genes  # b says nothing of two rows
+    assert fewer is not None
+    assert fewer.a == mine.genes
+    assert fewer.common == fewer.b
+    assert fewer.common[0] < fewer.a[0]
+    said = comparison_sentences(compare_runs(a, replace(b, covered=np.arange(8) > 1)), "a", "b")
+    counts = (fewer.common[0], fewer.a[0], fewer.b[0])
+    assert "DE is compared on the {} genes that both can be scored on; a alone has {}, b alone {}.".format(*counts) in said
     shape = json_shapes.comparison(result, words)
     assert (shape["headline"], shape["pooled"]["delta_de"]["estimate"]) == (mine.name, result.pooled.de.change.value)

@@ -32,16 +32,16 @@ FOLDS, LOO = EvaluationProtocol("folds", 2, 7), EvaluationProtocol("loo")
 
 
 def test_a_null_in_words() -> None:
-    assert null_text(PermutationTest(0.5, 0.038, 0.01)) == "permuted vectors 0.500 ± 0.038, p = 0.01"
-    assert null_text(PermutationTest(0.5, 0.0384, 17 / 100)) == "permuted vectors 0.500 ± 0.038, p = 0.17"
+    assert null_text(PermutationTest(0.5, 0.038, 0.01)) == "permuted vectors 0.500 ± 0.038, one-sided p = 0.01"
+    assert null_text(PermutationTest(0.5, 0.0384, 17 / 100)) == "permuted vectors 0.500 ± 0.038, one-sided p = 0.17"
 
 
 def test_a_space_under_folds_is_told_beside_its_null() -> None:
     found = numbers(FOLDS, NULL)
     de, direction = found.score.de.value, found.score.dir.value
     assert knn_sentence(found) == (
-        f"neighbours alone: DE {de:.3f} (permuted vectors 0.500 ± 0.250, p = 0.75), "
-        f"DIR {direction:.3f} (permuted vectors 0.500 ± 0.250, p = 0.5) over 300 rows, scored "
+        f"neighbours alone: DE {de:.3f} (permuted vectors 0.500 ± 0.250, one-sided p = 0.75), "
+        f"DIR {direction:.3f} (permuted vectors 0.500 ± 0.250, one-sided p = 0.5) over 300 rows, scored "
         "only on genes and perturbations whose labels the neighbours never saw: mean of ten cuts (seeds 0–9), inside 2×2 cells"
     )
     told = knn_sentences(found)
@@ -64,7 +64,7 @@ def test_labels_without_a_direction_have_a_dash() -> None:
     evaluation = evaluate(labels, ROWS, predict_knn(FOLDS, knn))
     null = PermutationNull(np.array([[0.25, np.nan], [0.5, np.nan]]), 0)
     found = KnnNumbers(FOLDS, evaluation, score_cuts(labels, ROWS, predict_cuts(knn, 2), 2), null)
-    assert "DIR – (permuted vectors – ± –, p = –)" in knn_sentence(found)
+    assert "DIR – (permuted vectors – ± –, one-sided p = –)" in knn_sentence(found)
     assert "DIR of the single cuts: – to –, SD –" in knn_sentences(found)
     shape = json_shapes.knn(found, 0.0)
     assert shape["intervals"]["dir"] is None

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
+from core.stats.arrays import Floats
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
 
 SIGNAL_DE, SIGNAL_DIR = 0.45, 0.6
@@ -69,3 +70,47 @@ def _scored(rng: np.random.Generator, pert: np.ndarray, gene: np.ndarray, pert_s
     scores = scores_from_probabilities(score(labels != "none", SIGNAL_DE), score(labels == "up", SIGNAL_DIR))
     truth = (ndtr(SIGNAL_DE / width) + ndtr(SIGNAL_DIR / width)) / 2
     return Simulated(labels, scores, pert, gene, float(truth))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Labels, two runs that rank them equally well and are alike, codes of both axes, and their true AUROCs.
+
+    auroc: over all pairs of rows, of DE and of DIR. within: inside genes, which share what moves their scores.
+    """
+
+    labels: np.ndarray
+    runs: tuple[Scores, Scores]
+    pert: np.ndarray
+    gene: np.ndarray
+    auroc: float
+    within: float
+
+
+def simulated_pair(rng: np.random.Generator, design: Design, auroc: float) -> Pair:
+    """Two runs of a design with a true AUROC, that share 60% of the variance of all that moves their scores."""
+    pairs = rng.choice(design.perts * design.genes, design.rows, replace=False)
+    pert, gene = pairs // design.genes, pairs % design.genes
+    labels = rng.choice(np.array(["up", "down", "none"], dtype=object), design.rows, p=[0.306, 0.141, 0.553])
+    total = design.pert_spread**2 + design.gene_spread**2
+    width = np.sqrt(2 * (1 + total) + total)  # of the difference of a positive and a negative score, as in `_scored`
+    sides = [_alike(rng, design, (pert, gene), positive, ndtri(auroc) * width) for positive in (labels != "none", labels == "up")]
+    a, b = (scores_from_probabilities(de, up) for de, up in zip(*sides, strict=True))
+    of_genes = np.sqrt(2 + 3 * design.pert_spread**2 + design.gene_spread**2)
+    return Pair(labels, (a, b), pert, gene, auroc, float(ndtr(ndtri(auroc) * width / of_genes)))
+
+
+def _alike(
+    rng: np.random.Generator, design: Design, codes: tuple[np.ndarray, np.ndarray], positive: np.ndarray, signal: float
+) -> list[Floats]:
+    """The scores of two runs: `signal` for positives, noise of rows, and what perturbations and genes add, 60% of it shared."""
+
+    def two(size: tuple[int, ...]) -> list[Floats]:
+        shared = rng.normal(size=size)
+        return [np.sqrt(0.6) * shared + np.sqrt(0.4) * rng.normal(size=size) for _ in range(2)]
+
+    found = [noise + signal * positive for noise in two((design.rows,))]
+    for of_row, n, spread in zip(codes, (design.perts, design.genes), (design.pert_spread, design.gene_spread), strict=True):
+        for values, (shift, gain) in zip(found, two((2, n)), strict=True):
+            values += spread * (shift[of_row] + gain[of_row] * positive)
+    return found

@@ -9,8 +9,10 @@ from core.errors import InputError
 from core.stats.comparison import compare, compare_macro
 from core.stats.delong import delong_difference
 from core.stats.official_score import score_with_intervals
+from core.stats.power import detectable_difference
 from core.stats.scored_rows import scored_rows
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
+from core.stats.verdicts import verdict_of
 from tests.stats.oracles import some_rows
 
 RNG = np.random.default_rng(21)
@@ -40,9 +42,9 @@ def test_row_intervals_are_delongs_paired_ones() -> None:
 
 def test_power_and_probability_follow_from_the_interval_shown() -> None:
     mean = compare(LABELS, A, B, PERT, GENE).mean
-    se, t = mean.change.shown.se, scipy.stats.t(mean.change.shown.clusters - 1)
+    se, t = mean.change.shown.se, scipy.stats.t(mean.change.shown.df)
     assert mean.change.shown.clusters == 30  # perturbations among the rows with an effect
-    assert mean.detectable == pytest.approx((t.ppf(0.975) + t.ppf(0.8)) * se)
+    assert mean.detectable == pytest.approx(detectable_difference(se, df=mean.change.shown.df))
     assert mean.p_gt_0 == pytest.approx(t.cdf(mean.change.value / se))
     a, b = mean.a.shown.se, mean.b.shown.se
     assert se**2 == pytest.approx(a**2 + b**2 - 2 * mean.correlation * a * b)
@@ -50,6 +52,20 @@ def test_power_and_probability_follow_from_the_interval_shown() -> None:
     swapped = compare(LABELS, B, A, PERT, GENE).mean
     assert swapped.p_gt_0 == pytest.approx(1 - mean.p_gt_0)
     assert swapped.change.row.low == pytest.approx(-mean.change.row.high)
+
+
+def test_a_difference_without_an_error_by_chance_is_no_certainty() -> None:
+    """A perfect ranking of four rows against a constant, of which every row is as it has to be by chance in one of six."""
+    labels, axis = np.array(["up", "down", "none", "none"], dtype=object), np.array([0, 0, 1, 1])
+    constant = scores_from_probabilities([0.5] * 4, [0.5] * 4)
+    perfect = scores_from_probabilities([0.9, 0.8, 0.2, 0.1], [0.9, 0.1, 0.5, 0.5])
+    found = compare(labels, constant, perfect, axis, np.array([0, 1, 0, 1]))
+    assert found.de.change.value == 0.5
+    assert np.isnan([found.de.change.shown.low, found.de.change.shown.se, found.de.b.shown.low, found.de.p_gt_0]).all()
+    assert (found.de.a.shown.low, found.de.a.shown.high) == (0.5, 0.5)  # constant by construction
+    assert verdict_of(found.de.change.shown, 0.01) == "no verdict"
+    same = compare(labels, constant, constant, axis, np.array([0, 1, 0, 1])).de.change.shown
+    assert (same.low, same.high) == (0.0, 0.0)
 
 
 def test_a_run_against_itself_shows_nothing() -> None:

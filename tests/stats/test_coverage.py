@@ -41,8 +41,9 @@ def data_sets(unit: str, number: int) -> Iterator[tuple[int, Simulated]]:
 
 
 def covered(intervals: list[tuple[Interval, float]]) -> float:
-    """The share of intervals that hold their truth."""
-    return float(np.mean([interval.low <= truth <= interval.high for interval, truth in intervals]))
+    """The share of intervals that hold their truth, of those that there are; NaN if there is none."""
+    held = [interval.low <= truth <= interval.high for interval, truth in intervals if not np.isnan(interval.low)]
+    return float(np.mean(held)) if held else float("nan")
 
 
 def analytic_coverage(unit: str, number: int) -> float:
@@ -81,8 +82,10 @@ def both_axes_coverage(number: int) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Shown:
-    """Of the intervals shown: the share that hold the truth and their mean half width, beside those of the plain two-way ones."""
+    """Of the intervals shown: the share of data sets that have one, of those the share that hold the truth, and their mean half
+    width, beside those of the plain two-way ones."""
 
+    share: float
     coverage: float
     half_width: float
     plain_coverage: float
@@ -99,11 +102,12 @@ def shown_coverage(design: Design, effects: str, number: int) -> Shown:
         mean = score_with_intervals(data.labels, data.scores, data.pert, data.gene).mean
         shown.append((mean.shown, data.truth))
         plain.append((mean.two_way, data.truth))
-    return Shown(covered(shown), half_width(shown), covered(plain), half_width(plain))
+    share = float(np.mean([not np.isnan(interval.low) for interval, _ in shown]))
+    return Shown(share, covered(shown), half_width(shown), covered(plain), half_width(plain))
 
 
 def half_width(intervals: list[tuple[Interval, float]]) -> float:
-    """The mean half width of the intervals that are defined; the others count as missing the truth."""
+    """The mean half width of the intervals that there are."""
     return round(float(np.nanmean([(interval.high - interval.low) / 2 for interval, _ in intervals])), 4)
 
 

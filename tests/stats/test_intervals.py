@@ -1,10 +1,23 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.special import expit, logit
 from scipy.stats import binomtest, t
 
-from core.stats.intervals import Interval, normal_interval, p_gt_0, widest_interval, wilson_interval
+from core.stats.intervals import (
+    Carriers,
+    Interval,
+    add_variance,
+    auroc_interval,
+    normal_interval,
+    p_gt_0,
+    why_no_interval,
+    widest_interval,
+    wilson_interval,
+)
 
 
 def test_normal_interval_by_hand() -> None:
@@ -56,6 +69,50 @@ def test_an_axis_of_a_single_cluster_is_left_out(n_perts: int, n_genes: int, uni
     assert (found.unit, found.clusters) == (unit, clusters)
     assert found.se == pytest.approx({"gene": 0.03, "pert": 0.05, "row": 0.02}[unit])
     assert found.method != widest_interval(by_unit, 8, 20).method
+
+
+def carried(row: float, pert: float, gene: float, *, is_constant: bool = False, rows: float = 30.0) -> Carriers:
+    return Carriers({"row": row, "pert": pert, "gene": gene}, {"row": rows, "pert": 5.0, "gene": 20.0}, is_constant)
+
+
+def test_satterthwaites_degrees_of_freedom_by_hand() -> None:
+    # genes add nothing: V = 0.0004 + 0.0005; df = 0.0009² / (0.0004² / (3 · 30) + 0.0009² / 4)
+    assert carried(4e-4, 9e-4, 3e-4).variance == pytest.approx(9e-4)
+    assert carried(4e-4, 9e-4, 3e-4).degrees == pytest.approx(81 / (16 / 90 + 81 / 4))
+    # both add: V = 4 + 5 + 2; nothing adds: three times the rows that carry it; a missing axis adds nothing
+    assert carried(4e-4, 9e-4, 6e-4).degrees == pytest.approx(121 / (16 / 90 + 81 / 4 + 36 / 19))
+    assert carried(4e-4, 1e-4, 2e-4).degrees == pytest.approx(90)
+    assert carried(4e-4, float("nan"), 2e-4).degrees == pytest.approx(90)
+    assert carried(1e-9, 1.0, 0.0).degrees == pytest.approx(4)
+
+
+def test_limits_of_a_score_stand_on_the_logit_scale_and_those_of_a_difference_do_not() -> None:
+    score = replace(normal_interval(0.98, 1e-4, 50, "row", "DeLong"), clusters=5)
+    found = auroc_interval(score, carried(1e-4, 0.0, 0.0), (0.0, 1.0))
+    q = t(90).ppf(0.975)
+    reach = q * 0.01 / (0.98 * 0.02)
+    assert (found.low, found.high) == pytest.approx((expit(logit(0.98) - reach), expit(logit(0.98) + reach)))
+    assert (found.se, found.df, found.clusters) == (pytest.approx(0.01), pytest.approx(90), 5)
+    more = add_variance(found, 1e-4)
+    assert more.high == pytest.approx(expit(logit(0.98) + np.sqrt(2) * reach))
+    change = auroc_interval(replace(score, estimate=0.02), carried(1e-4, 0.0, 0.0), (-1.0, 1.0))
+    assert (change.low, change.high) == pytest.approx((0.02 - q * 0.01, 0.02 + q * 0.01))
+
+
+@pytest.mark.parametrize(
+    ("variance", "rows", "is_constant", "why"),
+    [
+        (1e-4, 5.9, False, "its standard error rests on too few rows"),
+        (1e-4, 6.0, False, ""),
+        (0.0, float("nan"), False, "its standard error is 0 by chance"),
+        (0.0, float("nan"), True, ""),
+    ],
+)
+def test_what_rests_on_too_little_has_no_interval_and_says_why(variance: float, rows: float, is_constant: bool, why: str) -> None:
+    score = normal_interval(0.5, variance, 50, "row", "DeLong")
+    found = auroc_interval(score, carried(variance, 0.0, 0.0, is_constant=is_constant, rows=rows), (0.0, 1.0))
+    assert why_no_interval(found) == why
+    assert bool(np.isnan([found.low, found.high, found.se]).all()) == bool(why)
 
 
 def test_no_standard_error_has_no_limits() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import InputError
 from core.target_ranking.candidates import pool_matrix, random_level, read_candidates
-from core.target_ranking.metrics import rank_targets, score_rankings
+from core.target_ranking.metrics import place_targets, score_rankings
 
 KS = (1, 2, 3, 5, 10)
 
@@ -34,7 +34,7 @@ def test_the_random_level_is_the_mean_over_all_orders(condition: str, pool: str 
     scores = np.full((len(orders), len(genes)), -np.inf)
     scores[:, [genes.index(gene) for gene in ranked]] = np.array(orders, dtype=float)
     among = np.tile(np.isin(list(genes), list(ranked)), (len(orders), 1))
-    brute = score_rankings(rank_targets(scores, [tuple(targets)] * len(orders), among), [condition] * len(orders), KS)
+    brute = score_rankings(place_targets(scores, [tuple(targets)] * len(orders), among), [condition] * len(orders), KS)
     pools = None if pool is None else {condition: frozenset(pool)}
     found = random_level([condition], pools, len(genes), KS)
     for metric, k in found.rows:

@@ -34,6 +34,7 @@ CELLS = ExpressionSet(
     np.array(["ctrl", "ctrl", "A+B", "A+B", "C", "D"]),
     np.array(["x", "y", "x", "y", "x", "y"]),
 )
+FIVE_TIE = (1 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 5  # of 1 / place over the orders of five
 ALL = FallenFitted("fallen", GENES, np.ones(5, dtype=np.bool_))
 TRAINED = FallenFitted("trained", GENES, np.array([True, False, False, False, False]))
 
@@ -45,18 +46,18 @@ def value(found: Any, metric: str, k: int | None, model: str = "fallen", stratum
 
 def test_conditions_are_averaged_first() -> None:
     found = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationSettings())
-    # A+B: mean falls 3 and 4, so B is first and A second; C: E first, C second; D: all five tie at rank 3
-    assert value(found, "mrr", None) == pytest.approx((1 + 1 / 2 + 1 / 3) / 3)
-    assert value(found, "relevant_hit", 1) == pytest.approx(1 / 3)
-    assert value(found, "recall", 1) == pytest.approx((1 / 2 + 0 + 0) / 3)
-    assert [value(found, "exact_hit", k) for k in (1, 5)] == [0.0, 1.0]
+    # A+B: mean falls 3 and 4, so B is first and A second; C: E first, C second; D: all five tie
+    assert value(found, "mrr", None) == pytest.approx((1 + 1 / 2 + FIVE_TIE) / 3)
+    assert value(found, "relevant_hit", 1) == pytest.approx((1 + 0 + 1 / 5) / 3)
+    assert value(found, "recall", 1) == pytest.approx((1 / 2 + 0 + 1 / 5) / 3)
+    assert [value(found, "exact_hit", k) for k in (1, 5)] == pytest.approx([1 / 15, 1.0])
     assert by_model(found.table, "mrr", None)["n"].tolist() == [3]
 
 
 def test_cells_are_ranked_each_with_the_controls_of_its_batch() -> None:
     found = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationSettings(unit="cell"))
-    # the two cells of A+B: A first, B first; C: second; D: tie at 3
-    assert value(found, "mrr", None) == pytest.approx((1 + 1 + 1 / 2 + 1 / 3) / 4)
+    # the two cells of A+B: A first, B first; C: second; D: all five tie
+    assert value(found, "mrr", None) == pytest.approx((1 + 1 + 1 / 2 + FIVE_TIE) / 4)
     rows = by_model(found.table, "mrr", None).iloc[0]
     assert (rows["n"], rows["conditions"]) == (4, 3)
 
@@ -64,7 +65,7 @@ def test_cells_are_ranked_each_with_the_controls_of_its_batch() -> None:
 def test_a_model_of_trained_genes_stands_at_its_ceiling() -> None:
     found = evaluate({"trained": TRAINED}, CELLS, SPLIT, EvaluationSettings(ks=(1, 2)))
     rows = by_model(found.table, "recall", 1).iloc[0]
-    # A of A+B is first; of the other conditions nothing was trained: they tie with the rest at (2 + 5) / 2
+    # A of A+B is first; of the other conditions nothing was trained: they tie with the rest behind A
     assert (rows["estimate"], rows["ceiling"]) == (pytest.approx(1 / 6), pytest.approx(1 / 6))
     assert found.ranks_untrained == ()
     assert evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationSettings()).ranks_untrained == ("fallen",)
@@ -93,8 +94,11 @@ def test_conditions_are_told_apart_by_what_was_trained() -> None:
 
 def test_masked_targets_tie_and_candidates_narrow() -> None:
     masked = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationSettings(mask="targets", ks=(1, 2, 3, 4, 5)))
-    # A, B, C, D are perturbed somewhere and show nothing; E fell for C: there the four tie at 3.5, elsewhere all at 3
-    assert value(masked, "mrr", None) == pytest.approx((1 / 3 + 1 / 3.5 + 1 / 3) / 3)
+    # A, B, C, D are perturbed somewhere and show nothing; E fell for C: there the four tie on the places 2 to 5.
+    # A+B: two of five that tie, the first of which is on the places 1 to 4 in 4, 3, 2 and 1 of 10 orders
+    two_of_five = (4 + 3 / 2 + 2 / 3 + 1 / 4) / 10
+    c = (1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 4
+    assert value(masked, "mrr", None) == pytest.approx((two_of_five + c + FIVE_TIE) / 3)
     pools = {"A+B": frozenset("AC"), "C": frozenset("CD"), "D": frozenset("E")}
     narrowed = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationSettings(), pools)
     # A before C; C before D; D is no candidate

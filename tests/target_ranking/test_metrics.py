@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata, t
 
 from core.errors import InputError
-from core.target_ranking.metrics import KS, clustered_interval, rank_targets, score_rankings
+from core.target_ranking.candidates import random_level
+from core.target_ranking.metrics import clustered_interval, mid_ranks, place_targets, score_rankings
 from tests.strength import examples
 
-N_GENES = 12
+N_GENES, KS_FEW = 7, (1, 2, 4, 6, 10)
 
 
 @st.composite
@@ -30,48 +31,62 @@ def rankings(draw: st.DrawFn) -> tuple[np.ndarray, list[tuple[int, ...]], np.nda
     return np.array(scores), [tuple(own) for own in targets], np.array(ranked)
 
 
-def brute_rank(scores: list[float], target: int, ranked: list[bool]) -> float:
-    """The mean place of a gene over every order that its equals could stand in, counted one by one."""
-    if not ranked[target]:
-        return math.inf
-    above = sum(1 for gene, score in enumerate(scores) if ranked[gene] and round(score, 14) > round(scores[target], 14))
-    equal = sum(1 for gene, score in enumerate(scores) if ranked[gene] and round(score, 14) == round(scores[target], 14))
-    return above + sum(range(1, equal + 1)) / equal
+def brute_metrics(scores: list[float], own: tuple[int, ...], ranked: list[bool]) -> dict[tuple[str, int | None], float]:
+    """The mean of every metric over all orders of the genes in which no higher score stands behind a lower one, one by one."""
+    values = [round(score, 14) for score in scores]
+    levels = [[g for g in range(len(values)) if ranked[g] and values[g] == level] for level in sorted(set(values), reverse=True)]
+    orders = [list(itertools.chain(*parts)) for parts in itertools.product(*(itertools.permutations(each) for each in levels))]
+    found: dict[tuple[str, int | None], list[float]] = {}
+    for order in orders:
+        places = [order.index(target) + 1 if target in order else math.inf for target in own]
+        found.setdefault(("mrr", None), []).append(1 / min(places))
+        for k in KS_FEW:
+            inside = [place <= k for place in places]
+            for name, value in (("relevant_hit", any(inside)), ("exact_hit", all(inside)), ("recall", np.mean(inside))):
+                found.setdefault((name, k), []).append(float(value))
+    return {name: float(np.mean(each)) for name, each in found.items()}
 
 
-@examples(150)
+@examples(60)
 @given(rankings())
-def test_metrics_are_those_of_a_loop_over_genes(case: tuple[np.ndarray, list[tuple[int, ...]], np.ndarray]) -> None:
+def test_metrics_are_the_mean_over_all_orders_of_ties(case: tuple[np.ndarray, list[tuple[int, ...]], np.ndarray]) -> None:
     scores, targets, ranked = case
     for among in (None, ranked):
-        ranks = rank_targets(scores, targets, among)
-        found = score_rankings(ranks, [f"c{row}" for row in range(len(targets))])
+        found = score_rankings(place_targets(scores, targets, among), [f"c{row}" for row in range(len(targets))], KS_FEW)
         for row, own in enumerate(targets):
             every = [True] * N_GENES if among is None else ranked[row].tolist()
-            brute = [brute_rank(scores[row].tolist(), target, every) for target in own]
-            assert ranks[row].tolist() == brute
-            assert found.rows["mrr", None][row] == max(1 / rank for rank in brute)
-            for k in KS:
-                inside = [rank <= k for rank in brute]
-                assert found.rows["relevant_hit", k][row] == any(inside)
-                assert found.rows["exact_hit", k][row] == all(inside)
-                assert found.rows["recall", k][row] == sum(inside) / len(inside)
+            for name, value in brute_metrics(scores[row].tolist(), own, every).items():
+                assert found.rows[name][row] == pytest.approx(value, abs=1e-12), name
 
 
-def test_ranks_are_those_of_scipy() -> None:
+@pytest.mark.parametrize("n_genes", [40, 1_000, 5_045])
+@pytest.mark.parametrize("n_targets", [1, 2, 3])
+def test_a_constant_scores_what_chance_does(n_genes: int, n_targets: int) -> None:
+    condition = "+".join(f"G{i}" for i in range(n_targets))
+    random = random_level([condition], None, n_genes)
+    for value in (0.0, 3.5, -math.inf):
+        found = score_rankings(place_targets(np.full((1, n_genes), value), [tuple(range(n_targets))]), [condition])
+        for name, expected in random.rows.items():
+            assert abs(found.rows[name][0] - expected[0]) < 1e-12, name
+    assert random.mean("recall", 40) == pytest.approx(40 / n_genes)
+    assert random.mean("relevant_hit", 1) == pytest.approx(n_targets / n_genes)
+
+
+def test_mid_ranks_are_those_of_scipy() -> None:
     rng = np.random.default_rng(3)
     scores = rng.integers(0, 6, (5, 40)).astype(float)
-    expected = [rankdata(-row)[[3, 7]] for row in scores]
-    assert np.array_equal(rank_targets(scores, [(3, 7)] * 5), expected)
+    expected = [rankdata(-row)[[3, 7]].tolist() for row in scores]
+    assert [mid_ranks(each).tolist() for each in place_targets(scores, [(3, 7)] * 5)] == expected
 
 
 def test_the_order_of_columns_decides_nothing() -> None:
-    # three genes tie for the places 1, 2, 3: each has rank 2, is not in the top 1 and is in the top 5
+    # three genes tie for the places 1, 2, 3: each is first with probability 1/3, in the top 5, and of reciprocal rank 11/18
     for target, order in itertools.product(range(3), itertools.permutations(range(4))):
         scores = np.array([1.0, 1.0, 1.0, 0.0])[list(order)]
         place = order.index(target)
-        found = score_rankings(rank_targets(scores[None], [(place,)]), ["A"])
-        assert (found.mean("recall", 1), found.mean("recall", 5), found.mean("mrr")) == (0.0, 1.0, 0.5)
+        found = score_rankings(place_targets(scores[None], [(place,)]), ["A"])
+        numbers = (found.mean("recall", 1), found.mean("recall", 5), found.mean("mrr"))
+        assert numbers == pytest.approx((1 / 3, 1.0, 11 / 18))
 
 
 def test_an_interval_counts_cells_of_a_condition_as_one() -> None:
@@ -109,11 +124,11 @@ def test_no_interval_where_nothing_determines_one(values: list[float], clusters:
 )
 def test_what_cannot_be_ranked_is_refused(scores: list[list[float]], targets: list[tuple[int, ...]], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        rank_targets(np.array(scores), targets)
+        place_targets(np.array(scores), targets)
 
 
 def test_rankings_need_rows_and_every_k_is_positive() -> None:
     with pytest.raises(InputError, match="no rows"):
         score_rankings([], [])
     with pytest.raises(InputError, match="k: got 0"):
-        score_rankings([np.array([1.0])], ["A"], ks=(0,))
+        score_rankings([[(1, 1)]], ["A"], ks=(0,))

@@ -15,6 +15,7 @@ from core.stats.cell_auroc import influence_within_cells
 from core.stats.delong import Estimate, estimates, widen
 from core.stats.influence import Influence
 from core.stats.scores_and_labels import Scores, outcome_of, tasks
+from core.stats.verdicts import side_of
 from core.texts import estimate_text
 from core.transfer.labelled_rows import Rows
 
@@ -162,8 +163,8 @@ def describe_changes(table: pd.DataFrame, baseline: str, metric: str = "mean") -
     changes = {str(arm): change_of(table, str(arm), metric) for arm in known["arm"]}
     if not changes:
         return f"No arm can be compared with {baseline} in {name}."
-    better = [f"{arm} {change.change_text}" for arm, change in changes.items() if change.low > 0]
-    worse = [f"{arm} {change.change_text}" for arm, change in changes.items() if change.high < 0]
+    better = [f"{arm} {change.change_text}" for arm, change in changes.items() if side_of(change) == "above"]
+    worse = [f"{arm} {change.change_text}" for arm, change in changes.items() if side_of(change) == "below"]
     parts = [f"{word} than {baseline}: {_list(some)}" for word, some in (("better", better), ("worse", worse)) if some]
     if parts:
         return f"In {name}, {'; '.join(parts)}."

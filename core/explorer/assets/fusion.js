@@ -87,8 +87,9 @@ class Fusion {
       const [de, dir] = METRIC_WEIGHTS[metric];
       const weights = [signs[0] * de, signs[0] * dir, signs[1] * de, signs[1] * dir];
       const reach = this.content.reach[metric];
-      const found = estimate(value, variances(weights), reach, limits);
-      return widen(found, noise?.[metric][name] ?? 0, reach, limits);
+      const carriers = this.carriersOf(weights, all, [...before, ...after.values], value);
+      const found = estimate(value, variances(weights), carriers, reach, limits);
+      return widen(found, noise?.[metric][name] ?? 0, limits);
     };
     return Object.fromEntries(
       METRICS.map((metric) => {
@@ -104,6 +105,20 @@ class Fusion {
         ];
       }),
     );
+  }
+
+  // What carries the variance of a combination of AUROCs: see `Carriers` in core/stats/intervals.py.
+  carriersOf(weights, parts, values, value) {
+    const influence = new Float64Array(this.n);
+    weights.forEach((weight, k) => {
+      if (!weight) return;
+      for (let row = 0; row < this.n; row++) influence[row] += weight * (parts[2 * k][row] + parts[2 * k + 1][row]);
+    });
+    const numbers = Object.fromEntries(UNITS.map((unit, i) => [unit, effectiveUnits(influence, this.codes[unit], this.clusters[i].n)]));
+    const used = values.filter((_, k) => weights[k]);
+    const isScore = weights.every((weight) => weight >= 0);
+    const isConstant = isScore ? used.every((each) => each === 0.5) : used.every((each) => each > 0 && each < 1) && value === 0;
+    return { numbers, isConstant };
   }
 
   // The weights at place `i` of the grid of one component (its place among all but the base), as sliders would set them.
@@ -129,7 +144,9 @@ class Fusion {
     const members = this.membersOf(this.wholeTasks);
     const found = UNITS.map((unit) => varianceOf(METRIC_WEIGHTS.mean, new Clusters(this.codes[unit], members).covariance(parts)));
     const variances = Object.fromEntries(UNITS.map((unit, i) => [unit, found[i]]));
-    const { se } = estimate((values[0] + values[1]) / 2, variances, { quantile: 1 }, [0, 1]).shown;
+    const value = (values[0] + values[1]) / 2;
+    const carriers = this.carriersOf(METRIC_WEIGHTS.mean, parts, values, value);
+    const { se } = estimate(value, variances, carriers, { quantile: 1 }, [0, 1]).shown;
     const mean = de.map((one) => dir.map((other) => roundForRanks((one + other) / 2)));
     const most = mean[best[0]][best[1]];
     return { de, dir, mean, best, se, most, plateau: mean.map((line) => line.map((value) => value >= most - se)) };

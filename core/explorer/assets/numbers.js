@@ -4,6 +4,7 @@
 const SCALE = 1e14; // numbers are ranked by 14 decimals
 const INTEGERS = 2 ** 52; // what is added to this and taken from it again is rounded, halves to even, as NumPy rounds
 const ROUNDING = 1e-12; // of the terms of a variance, below which nothing is left of it
+const FEWEST_CARRIERS = 6; // effective rows, as in core/stats/intervals.py
 const Z95 = 1.959963984540054;
 const METRICS = ["de", "dir", "mean"];
 const METRIC_WEIGHTS = { de: [1, 0], dir: [0, 1], mean: [0.5, 0.5] }; // of DE and of DIR
@@ -163,48 +164,110 @@ function interval(value, se, quantile, [least, most]) {
   return { low: cut(value - quantile * se), high: cut(value + quantile * se), se };
 }
 
-// One number with its intervals. By rows, perturbations and genes; shown: the widest of these and of the two-way one.
-function estimate(value, variances, reach, limits) {
+// One number with its intervals. By rows, perturbations and genes; shown: the widest of these and of the two-way one, by
+// Student's t with Satterthwaite's degrees of freedom. carriers: effective numbers of units, and whether 0 is so by construction.
+function estimate(value, variances, { numbers, isConstant }, reach, limits) {
   const { row, pert, gene } = variances;
   const both = pert + gene - row;
   const twoWay = both < 0 ? Math.max(row, pert, gene) : both;
   const errors = [row, pert, gene, twoWay].map((each) => (Number.isFinite(value) ? Math.sqrt(each) : NaN));
   const known = errors.filter((each) => !Number.isNaN(each));
   let widest = known.length ? Math.max(...known) : NaN;
-  if (widest === 0 && limits.includes(value)) widest = NaN; // a perfect ranking says nothing of its error
+  if (widest === 0 && (limits.includes(value) || !isConstant)) widest = NaN; // a perfect ranking says nothing of its error
+  if (widest > 0 && !(numbers.row >= FEWEST_CARRIERS)) widest = NaN;
+  const isLogit = widest > 0 && limits[0] === 0;
+  const quantile = widest > 0 ? studentQuantile(degreesOf(variances, numbers)) : reach.quantile;
+  const df = widest > 0 ? degreesOf(variances, numbers) : null;
   return {
     value,
     ...Object.fromEntries([...UNITS, "twoWay"].map((unit, i) => [unit, interval(value, errors[i], Z95, limits)])),
-    shown: interval(value, widest, reach.quantile, limits),
+    shown: { ...shownInterval(value, widest, quantile, limits, isLogit), quantile, isLogit, df },
   };
 }
 
-// The estimate with the variance of an independent source of noise in each of its intervals.
-function widen(found, variance, reach, limits) {
-  if (!variance) return found;
-  const more = (unit) =>
-    interval(found.value, Math.sqrt(found[unit].se ** 2 + variance), unit === "shown" ? reach.quantile : Z95, limits);
-  return { value: found.value, ...Object.fromEntries([...UNITS, "twoWay", "shown"].map((unit) => [unit, more(unit)])) };
+function shownInterval(value, se, quantile, limits, isLogit) {
+  if (!isLogit || !(value > 0 && value < 1)) return interval(value, se, quantile, limits);
+  const odds = Math.log(value / (1 - value));
+  const half = (se * quantile) / (value * (1 - value));
+  return { low: 1 / (1 + Math.exp(half - odds)), high: 1 / (1 + Math.exp(-odds - half)), se };
 }
 
-// The probability that a difference is above 0; df: whole degrees of freedom of Student's t, null for the normal distribution.
+// Satterthwaite's degrees of freedom: rows, and the axes that add to their variance, each by the units that carry it.
+function degreesOf({ row, pert, gene }, numbers) {
+  let [total, parts] = [row, row ** 2 / (3 * numbers.row)];
+  for (const [unit, variance] of Object.entries({ pert, gene })) {
+    if (!(variance > row)) continue;
+    total += variance - row;
+    parts += variance ** 2 / Math.max(numbers[unit] - 1, 0.5);
+  }
+  return Math.max(total ** 2 / parts, 1);
+}
+
+// How many units carry an influence: the sums of its squares by unit, squared and over the sum of their squares.
+function effectiveUnits(influence, codes, n) {
+  const squares = new Float64Array(n);
+  for (let row = 0; row < influence.length; row++) squares[codes[row]] += influence[row] ** 2;
+  const most = squares.reduce((largest, each) => Math.max(largest, each), 0) || 1;
+  let [total, spread] = [0, 0];
+  for (const each of squares) {
+    total += each / most;
+    spread += (each / most) ** 2;
+  }
+  return spread > 0 ? total ** 2 / spread : NaN;
+}
+
+// The estimate with the variance of an independent source of noise in each of its intervals.
+function widen(found, variance, limits) {
+  if (!variance) return found;
+  const more = (unit) => interval(found.value, Math.sqrt(found[unit].se ** 2 + variance), Z95, limits);
+  const { se, quantile, isLogit, df } = found.shown;
+  return {
+    value: found.value,
+    ...Object.fromEntries([...UNITS, "twoWay"].map((unit) => [unit, more(unit)])),
+    shown: { ...shownInterval(found.value, Math.sqrt(se ** 2 + variance), quantile, limits, isLogit), quantile, isLogit, df },
+  };
+}
+
+// The probability that a difference is above 0; df: of its variance, else the clusters less one, null for the normal distribution.
 function probabilityAbove0({ value, shown }, df) {
   if (Number.isNaN(shown.se)) return NaN;
   if (!shown.se) return (Math.sign(value) + 1) / 2;
   const t = value / shown.se;
-  return df === null ? normalBelow(t) : studentBelow(t, df);
+  const degrees = shown.df ?? df;
+  return degrees === null ? normalBelow(t) : (1 + Math.sign(t) * studentWithin(Math.abs(t), degrees)) / 2;
 }
 
-// Student's t, as finite sums (Abramowitz and Stegun 26.7.3 and 26.7.4).
-function studentBelow(t, df) {
-  const angle = Math.atan2(Math.abs(t), Math.sqrt(df));
-  const [sine, square] = [Math.sin(angle), Math.cos(angle) ** 2];
-  const isOdd = df % 2;
-  let term = isOdd ? sine * Math.cos(angle) : sine;
-  let total = isOdd && df === 1 ? 0 : term;
-  for (let k = isOdd ? 3 : 2; k < df - 1; k += 2) total += term *= ((k - 1) / k) * square;
-  const inside = isOdd ? ((angle + total) * 2) / Math.PI : total;
-  return (1 + Math.sign(t) * inside) / 2;
+// The probability that |T| < t, by the series of the incomplete beta function (Abramowitz and Stegun 26.5.4) from the nearer end.
+function studentWithin(t, df) {
+  const [b, ratio] = [df / 2, (t * t) / df];
+  const y = ratio / (1 + ratio);
+  const scale = (gammaRatio(b) / Math.sqrt(Math.PI)) * Math.sqrt(y) * Math.exp(-b * Math.log1p(ratio));
+  return y < 0.5 ? 2 * scale * betaSeries(0.5, b, y) : 1 - (scale / b) * betaSeries(b, 0.5, 1 / (1 + ratio));
+}
+
+function betaSeries(a, b, x) {
+  let [term, total] = [1, 1];
+  for (let n = 0; term > 1e-17 * total; n++) total += term *= ((a + b + n) / (a + 1 + n)) * x;
+  return total;
+}
+
+// Γ(b + 1/2) / Γ(b), by its asymptotic series from b = 40 on.
+function gammaRatio(b) {
+  let [at, factor] = [b, 1];
+  for (; at < 40; at++) factor *= at / (at + 0.5);
+  const z = 1 / at;
+  return factor * Math.sqrt(at) * (1 - z / 8 + z ** 2 / 128 + (5 * z ** 3) / 1024 - (21 * z ** 4) / 32768 - (399 * z ** 5) / 262144);
+}
+
+// Student's t that |T| exceeds in 5%. Newton's steps rise to it from the normal distribution's, which is the smallest.
+function studentQuantile(df) {
+  let t = Z95;
+  const peak = gammaRatio(df / 2) / Math.sqrt(Math.PI * df);
+  for (let step = 1, i = 0; Math.abs(step) > 1e-15 * t && i < 200; i++) {
+    step = (0.95 - studentWithin(t, df)) / (2 * peak * Math.exp(-((df + 1) / 2) * Math.log1p((t * t) / df)));
+    t += step;
+  }
+  return t;
 }
 
 function normalBelow(z) {

@@ -10,7 +10,8 @@ from core.report.captioned import CaptionedFigure
 from core.report.figure_kind import FigureKind
 from core.report.material import Material
 from core.scoring.compare_runs import RunComparison, has_an_auroc
-from core.scoring.sentences import TWO_WAY, comparison_sentences, scored_text
+from core.scoring.comparison_words import comparison_sentences
+from core.scoring.sentences import TWO_WAY, scored_text
 from core.stats.comparison import Comparison, Difference
 from core.store.runs import Run
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from core.errors import InputError
 from core.target_ranking.controls import MatchedControls, match_controls
 from core.target_ranking.expression import Expression, ExpressionSet
-from core.target_ranking.metrics import MRR, rank_targets, score_rankings
+from core.target_ranking.metrics import MRR, place_targets, score_rankings
 
 MOST_VALIDATION_CELLS: Final = 1_000  # so that choosing takes less time than fitting
 SHARE_CHOSEN_ON: Final = 0.1  # of the training cells
@@ -91,7 +91,7 @@ def choice_cells(
 def mean_reciprocal_rank(scores: NDArray[np.floating], cells: PerturbedCells) -> float:
     """Returns the mean over cells of 1 / the best rank of a target; scores of the shape of the targets."""
     targets: Sequence[tuple[int, ...]] = [tuple(map(int, np.flatnonzero(row))) for row in cells.targets]
-    return score_rankings(rank_targets(scores, targets), cells.conditions.tolist(), ks=(1,)).mean(MRR)
+    return score_rankings(place_targets(scores, targets), cells.conditions.tolist(), ks=(1,)).mean(MRR)
 
 
 def notes_on_controls(cells: PerturbedCells) -> tuple[str, ...]:

@@ -97,8 +97,8 @@ def _show_tools(found: Attribution) -> None:
             "without": each.name,
             "|ΔP(DE)|": interval_text(each.movement.de.shown),
             "|ΔP(up | DE)|": interval_text(each.movement.up.shown),
-            "p": each.test.p,
-            "p after Holm": each.p_holm,
+            "one-sided p": each.test.p,
+            "after Holm": each.p_holm,
             "ΔDE": interval_text(each.scores.de.change.shown, signed=True),
             "ΔDIR": interval_text(each.scores.dir.change.shown, signed=True),
         }
@@ -107,7 +107,7 @@ def _show_tools(found: Attribution) -> None:
     number = st.column_config.NumberColumn
     help_text = "Change of the AUROC against asking again; shown, not tested."
     columns = {
-        **{name: number(format="%.4f") for name in ("p", "p after Holm")},
+        **{name: number(format="%.4f") for name in ("one-sided p", "after Holm")},
         **{name: st.column_config.TextColumn(help=help_text) for name in ("ΔDE", "ΔDIR")},
     }
     tables.show_table(pd.DataFrame(details), "evidence tools", columns)

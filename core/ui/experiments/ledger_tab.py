@@ -73,7 +73,7 @@ def _row(line: LedgerLine) -> dict[str, object]:
         "p": found.p if found else nan,
         "p (Holm)": found.holm if found else nan,
         "p (BH)": found.benjamini_hochberg if found else nan,
-        "reason": entry.reason or "–",
+        "reason": line.judged.reason if line.judged else "–",
         "claim": entry.hypothesis,
         "prediction": rule.prediction or "–",
         "rule": rule_text(rule),

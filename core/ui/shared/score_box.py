@@ -6,12 +6,13 @@ import streamlit as st
 
 from core.scoring import terms
 from core.scoring.run_scores import RunScore
-from core.scoring.sentences import TWO_WAY, axes_text, interval_text, scoring_sentences
+from core.scoring.sentences import TWO_WAY, axes_text, interval_text, same_runs_sentence, scoring_sentences
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval
 from core.stats.official_score import ScoreIntervals
+from core.store.runs import Run
 from core.texts import number_text
-from core.ui.shared import loaders
+from core.ui.shared import links, loaders
 from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.widgets import as_text
 
@@ -38,6 +39,15 @@ def show_run_score(found: RunScore) -> None:
         _show_headline(found)
     said = ". ".join(scoring_sentences(found))
     st.caption(as_text(f"{said}."), help=terms.explain(said))
+
+
+def show_same_runs(run: Run) -> None:
+    """Show, and link to, the runs that have the predictions of this one under another name."""
+    others = loaders.same_runs(run.id)
+    if others:
+        st.caption(as_text(same_runs_sentence(run.name, [other.name for other in others])))
+        for other in others:
+            links.to_page(links.SCORES, f"Scores of {as_text(other.name)}", dataset=other.dataset, run=other.id)
 
 
 def show_score(score: ScoreIntervals, key: str = "score") -> None:

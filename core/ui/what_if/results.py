@@ -11,6 +11,7 @@ from core.scoring import terms
 from core.scoring.run_scores import score_run
 from core.scoring.sentences import UNSEEN, genes_text, interval_text
 from core.store.runs import Run
+from core.transfer.constant_components import constant_sentences, find_constant_components
 from core.transfer.live_fusion import FusionComparison, LiveFusion
 from core.transfer.run_cells import describe_scoring
 from core.ui.shared import loaders, space_numbers
@@ -56,8 +57,13 @@ def show_caveats(choice: FusionChoice, prepared: LiveFusion) -> None:
         space_numbers.show_sentence(task, "Neighbours alone")
 
 
-def show_remarks(choice: FusionChoice, found: FusionComparison) -> None:
-    """Show how the numbers were made."""
+def show_remarks(choice: FusionChoice, prepared: LiveFusion, found: FusionComparison) -> None:
+    """Show how the numbers were made, and where a component changes no order."""
+    for sentence in constant_sentences(
+        find_constant_components(prepared.percentiles.de, prepared.percentiles.up, prepared.cells),
+        [choice.base.name, *map(fusion_controls.title_of, choice.others)],
+    ):
+        st.caption(as_text(sentence))
     uncovered = int(found.fused.uncovered.sum())
     parts = [f"{choice.base.name}, {found.n:,} rows"]
     if choice.knn is not None:

@@ -33,9 +33,9 @@ def test_targets_and_changes() -> None:
 
 def test_reciprocal_ranks_of_cells() -> None:
     found = take_perturbed(CELLS, CELLS, np.random.default_rng(0), "test")
-    # A is first: 1; A is third: 1/3; A and C of three tied genes: mid-rank 2, so 1/2
+    # A is first: 1; A is third: 1/3; A and C of three tied genes: one of them first in 2 of 3 orders, second else
     scores = np.array([[3.0, 2, 1], [0, 1, 2], [4, 4, 4]])
-    assert mean_reciprocal_rank(scores, found) == pytest.approx((1 + 1 / 3 + 1 / 2) / 3)
+    assert mean_reciprocal_rank(scores, found) == pytest.approx((1 + 1 / 3 + (2 + 1 / 2) / 3) / 3)
 
 
 def test_averages_of_conditions_by_batch() -> None:

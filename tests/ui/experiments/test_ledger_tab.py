@@ -29,7 +29,7 @@ def test_the_published_ladder_by_one_click(visit: Visit, demo_copy: Workspace) -
     assert "of 9 results 1 survives Holm's correction: kNN fusion" in text.replace("\\", "")
     assert "Below what one leaderboard half (904 rows) shows" in text.replace("\\", "")
     table = app.dataframe[0].value
-    assert table["verdict"].tolist() == ["confirmed"] + ["underpowered"] * 8
+    assert table["verdict"].tolist() == ["confirmed"] + ["undecided"] * 8
     assert table["source"].unique().tolist() == ["published elsewhere"]
     assert table["p (Holm)"].iloc[0] == pytest.approx(0.0174, abs=1e-4)
     assert len(app.get("plotly_chart")) == 1

@@ -79,7 +79,7 @@ def test_neighbours_and_what_if_say_what_the_neighbours_score_by_themselves(comp
     text = run_until(computing(little_copy, "neighbours", power="3.0"), "permuted vectors 0.250")
     assert f"These settings: DE {de:.3f} (permuted" in text
     app = computing(little_copy, "fuse", run=LABELLED)
-    text = run_until(app, "permuted vectors 0.250 ± 0.000, p = 0.01)")
+    text = run_until(app, "permuted vectors 0.250 ± 0.000, one-sided p = 0.01)")
     assert "Neighbours alone: DE " in text
 
 

@@ -41,6 +41,13 @@ def run_rows(run: str) -> pd.DataFrame:
     return run_scores.add_count_controls(rows, dataset)
 
 
+@cache_by("runs", entries=200)
+def same_runs(run: str) -> list[Run]:
+    """The other runs with the predictions of this one."""
+    with reading() as db:
+        return runs.list_same(db, runs.find(db, run))
+
+
 @cache_by("run:{0}", "datasets", entries=12, shared=True)
 def scored_rows(run: str) -> RunRows:
     """A run's rows as they are scored."""

@@ -1,0 +1,60 @@
+"""The one rule that turns the interval of a difference into a verdict; every page, command and report judges by it.
+
+Observed power is no evidence: what an experiment could have shown decides nothing, the interval that it gave does.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, Protocol
+
+from core.stats.intervals import Interval
+
+Verdict = Literal["confirmed", "confirmed, small", "rejected", "harmful", "undecided", "no verdict"]
+Side = Literal["above", "below", "open", "none"]
+MOST_TIMES_AS_MANY = 10_000.0  # rows, beyond which nothing is promised of more of them
+
+
+class Limits(Protocol):
+    """The limits of an interval of a difference; NaN where there is none."""
+
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+
+
+def side_of(change: Limits) -> Side:
+    """Return where the interval of a difference lies: above 0, below 0, on both sides ("open"), or nowhere ("none")."""
+    if math.isnan(change.low) or math.isnan(change.high):
+        return "none"
+    return "above" if change.low > 0 else "below" if change.high < 0 else "open"
+
+
+def verdict_of(change: Interval, smallest: float) -> Verdict:
+    """Return the verdict on a difference; smallest: the smallest worth having, above 0.
+
+    confirmed: low > 0 and estimate >= smallest. confirmed, small: low > 0 and high < smallest, real and not worth having.
+    harmful: high < 0. rejected: high < smallest. undecided: anything else. no verdict: without an interval.
+    """
+    side = side_of(change)
+    if side == "none":
+        return "no verdict"
+    if side == "above" and change.estimate >= smallest:
+        return "confirmed"
+    if change.high < smallest:
+        return "confirmed, small" if side == "above" else "harmful" if side == "below" else "rejected"
+    return "undecided"
+
+
+def times_to_decide(change: Interval, smallest: float) -> float:
+    """Return how many times as many rows would decide an undecided difference if its estimate stays where it is.
+
+    The limit that stands in the way has to come nearer: the lower one to above 0 where the estimate is worth having, else the
+    upper one to below `smallest`. inf where more than MOST_TIMES_AS_MANY times as many are needed.
+    """
+    worth_having = change.estimate >= smallest
+    reach = change.estimate - change.low if worth_having else change.high - change.estimate
+    distance = change.estimate if worth_having else smallest - change.estimate
+    times = (reach / distance) ** 2 if distance > 0 else math.inf
+    return times if times <= MOST_TIMES_AS_MANY else math.inf
