@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from core.cells.hdf5_walk import Hdf5File, damage_named
+from core.cells.hdf5_walk import TEXT_REFERENCE, Hdf5File, damage_named
 from core.cells.packages import import_hdf5
 from core.errors import InputError, UnsafeFile
 from core.file_limits import refuse_beyond_memory, refuse_bomb
@@ -85,6 +85,8 @@ def _read_texts(file: Hdf5File, dataset: Any) -> np.ndarray:
     needed = n * (_BYTES_A_TEXT + (0 if varying else 2 * width))
     refuse_bomb(f"{file.path}: {dataset.name}", file.size, needed)
     file.take_memory(dataset.name, needed)
+    if varying:
+        file.refuse_long_text(dataset.name, _stored_lengths(file, dataset))
     step = max(1, TEXT_BLOCK_BYTES // max(1, file.longest_text if varying else width))
     found = np.empty(n, dtype=object)
     total = 0
@@ -95,6 +97,19 @@ def _read_texts(file: Hdf5File, dataset: Any) -> np.ndarray:
         if total > file.size:
             raise UnsafeFile(f"{file.path}: {dataset.name}: texts of more than the file's {file.size:,} bytes")
     return found
+
+
+def _stored_lengths(file: Hdf5File, dataset: Any) -> list[int]:
+    """Return the lengths that the texts of a dataset say to have; none where they lie in chunks."""
+    offset = dataset.id.get_offset()
+    if offset is None:
+        return []
+    with file.path.open("rb") as content:
+        content.seek(offset)
+        stored = content.read(dataset.size * TEXT_REFERENCE.itemsize)
+    whole = len(stored) - len(stored) % TEXT_REFERENCE.itemsize
+    lengths: list[int] = np.frombuffer(stored[:whole], TEXT_REFERENCE)["length"].tolist()
+    return lengths
 
 
 def read_attribute(file: Hdf5File, node: Any, name: str) -> Any:
@@ -117,6 +132,8 @@ def read_attribute(file: Hdf5File, node: Any, name: str) -> Any:
             raise InputError(f"{where}: {_describe(dtype)} of shape {shape}, expected a text or a number")
         if dtype.kind == "O" and shape and math.prod(shape) * file.longest_text > _MOST_ATTRIBUTE_TEXTS:
             raise UnsafeFile(f"{where}: {math.prod(shape):,} texts, each of up to {file.longest_text:,} bytes")
+        if dtype.kind == "O" and not _is_reference(dtype):
+            file.refuse_long_text(where, file.attribute_lengths(name, math.prod(shape)))
         return node.attrs[name]
 
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import mmap
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
+
+import numpy as np
 
 from core.cells.packages import import_hdf5
 from core.errors import InputError, UnsafeFile
@@ -27,6 +30,8 @@ _UNSCANNED_TEXT = 1 << 16
 _FILTERS = {1, 2, 3, 4, 5, 6, 32000}  # deflate, shuffle, fletcher32, szip, nbit, scaleoffset, lzf
 _HEAP = b"GCOL\x01\0\0\0"  # begins a collection of texts, and is followed by its size
 _HEAP_HEADER = 16  # bytes
+_ATTRIBUTE_HEADER = 256  # bytes, at most, from an attribute's name to its value: its type and its shape
+TEXT_REFERENCE = np.dtype([("length", "<u4"), ("heap", "<u8"), ("index", "<u4")])  # what stands in place of a text
 _TEXT_HEADER = struct.Struct("<H6xQ")  # the number of a text in its collection, references to it, and its length
 # What h5py raises for bytes that are no HDF5, of what is not there, and for types that NumPy lacks.
 _DAMAGE = (
@@ -54,8 +59,38 @@ class Hdf5File:
         """At least as many bytes as the longest text of varying length has; many texts may point to the same bytes."""
         if self.size > SCANNED_BYTES:
             return _UNSCANNED_TEXT
-        longest = max((size for _, size in _find_heaps(self.path)), default=0)
-        return min(longest, self.size)
+        return min(max(self._heaps.values(), default=0), self.size)
+
+    @cached_property
+    def _heaps(self) -> dict[int, int]:
+        """Address → size of each collection of texts."""
+        return {at: size for at, _, size in _find_heaps(self.path)} if self.size <= SCANNED_BYTES else {}
+
+    def refuse_long_text(self, what: str, lengths: Iterable[int]) -> None:
+        """Raise UnsafeFile for a text that is said to be longer than any collection of them: HDF5 makes room for it first."""
+        longest = max(lengths, default=0)
+        if longest > self.longest_text:
+            raise UnsafeFile(f"{self.path}: {what}: a text of {longest:,} bytes, expected at most {self.longest_text:,}")
+
+    def attribute_lengths(self, name: str, n: int) -> Iterator[int]:
+        """Yield the lengths that texts of varying length have in attributes of this name, of up to n texts each.
+
+        h5py tells them of no attribute. They stand behind its name, each before the address of the collection with the text.
+        """
+        window = _ATTRIBUTE_HEADER + n * TEXT_REFERENCE.itemsize
+        name_end = name.encode() + b"\0"
+        with _mapped(self.path) as content:
+            at = content.find(name_end)
+            while at >= 0 and self._heaps:
+                yield from islice(self._lengths_in(content[at : at + window]), n)
+                at = content.find(name_end, at + 1)
+
+    def _lengths_in(self, content: bytes) -> Iterator[int]:
+        """Yield the lengths in what looks like a reference to a text."""
+        for start in range(len(content) - TEXT_REFERENCE.itemsize + 1):
+            length, heap, index = struct.unpack_from("<IQI", content, start)
+            if heap in self._heaps and 0 < index <= self._heaps[heap] // _TEXT_HEADER.size:
+                yield length
 
     def close(self) -> None:
         self.root.close()
@@ -86,14 +121,20 @@ def open_hdf5(path: Path) -> Hdf5File:
             raise
 
 
-def _find_heaps(path: Path) -> Iterator[tuple[memoryview, int]]:
-    """Yield each collection of texts in a file, and the size that it says to have."""
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content, memoryview(content) as view:
+@contextmanager
+def _mapped(path: Path) -> Iterator[mmap.mmap]:
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        yield content
+
+
+def _find_heaps(path: Path) -> Iterator[tuple[int, memoryview, int]]:
+    """Yield the address of each collection of texts in a file, its bytes, and the size that it says to have."""
+    with _mapped(path) as content, memoryview(content) as view:
         at = content.find(_HEAP)
         while at >= 0:
             size = int.from_bytes(view[at + 8 : at + 16], "little")
             with view[at : at + size] as heap:
-                yield heap, size
+                yield at, heap, size
             at = content.find(_HEAP, at + 8)
 
 
@@ -103,7 +144,7 @@ def _refuse_endless_heaps(path: Path) -> None:
     """
     if not 0 < path.stat().st_size <= SCANNED_BYTES:
         return
-    for heap, size in _find_heaps(path):
+    for _, heap, size in _find_heaps(path):
         at = _HEAP_HEADER
         while len(heap) == size and size - at >= _TEXT_HEADER.size:
             number, length = _TEXT_HEADER.unpack_from(heap, at)
