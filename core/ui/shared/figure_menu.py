@@ -18,6 +18,7 @@ from core.store.runs import Run
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
 
+_FORM_WORDS = {"png": f"PNG, {printed.DPI} dpi"}
 _ABOUT = "_figures_are_about"  # a session key: fragments run without the page
 
 
@@ -70,7 +71,7 @@ def _show_figure_buttons(chart: go.Figure, name: str, title: str, heading: str, 
         for form in printed.FORMS:
             if form == "html" or not reason:
                 build = partial(printed.encode, chart, form, title, heading)
-                _show_button(form.upper(), f"{file}.{form}", f"{form}-{name}", build)
+                _show_button(_FORM_WORDS.get(form, form.upper()), f"{file}.{form}", f"{form}-{name}", build)
     if reason:
         st.caption(f"{reason}.")
 
