@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from core.explorer.page import ExplorerData
+from core.report.captioned import CaptionedFigure
 from core.report.document import render
 from core.report.figures.registry import KINDS
 from core.report.material import FindAnswers, FindExplorer, FindVectors, Material, Reproduce
 from core.report.material_loader import answers_nothing, load_material
-from core.report.page import Sections, caption_of, make_page
+from core.report.page import make_page
+from core.report.parts import Byline, Parts, Sections, arrange, caption_of
+from core.report.question import kinds_in_order
 from core.report.selection import ReportSelection
 from core.report.slides import make_slides
 from core.store import Store
@@ -36,8 +39,9 @@ def build_report(
     reproduce: Reproduce = tuple,
     find_answers: FindAnswers = answers_nothing,
     find_explorer: FindExplorer | None = None,
+    byline: Byline = Byline(),
 ) -> BuiltReport:
-    """The report, or the slides, of a selection that is called `name`.
+    """The report, or the slides, of a selection that is called `name`. byline: who made it, and when.
 
     find_vectors, reproduce, find_answers: as in `Material`; without published numbers among its figures a report needs no
     `reproduce`. find_explorer: None leaves explorers out. Raises NotFound for runs that were deleted.
@@ -45,10 +49,16 @@ def build_report(
     with store.read() as db:
         material = load_material(db, selection, find_vectors, reproduce, find_answers)
     material = replace(material, explorers=find_explorers(material.runs, selection, find_explorer))
-    sections = make_sections(material, selection)
-    document = make_slides(name, material, sections) if slides else make_page(name, material, selection, sections)
-    drawn = sum(one.chart is not None for figures in sections.values() for _, one in figures)
+    parts = make_parts(name, material, selection, byline)
+    document = make_slides(parts) if slides else make_page(parts)
+    drawn = sum(one.chart is not None for one in document.figures.values())
     return BuiltReport(render(document), drawn, len(material.chosen_rows))
+
+
+def make_parts(name: str, material: Material, selection: ReportSelection, byline: Byline) -> Parts:
+    """What the report and its slides consist of."""
+    figures, appendix = arrange(selection, make_sections(material, selection))
+    return Parts(name, material, selection, byline, figures, appendix)
 
 
 def find_explorers(runs: Sequence[Run], selection: ReportSelection, find: FindExplorer | None) -> dict[str, ExplorerData]:
@@ -60,9 +70,9 @@ def find_explorers(runs: Sequence[Run], selection: ReportSelection, find: FindEx
 
 
 def make_sections(material: Material, selection: ReportSelection) -> Sections:
-    """The figures of each chosen kind, each under a key that is the same for the same selection."""
-    sections = {}
-    for kind in selection.figure_names:
+    """The figures of each chosen kind, in order, each under a key that is the same for the same selection."""
+    sections: dict[str, list[tuple[str, CaptionedFigure]]] = {}
+    for kind in kinds_in_order(selection.asks, selection.figure_names):
         made = KINDS[kind].make(material)
         named = [replace(one, caption=caption_of(material, one)) if one.chart is not None else one for one in made]
         sections[kind] = [(f"{kind}-{i}", one) for i, one in enumerate(named, start=1)]

@@ -1,28 +1,40 @@
-"""The slides: 16:9, one figure and one sentence each, with a title before them and where the numbers come from behind."""
+"""The slides: 16:9, the finding, the abstract, one figure and what it says each, and where the numbers come from."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from core.report.captioned import CaptionedFigure
 from core.report.document import Document, chart_place, explorer_place, theme_switch
 from core.report.markup import Html, element
 from core.report.material import Material
-from core.report.page import Sections, heading, subtitle
+from core.report.page import show_abstract
+from core.report.parts import Parts
+from core.report.question import asked
 from core.version import describe
 
 _KEYS = "Arrow keys, space, Home and End move; T changes between light and dark."
 
 
-def make_slides(name: str, material: Material, sections: Sections) -> Document:
-    """The slides of a report of a name; what has no figure is left out."""
-    figures = {key: one for found in sections.values() for key, one in found if one.chart is not None}
+def make_slides(parts: Parts) -> Document:
+    """The slides of a report: the finding, the abstract and the figures that come first; what has no figure is left out."""
+    material = parts.material
+    figures = {key: one for key, one in parts.figures if one.chart is not None}
+    more = sum(one.chart is not None for found in parts.appendix.values() for _, one in found)
     slides = [
-        _words("title", name, [element("p", subtitle(material)), element("p", _KEYS, class_="muted")]),
+        _words("title", parts.title, [element("p", parts.subtitle), element("p", _KEYS, class_="muted screen")]),
+        _words("abstract", asked(material, parts.selection.asks), [show_abstract(parts)]),
         *(_figure(key, found) for key, found in figures.items()),
         *_explorers(material),
-        _words("end", "Where these numbers come from", _sources(material)),
+        _words("end", "Where these numbers come from", _sources(material, more)),
     ]
+    return make_deck(parts.title, slides, figures, explores=bool(material.explorers))
+
+
+def make_deck(
+    title: str, slides: Sequence[Html], figures: Mapping[str, CaptionedFigure], *, explores: bool = False
+) -> Document:
+    """Slides with the bar that moves through them. figures: by the keys of their places."""
     bar = element(
         "div",
         element("button", "‹", id="back", type="button", aria_label="Previous slide"),
@@ -31,7 +43,7 @@ def make_slides(name: str, material: Material, sections: Sections) -> Document:
         theme_switch(),
         class_="bar",
     )
-    return Document("slides", name, [element("main", *slides), bar], figures, explores=bool(material.explorers))
+    return Document("slides", title, [element("main", *slides), bar], dict(figures), explores=explores)
 
 
 def _words(key: str, title: str, content: Sequence[Html]) -> Html:
@@ -39,12 +51,13 @@ def _words(key: str, title: str, content: Sequence[Html]) -> Html:
 
 
 def _figure(key: str, found: CaptionedFigure) -> Html:
+    said = [element("p", found.sentence, class_="sentence")] if found.finding else []
     return element(
         "section",
-        heading("h2", found),
-        element("p", found.sentence, class_="sentence"),
+        element("h2", found.headline),
+        *said,
         element("div", chart_place(key, found), class_="stage"),
-        element("p", found.caption, class_="muted"),
+        element("p", f"{found.title} · {found.caption}", class_="muted"),
         class_="slide",
     )
 
@@ -58,12 +71,13 @@ def _explorers(material: Material) -> list[Html]:
     ]
 
 
-def _sources(material: Material) -> list[Html]:
+def _sources(material: Material, more_figures: int) -> list[Html]:
     files = [element("li", f"{each.file}, SHA-256 {each.sha256[:12]}…") for each in material.files[:12]]
     more = len(material.files) - len(files)
     rest = [element("li", f"and {more:,} more, in the report")] if more else []
+    appendix = f"{more_figures:,} more figures are in the report’s appendix. " if more_figures else ""
     return [
         element("p", f"Dataset {material.dataset.name}. Intervals are 95% and allow for shared perturbations and genes."),
         element("ul", *files, *rest),
-        element("p", f"Made with PerturbDesk {describe()}. Methods and specifications of the runs are in the report."),
+        element("p", f"Made with PerturbDesk {describe()}. {appendix}Methods and specifications of the runs are in the report."),
     ]

@@ -122,7 +122,10 @@ def published_of(runs: Sequence[Run]) -> list[Run]:
 def _make(material: Material) -> Sequence[CaptionedFigure]:
     standings = {run.id: material.standing(run.id) for run in material.runs}
     dataset, first = material.dataset.name, material.runs[0].id
-    found = [of_group(dataset, group, standings, first) for group in group_runs(material.runs, standings)]
+    groups = group_runs(material.runs, standings)
+    found = [of_group(dataset, group, standings, first) for group in groups[:1]]
+    if len(groups) > 1:
+        found = [of_all(dataset, groups, standings, {group[0].id: material.count_score(group[0].id) for group in groups}, first)]
     published = published_of(material.runs)
     if published:
         noise = public_noise([each.score for each in standings.values()], int(material.counts["unlabelled"].sum()))
