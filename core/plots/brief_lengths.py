@@ -32,7 +32,11 @@ def figure(table: pd.DataFrame) -> go.Figure:
     table: from `length_classes`; of several runs with the run of each line beside it, which is then named below the role.
     """
     counts = table.drop(columns=["role", "run"], errors="ignore")
-    names = table["role"] if "run" not in table else [f"{role} <sup>{drawing.escape(run, 24)}</sup>" for role, run in zip(table["role"], table["run"], strict=True)]
+    names = (
+        table["role"]
+        if "run" not in table
+        else [f"{role} <sup>{drawing.escape(run, 24)}</sup>" for role, run in zip(table["role"], table["run"], strict=True)]
+    )
     shares = 100 * counts.div(counts.sum(axis=1), axis=0)
     figure = go.Figure()
     for name, strength in zip(counts.columns, _STRENGTHS, strict=True):

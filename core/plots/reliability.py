@@ -74,12 +74,20 @@ def overlay_figure(tables: Mapping[str, pd.DataFrame], score: str) -> go.Figure:
         drawing.require_columns("reliability", table, COLUMNS)
         part = table.sort_values("predicted")
         colour = theme.CHOSEN if run == first else theme.BASELINE
-        chart.add_scatter(x=part["predicted"], y=part["observed"], mode="lines", line={"color": colour, "width": 1.5}, hoverinfo="skip")
+        chart.add_scatter(
+            x=part["predicted"], y=part["observed"], mode="lines", line={"color": colour, "width": 1.5}, hoverinfo="skip"
+        )
         _draw_curve(chart, part, "circle", colour)
         last = part.iloc[-1]
         chart.add_annotation(
-            x=last["predicted"], y=last["observed"], text=drawing.escape(run, _NAME_LENGTH), xanchor="right", yanchor="bottom",
-            yshift=8, showarrow=False, font_size=drawing.SMALL,
+            x=last["predicted"],
+            y=last["observed"],
+            text=drawing.escape(run, _NAME_LENGTH),
+            xanchor="right",
+            yanchor="bottom",
+            yshift=8,
+            showarrow=False,
+            font_size=drawing.SMALL,
         )
     return chart
 

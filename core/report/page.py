@@ -74,7 +74,8 @@ def _contents(sections: Sequence[Part], material: Material) -> Html:
         for i, found in enumerate(material.chosen_rows.values())
     ]
     items = [
-        join([element("li", element("a", title, href=f"#{key}")), *(rows if key == "debates" else [])]) for key, title, _ in sections
+        join([element("li", element("a", title, href=f"#{key}")), *(rows if key == "debates" else [])])
+        for key, title, _ in sections
     ]
     return element("nav", theme_switch(), element("ol", *items), aria_label="Contents")
 

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from core.experiments.ledger import ledger_lines
 from core.experiments.ledger_words import summary_sentences
+from core.report.figures.paired_changes import verdict_title
 from core.report.material import Material
 from core.report.selection import Question, ReportSelection
 from core.scoring.sentences import comparison_sentences, interval_text, verdict_sentence
@@ -55,10 +56,7 @@ def _draft_title(material: Material, question: Question) -> str:
         return answer_sentences(material, question)[0].removesuffix(".")
     if question == "better" and material.comparisons:
         a, b = material.comparisons[0]
-        found = material.comparison(a.id, b.id)
-        verdict = comparison_sentences(found, a.name, b.name)[0]
-        said = verdict.rpartition(": ")[0].removesuffix(" on these rows") if found.covered.n_labelled else ""
-        return f"{said} on {found.covered.n_labelled:,} rows" if said else verdict.removesuffix(".")
+        return verdict_title(material.comparison(a.id, b.id), a.name, b.name)
     run = material.runs[0]
     misses = _count_misses(material, run)
     if question == "wrong" and misses is not None:

@@ -31,9 +31,7 @@ def make_slides(parts: Parts) -> Document:
     return make_deck(parts.title, slides, figures, explores=bool(material.explorers))
 
 
-def make_deck(
-    title: str, slides: Sequence[Html], figures: Mapping[str, CaptionedFigure], *, explores: bool = False
-) -> Document:
+def make_deck(title: str, slides: Sequence[Html], figures: Mapping[str, CaptionedFigure], *, explores: bool = False) -> Document:
     """Slides with the bar that moves through them. figures: by the keys of their places."""
     bar = element(
         "div",

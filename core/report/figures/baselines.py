@@ -15,7 +15,7 @@ from core.report.figure_kind import FigureKind
 from core.report.figures.ladder import describe_rows
 from core.report.material import Material
 from core.scoring.controls import RunControls
-from core.scoring.sentences import TWO_WAY, scored_text, verdict_sentence
+from core.scoring.sentences import TWO_WAY, interval_text, scored_text, verdict_sentence
 from core.stats.intervals import Interval
 from core.store.runs import Run
 
@@ -49,15 +49,16 @@ def of_axis(run: Run, n: int, found: RunControls, name: str, axis: Literal["de",
 
 
 def of_runs(material: Material, runs: Sequence[Run], name: str, axis: Literal["de", "dir"]) -> CaptionedFigure:
-    """Two or more runs in groups that share their rows, each group with the controls on the rows of its first run."""
+    """Two or more runs in groups that share their rows, each group with the control that its runs are judged by."""
     groups: dict[tuple[str, str], list[Run]] = defaultdict(list)
     for run in runs:
         groups[material.standing(run.id).rows, material.score(run.id).whole.scored].append(run)
     lines = [line for group in groups.values() for line in _lines_of_group(material, group, axis)]
     table = pd.DataFrame(lines, columns=["group", *ladder.COLUMNS])
     title, subject = f"{name} beside what knows no biology", f"{len(runs)} runs"
-    verdicts = {run.name: getattr(material.controls(run.id).verdicts, axis) for run in runs}
-    sentence = "; ".join(f"{run}: {verdict_sentence(name, verdict)}" for run, verdict in verdicts.items()) + "."
+    verdicts = {run.name: getattr(material.standing(run.id).verdicts, axis) for run in runs}
+    changes = ", ".join(f"{run} {interval_text(verdict.change, signed=True)}" for run, verdict in verdicts.items())
+    sentence = f"Above or below what knows no biology in the AUROC of {name}: {changes}."
     beating = [run for run, verdict in verdicts.items() if verdict.beats]
     finding = f"{len(beating) or 'None'} of {len(runs)} runs beat{'s' * (len(beating) < 2)} what knows no biology on {name}"
     if table.empty:
@@ -67,9 +68,10 @@ def of_runs(material: Material, runs: Sequence[Run], name: str, axis: Literal["d
 
 
 def _lines_of_group(material: Material, group: Sequence[Run], axis: Literal["de", "dir"]) -> list[dict[str, object]]:
-    """What `ladder.grouped_figure` draws of runs on the same rows: each run, and what knows no biology and permutes nothing."""
+    """What `ladder.grouped_figure` draws of runs on the same rows: each run, and the control that they are judged by."""
     first = material.standing(group[0].id)
-    rivals = [each for each in material.controls(group[0].id).controls if not each.permuted]
+    judge = getattr(first.verdicts, axis).control
+    rivals = [each for each in material.controls(group[0].id).controls if each.name == judge]
     own = [(run.name, "here", getattr(material.controls(run.id).own, axis), run is material.runs[0]) for run in group]
     known = [*own, *((each.name, "baseline", getattr(each, axis), False) for each in rivals)]
     return [
@@ -89,7 +91,9 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
         found = [of_runs(material, runs, name, axis) for name, axis in _AXES]
     else:
         found = [
-            of_axis(run, len(material.rows[run.id]), material.controls(run.id), name, axis) for run in runs for name, axis in _AXES
+            of_axis(run, len(material.rows[run.id]), material.controls(run.id), name, axis)
+            for run in runs
+            for name, axis in _AXES
         ]
     return [*found, *material.say_unlabelled("What knows no biology")]
 

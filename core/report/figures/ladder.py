@@ -89,7 +89,8 @@ def of_all(
     caption = f"{dataset} · {', '.join(names)} · 95% interval {TWO_WAY} · squares know only how often genes were measured"
     sentence = headline({run.name: standings[run.id] for group in groups for run in group})
     chart = ladder.grouped_figure(table, "mean" if len(names) == 1 else "score")
-    return CaptionedFigure("Runs beside what knows no biology", dataset, sentence, caption, chart, table)
+    finding = sentence.partition(": ")[0]
+    return CaptionedFigure("Runs beside what knows no biology", dataset, sentence, caption, chart, table, finding)
 
 
 def _baseline_line(score: RunScore) -> dict[str, object]:
