@@ -29,14 +29,12 @@ def length_classes(lengths: pd.DataFrame, bare: int, short: int) -> pd.DataFrame
 def figure(table: pd.DataFrame) -> go.Figure:
     """One stacked bar for each role with the shares of its briefs in each class.
 
-    table: from `length_classes`; of several runs with the run of each line beside it, which is then named below the role.
+    table: from `length_classes`; of several runs with the run of each line beside it, which is then named beside the role.
     """
     counts = table.drop(columns=["role", "run"], errors="ignore")
-    names = (
-        table["role"]
-        if "run" not in table
-        else [f"{role} <sup>{drawing.escape(run, 24)}</sup>" for role, run in zip(table["role"], table["run"], strict=True)]
-    )
+    names = list(table["role"])
+    if "run" in table:
+        names = [f"{role} <sup>{drawing.escape(run, 24)}</sup>" for role, run in zip(names, table["run"], strict=True)]
     shares = 100 * counts.div(counts.sum(axis=1), axis=0)
     figure = go.Figure()
     for name, strength in zip(counts.columns, _STRENGTHS, strict=True):

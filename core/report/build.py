@@ -12,7 +12,7 @@ from core.report.figures.registry import KINDS
 from core.report.material import FindAnswers, FindExplorer, FindVectors, Material, Reproduce
 from core.report.material_loader import answers_nothing, load_material
 from core.report.page import make_page
-from core.report.parts import Byline, Parts, Sections, arrange, caption_of
+from core.report.parts import NOBODY, Byline, Parts, Sections, arrange, caption_of
 from core.report.question import kinds_in_order
 from core.report.selection import ReportSelection
 from core.report.slides import make_slides
@@ -39,7 +39,7 @@ def build_report(
     reproduce: Reproduce = tuple,
     find_answers: FindAnswers = answers_nothing,
     find_explorer: FindExplorer | None = None,
-    byline: Byline = Byline(),
+    byline: Byline = NOBODY,
 ) -> BuiltReport:
     """The report, or the slides, of a selection that is called `name`. byline: who made it, and when.
 

@@ -69,7 +69,8 @@ class Material:
     `pairs.frame`. rows, audits: by run, of all that are shown or compared. chosen_rows: by id, each in the chosen runs that
     have it. files: what was imported. ledger: every hypothesis; chain: whether they are as they were written. texts: by run, of
     those that have any, if a figure shows their
-    kinds. rubrics, outcomes: by run, if a figure shows rubrics; outcomes: `rubric_worth.load_outcomes`, always of the first run. find_vectors: what
+    kinds. rubrics, outcomes: by run, if a figure shows rubrics; outcomes: `rubric_worth.load_outcomes`, always of the first
+    run. find_vectors: what
     permuted vectors score, if that was computed before. find_answers: what a rule or a model answers to a rubric. reproduce:
     computes the published numbers anew. explorers: of the fusions among `runs`, by run, if they are shown.
     """

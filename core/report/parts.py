@@ -23,6 +23,9 @@ class Byline:
     day: date | None = None
 
 
+NOBODY = Byline()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
     """A report of a name. figures: those that come first, in order. appendix: the others, by kind."""

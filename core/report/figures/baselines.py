@@ -86,15 +86,11 @@ def _numbers(value: Interval) -> dict[str, object]:
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:
-    runs = material.labelled_runs
+    runs, rows = material.labelled_runs, material.rows
     if len(runs) > 1:
         found = [of_runs(material, runs, name, axis) for name, axis in _AXES]
     else:
-        found = [
-            of_axis(run, len(material.rows[run.id]), material.controls(run.id), name, axis)
-            for run in runs
-            for name, axis in _AXES
-        ]
+        found = [of_axis(run, len(rows[run.id]), material.controls(run.id), *each) for run in runs for each in _AXES]
     return [*found, *material.say_unlabelled("What knows no biology")]
 
 

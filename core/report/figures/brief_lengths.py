@@ -34,7 +34,10 @@ def of_runs(found: Sequence[tuple[Run, DebateAudit, pd.DataFrame]]) -> Captioned
     parts = [brief_lengths.length_classes(lengths, BARE, SHORT).assign(run=run.name) for run, _, lengths in found]
     table, subject = pd.concat(parts, ignore_index=True), f"{len(found)} runs"
     counts = ", ".join(f"{run.name} {audit.totals['n']:,} briefs over {audit.rows:,} rows" for run, audit, _ in found)
-    caption = f"{subject} · {counts} · a letter: up to {BARE} characters · one line: under {SHORT} · counts of all briefs, so no interval"
+    caption = (
+        f"{subject} · {counts} · a letter: up to {BARE} characters · one line: under {SHORT} · "
+        "counts of all briefs, so no interval"
+    )
     sentence = " ".join(f"{run.name}: {audit.summarize()}" for run, audit, _ in found)
     finding = f"How long the briefs of {subject} are"
     return CaptionedFigure(_TITLE, subject, sentence, caption, brief_lengths.figure(table), table, finding)

@@ -83,14 +83,11 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
     found: list[CaptionedFigure] = []
     runs = [material.rows[run.id] for run in material.labelled_runs]
     found += [of_runs(runs, number) if len(runs) > 1 else of_run(runs[0], number) for number in NUMBERS if runs]
-    unlabelled = (material.rows[run.id] for run in material.runs if run not in material.labelled_runs)
-    return [
-        *found,
-        *(
-            CaptionedFigure("Scores of each class", rows.run.name, f"No labels here. {ties_sentence(rows)}")
-            for rows in unlabelled
-        ),
-    ]
+    for run in material.runs:
+        if run not in material.labelled_runs:
+            sentence = f"No labels here. {ties_sentence(material.rows[run.id])}"
+            found.append(CaptionedFigure("Scores of each class", run.name, sentence))
+    return found
 
 
 FIGURE = FigureKind("score_spread", "Distributions of the scores", "The scores of rows of each label.", 80, _make)

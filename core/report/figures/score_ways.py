@@ -46,17 +46,17 @@ def of_runs(runs: Sequence[RunRows], scores: Sequence[OtherScores], name: str) -
         for rows, found in zip(runs, scores, strict=True)
         for way in ways_to_score(found, METRICS[name])
     ]
-    table = pd.DataFrame(lines).dropna(subset="score")
-    table = table.sort_values("group", key=lambda ways: ways.map({way: i for i, way in enumerate(ways.unique())}), kind="stable")
+    scored = pd.DataFrame(lines).dropna(subset="score")
     title, subject = f"{name} scored in other ways", f"{len(runs)} runs"
-    if table.empty:
+    if scored.empty:
         return CaptionedFigure(title, subject, "No pair of rows of both classes, so nothing can be scored.")
-    within = table[table["group"] == table["group"].unique()[min(1, table["group"].nunique() - 1)]]
-    best = within.loc[within["score"].idxmax()]
-    finding = f"{name} {best['group']}: the highest is {best['run']}, {number_text(best['score'])}"
+    ways = list(dict.fromkeys(scored["group"]))
+    table = scored.sort_values("group", key=lambda names: names.map(ways.index), kind="stable", ignore_index=True)
+    way = ways[min(1, len(ways) - 1)]  # the first beside the score itself
+    best = max((line for line in table.to_dict("records") if line["group"] == way), key=lambda line: line["score"])
+    finding = f"{name} {way}: the highest is {best['run']}, {number_text(best['score'])}"
     caption = f"{subject} · {name}, each run on its own rows · 95% intervals {TWO_WAY}"
-    chart = ladder.grouped_figure(table, name)
-    return CaptionedFigure(title, subject, f"{finding}.", caption, chart, table)
+    return CaptionedFigure(title, subject, f"{finding}.", caption, ladder.grouped_figure(table, name), table)
 
 
 def _numbers(estimate: Estimate) -> dict[str, object]:

@@ -77,23 +77,22 @@ def of_runs(runs: Sequence[RunRows], by: str, metric: str) -> CaptionedFigure:
         for each in runs
         for part in slices.score_slices(each, by)
     ]
-    table = pd.DataFrame(lines).dropna(subset="estimate").rename(columns={"estimate": "score"})
-    sizes = table.groupby("slice")["n"].sum().sort_values(ascending=False)
-    shown = sizes.index[:SHOWN]
-    table = (
-        table[table["slice"].isin(shown)]
-        .assign(kind="here")
-        .sort_values("slice", key=lambda names: -names.map(sizes), kind="stable")
-    )
+    scored = pd.DataFrame(lines).dropna(subset="estimate").rename(columns={"estimate": "score"})
     title, subject = f"{metric} by {KINDS.get(by, by)}", f"{len(runs)} runs"
-    if table.empty:
+    if scored.empty:
         return CaptionedFigure(title, subject, f"No slice has both classes, so none has a {metric}.")
-    worst = table.loc[table["score"].idxmin()]
-    score = estimate_text(worst["score"], worst["low"], worst["high"])
+    sizes = scored.groupby("slice")["n"].sum().sort_values(ascending=False)
+    largest = scored[scored["slice"].isin(sizes.index[:SHOWN])].assign(kind="here")
+    table = largest.sort_values("slice", key=lambda names: -names.map(sizes), kind="stable", ignore_index=True)
+    worst = table.to_dict("records")[int(table["score"].to_numpy().argmin())]
     finding = f"The lowest {metric} is that of {worst['run']} in the slice “{worst['slice']}”"
-    sentence = f"{finding}: {score} on {worst['n_labelled']:,} labelled rows."
-    caption = f"{subject} · {metric} inside each slice of a run’s own rows · the {len(shown)} largest slices · interval {INTERVALS.get(by, TWO_WAY)}"
+    score = estimate_text(worst["score"], worst["low"], worst["high"])
+    caption = (
+        f"{subject} · {metric} inside each slice of a run’s own rows · the {min(SHOWN, len(sizes))} largest slices · "
+        f"interval {INTERVALS.get(by, TWO_WAY)}"
+    )
     chart = ladder.grouped_figure(table.assign(group=table["slice"]), metric)
+    sentence = f"{finding}: {score} on {worst['n_labelled']:,} labelled rows."
     return CaptionedFigure(title, subject, sentence, caption, chart, table, finding)
 
 
