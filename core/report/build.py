@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from core.explorer.page import ExplorerData
+from core.report.byline import NOBODY, Byline
 from core.report.captioned import CaptionedFigure
 from core.report.document import render
 from core.report.figures.registry import KINDS
 from core.report.material import FindAnswers, FindExplorer, FindVectors, Material, Reproduce
 from core.report.material_loader import answers_nothing, load_material
 from core.report.page import make_page
-from core.report.parts import NOBODY, Byline, Parts, Sections, arrange, caption_of
+from core.report.parts import Parts, Sections, arrange, caption_of
 from core.report.question import kinds_in_order
 from core.report.selection import ReportSelection
 from core.report.slides import make_slides
-from core.store import Store
+from core.report.walk import HOME, Links, load_stops
+from core.store import Store, walks
 from core.store.runs import Run
 
 
@@ -40,25 +42,23 @@ def build_report(
     find_answers: FindAnswers = answers_nothing,
     find_explorer: FindExplorer | None = None,
     byline: Byline = NOBODY,
+    links: Links = HOME,
 ) -> BuiltReport:
-    """The report, or the slides, of a selection that is called `name`. byline: who made it, and when.
+    """The report, or the slides, of a selection that is called `name`. byline: who made it, and when. links: of its stops.
 
     find_vectors, reproduce, find_answers: as in `Material`; without published numbers among its figures a report needs no
     `reproduce`. find_explorer: None leaves explorers out. Raises NotFound for runs that were deleted.
     """
     with store.read() as db:
         material = load_material(db, selection, find_vectors, reproduce, find_answers)
+        stops = load_stops(db, walks.of_walk(db, selection.dataset, selection.walk))
     material = replace(material, explorers=find_explorers(material.runs, selection, find_explorer))
-    parts = make_parts(name, material, selection, byline)
+    figures, appendix = arrange(selection, make_sections(material, selection))
+    keyed = {f"stop-{i}": one for i, one in enumerate(stops, start=1)}
+    parts = Parts(name, material, selection, byline, figures, appendix, keyed, links)
     document = make_slides(parts) if slides else make_page(parts)
     drawn = sum(one.chart is not None for one in document.figures.values())
     return BuiltReport(render(document), drawn, len(material.chosen_rows))
-
-
-def make_parts(name: str, material: Material, selection: ReportSelection, byline: Byline) -> Parts:
-    """What the report and its slides consist of."""
-    figures, appendix = arrange(selection, make_sections(material, selection))
-    return Parts(name, material, selection, byline, figures, appendix)
 
 
 def find_explorers(runs: Sequence[Run], selection: ReportSelection, find: FindExplorer | None) -> dict[str, ExplorerData]:

@@ -17,6 +17,7 @@ from core.report.parts import Parts
 from core.report.provenance import show_provenance
 from core.report.question import answer_sentences, asked, find_abstract
 from core.report.tables import table
+from core.report.walk import show_part
 from core.scoring.sentences import interval_text, scored_text
 from core.store.runs import Run
 
@@ -31,6 +32,7 @@ def make_page(parts: Parts) -> Document:
         ("abstract", "Abstract", show_abstract(parts)),
         ("answer", asked(material, parts.selection.asks), _answer(parts)),
         ("figures", "Figures", join(_figure(key, found) for key, found in parts.figures)),
+        *([("stops", parts.selection.walk, show_part(parts.stops, parts.links))] if parts.stops else []),
         ("runs", "Runs", _runs(material)),
         *_debates(material),
         *_explorers(material),
@@ -41,7 +43,7 @@ def make_page(parts: Parts) -> Document:
     header = element("header", element("h1", parts.title), element("p", parts.subtitle, class_="muted"))
     body = [element("section", element("h2", title), content, id=key) for key, title, content in sections]
     layout = element("div", _contents(sections, material), element("main", header, *body), class_="layout")
-    drawn = dict([*parts.figures, *(keyed for figures in parts.appendix.values() for keyed in figures)])
+    drawn = {**parts.drawn_first, **dict(keyed for figures in parts.appendix.values() for keyed in figures)}
     return Document("report", parts.title, [layout], drawn, explores=bool(material.explorers))
 
 

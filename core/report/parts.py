@@ -4,31 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 
+from core.report.byline import Byline
 from core.report.captioned import CaptionedFigure
 from core.report.material import Material
 from core.report.question import MOST_FIGURES, find_title
 from core.report.selection import ReportSelection
+from core.report.walk import Links, ShownStop, figures_of
 
 Keyed = tuple[str, CaptionedFigure]  # a figure by the key of its place
 Sections = Mapping[str, Sequence[Keyed]]  # kind of figure → its figures
 
 
-@dataclass(frozen=True, slots=True)
-class Byline:
-    """Who made a report, "" if nobody says, and on which day."""
-
-    authors: str = ""
-    day: date | None = None
-
-
-NOBODY = Byline()
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """A report of a name. figures: those that come first, in order. appendix: the others, by kind."""
+    """A report of a name. figures: those that come first, in order. appendix: the others, by kind. stops: of the walk-through
+    that is in it, by the keys of their places. links: where these lead."""
 
     name: str
     material: Material
@@ -36,6 +27,8 @@ class Parts:
     byline: Byline
     figures: Sequence[Keyed]
     appendix: Sections
+    stops: Mapping[str, ShownStop]
+    links: Links
 
     @property
     def title(self) -> str:
@@ -46,11 +39,15 @@ class Parts:
     def subtitle(self) -> str:
         """Authors, day, dataset, the report's name, and how many runs and rows are shown."""
         n, rows = len(self.material.runs), len(self.material.chosen_rows)
-        day = "" if self.byline.day is None else f"{self.byline.day:%-d %B %Y}"
         shown = f"{rows:,} row{'s' * (rows != 1)} in full" if rows else ""
         names = f"{n:,} run{'s' * (n != 1)}: {', '.join(run.name for run in self.material.runs)}"
-        authors = self.selection.authors or self.byline.authors
-        return " · ".join(filter(None, (authors, day, f"dataset {self.material.dataset.name}", names, shown, self.name)))
+        made = Byline(self.selection.authors or self.byline.authors, self.byline.day).words
+        return " · ".join(filter(None, (made, f"dataset {self.material.dataset.name}", names, shown, self.name)))
+
+    @property
+    def drawn_first(self) -> dict[str, CaptionedFigure]:
+        """The figures of stops and those that come first, by the keys of their places."""
+        return {**figures_of(self.stops), **{key: one for key, one in self.figures if one.chart is not None}}
 
 
 def arrange(selection: ReportSelection, sections: Sections) -> tuple[list[Keyed], Sections]:

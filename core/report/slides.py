@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from core.report.captioned import CaptionedFigure
-from core.report.document import Document, chart_place, explorer_place, theme_switch
+from core.report.deck import make_deck, show_words
+from core.report.document import Document, chart_place, explorer_place
 from core.report.markup import Html, element
 from core.report.material import Material
 from core.report.page import show_abstract
 from core.report.parts import Parts
 from core.report.question import asked
+from core.report.walk import show_slide
 from core.version import describe
 
 _KEYS = "Arrow keys, space, Home and End move; T changes between light and dark."
@@ -19,33 +19,16 @@ _KEYS = "Arrow keys, space, Home and End move; T changes between light and dark.
 def make_slides(parts: Parts) -> Document:
     """The slides of a report: the finding, the abstract and the figures that come first; what has no figure is left out."""
     material = parts.material
-    figures = {key: one for key, one in parts.figures if one.chart is not None}
     more = sum(one.chart is not None for found in parts.appendix.values() for _, one in found)
     slides = [
-        _words("title", parts.title, [element("p", parts.subtitle), element("p", _KEYS, class_="muted screen")]),
-        _words("abstract", asked(material, parts.selection.asks), [show_abstract(parts)]),
-        *(_figure(key, found) for key, found in figures.items()),
+        show_words("title", parts.title, [element("p", parts.subtitle), element("p", _KEYS, class_="muted screen")]),
+        show_words("abstract", asked(material, parts.selection.asks), [show_abstract(parts)]),
+        *(_figure(key, found) for key, found in parts.figures if found.chart is not None),
+        *(show_slide(key, shown, parts.links) for key, shown in parts.stops.items()),
         *_explorers(material),
-        _words("end", "Where these numbers come from", _sources(material, more)),
+        show_words("end", "Where these numbers come from", _sources(material, more)),
     ]
-    return make_deck(parts.title, slides, figures, explores=bool(material.explorers))
-
-
-def make_deck(title: str, slides: Sequence[Html], figures: Mapping[str, CaptionedFigure], *, explores: bool = False) -> Document:
-    """Slides with the bar that moves through them. figures: by the keys of their places."""
-    bar = element(
-        "div",
-        element("button", "‹", id="back", type="button", aria_label="Previous slide"),
-        element("output", f"1 / {len(slides)}", id="place"),
-        element("button", "›", id="next", type="button", aria_label="Next slide"),
-        theme_switch(),
-        class_="bar",
-    )
-    return Document("slides", title, [element("main", *slides), bar], dict(figures), explores=explores)
-
-
-def _words(key: str, title: str, content: Sequence[Html]) -> Html:
-    return element("section", element("h1", title), *content, class_=f"slide {key}")
+    return make_deck(parts.title, slides, parts.drawn_first, explores=bool(material.explorers))
 
 
 def _figure(key: str, found: CaptionedFigure) -> Html:
