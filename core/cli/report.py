@@ -16,7 +16,7 @@ from core.actions.reproduction import reproduce_numbers
 from core.cli.base import Json, say, show
 from core.fields.option import split_names
 from core.records import from_json
-from core.report.build import build_report
+from core.report.build import Finders, build_file, load_parts
 from core.report.byline import Byline
 from core.report.figures.registry import KINDS
 from core.report.printing import as_pdf
@@ -94,20 +94,16 @@ def build(
 ) -> None:
     """Write a saved report as one self-contained file; the same input gives the same bytes, but for a PDF's date."""
     selection = from_json(ReportSelection, reports.find_report(context.obj, name), f"saved report {name!r}")
-    find_vectors, reproduce = partial(kept_vectors, context.obj), partial(reproduce_numbers, context.obj)
-    find_answers = partial(readings.find_answers, context.obj)
-    built = build_report(
-        context.obj.store,
-        name,
-        selection,
-        find_vectors,
-        slides=slides,
-        reproduce=reproduce,
-        find_answers=find_answers,
-        find_explorer=partial(fusion_files.find_explorer, context.obj),
-        byline=Byline(*(reports.saved_by(context.obj, name) or ())),
-        links=Links(context.obj.settings.base_url or AT_HOME),
+    find = Finders(
+        partial(kept_vectors, context.obj),
+        partial(readings.find_answers, context.obj),
+        partial(reproduce_numbers, context.obj),
+        partial(fusion_files.find_explorer, context.obj),
     )
+    links = Links(context.obj.settings.base_url or AT_HOME)
+    byline = Byline(*(reports.saved_by(context.obj, name) or ()))
+    parts = dataclasses.replace(load_parts(context.obj.store, name, selection, find, links), byline=byline)
+    built = build_file(parts, slides=slides)
     machine_names.refuse_secrets(context.obj.settings, f"report {name}", [built.content])
     content = as_pdf(built.content) if out.suffix.lower() == ".pdf" else built.content
     write(content, out, replace=replace)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from core.explorer.page import ExplorerData
-from core.report.byline import NOBODY, Byline
+from core.report.byline import NOBODY
 from core.report.captioned import CaptionedFigure
 from core.report.document import render
 from core.report.figures.registry import KINDS
@@ -31,6 +31,41 @@ class BuiltReport:
     rows: int
 
 
+@dataclass(frozen=True, slots=True)
+class Finders:
+    """What a report asks beside the store.
+
+    vectors, answers: as in `Material`. reproduce: computes the published numbers anew; without published numbers among its
+    figures a report needs none. explorer: None leaves explorers out.
+    """
+
+    vectors: FindVectors
+    answers: FindAnswers = answers_nothing
+    reproduce: Reproduce = tuple
+    explorer: FindExplorer | None = None
+
+
+def load_parts(store: Store, name: str, selection: ReportSelection, find: Finders, links: Links = HOME) -> Parts:
+    """What the report of a selection that is called `name` consists of, by nobody. links: where those of its stops lead.
+
+    Raises NotFound for runs that were deleted.
+    """
+    with store.read() as db:
+        material = load_material(db, selection, find.vectors, find.reproduce, find.answers)
+        stops = load_stops(db, walks.of_walk(db, selection.dataset, selection.walk))
+    material = replace(material, explorers=find_explorers(material.runs, selection, find.explorer))
+    figures, appendix = arrange(selection, make_sections(material, selection))
+    keyed = {f"stop-{i}": one for i, one in enumerate(stops, start=1)}
+    return Parts(name, material, selection, NOBODY, figures, appendix, keyed, links)
+
+
+def build_file(parts: Parts, *, slides: bool = False) -> BuiltReport:
+    """The report, or the slides, as a file: the same parts give the same bytes."""
+    document = make_slides(parts) if slides else make_page(parts)
+    drawn = sum(one.chart is not None for one in document.figures.values())
+    return BuiltReport(render(document), drawn, len(parts.material.chosen_rows))
+
+
 def build_report(
     store: Store,
     name: str,
@@ -38,27 +73,12 @@ def build_report(
     find_vectors: FindVectors,
     *,
     slides: bool = False,
-    reproduce: Reproduce = tuple,
     find_answers: FindAnswers = answers_nothing,
     find_explorer: FindExplorer | None = None,
-    byline: Byline = NOBODY,
-    links: Links = HOME,
 ) -> BuiltReport:
-    """The report, or the slides, of a selection that is called `name`. byline: who made it, and when. links: of its stops.
-
-    find_vectors, reproduce, find_answers: as in `Material`; without published numbers among its figures a report needs no
-    `reproduce`. find_explorer: None leaves explorers out. Raises NotFound for runs that were deleted.
-    """
-    with store.read() as db:
-        material = load_material(db, selection, find_vectors, reproduce, find_answers)
-        stops = load_stops(db, walks.of_walk(db, selection.dataset, selection.walk))
-    material = replace(material, explorers=find_explorers(material.runs, selection, find_explorer))
-    figures, appendix = arrange(selection, make_sections(material, selection))
-    keyed = {f"stop-{i}": one for i, one in enumerate(stops, start=1)}
-    parts = Parts(name, material, selection, byline, figures, appendix, keyed, links)
-    document = make_slides(parts) if slides else make_page(parts)
-    drawn = sum(one.chart is not None for one in document.figures.values())
-    return BuiltReport(render(document), drawn, len(material.chosen_rows))
+    """The report, or the slides, of a selection that is called `name`; see `Finders`."""
+    find = Finders(find_vectors, find_answers, explorer=find_explorer)
+    return build_file(load_parts(store, name, selection, find), slides=slides)
 
 
 def find_explorers(runs: Sequence[Run], selection: ReportSelection, find: FindExplorer | None) -> dict[str, ExplorerData]:

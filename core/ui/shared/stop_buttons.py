@@ -1,0 +1,50 @@
+"""Two buttons beside what one reads: add it to the report, or to the walk-through; both keep a stop in a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from core.actions import walks
+from core.actions.workspace import Workspace
+from core.store.walks import Stop, StopKind
+from core.ui.shared import links
+
+_WALK = "_walk"  # session key: the walk-through that stops are added to
+# The kind of stop that a figure of a page is; of other pages it is a figure.
+_KINDS: dict[str, StopKind] = {"compare": "comparison", "fuse": "what-if", "scores": "slice"}
+Make = Callable[[str], Stop]  # the stop as one of the walk-through of a name
+
+
+def current_walk() -> str:
+    """The name of the walk-through that stops are added to."""
+    return str(st.session_state.get(_WALK, walks.USUAL))
+
+
+def choose_walk(name: str) -> None:
+    """Add stops to the walk-through of this name from now on."""
+    st.session_state[_WALK] = name
+
+
+def kind_of_page() -> StopKind:
+    """The kind of a stop that is a figure of the page on screen."""
+    return _KINDS.get(urlsplit(links.relative_address()).path.removeprefix("./"), "figure")
+
+
+def show(workspace: Workspace, make: Make, key: str) -> None:
+    """Show both buttons; a reader has none. key: of what they stand beside, on its page."""
+    if workspace.settings.read_only:
+        return
+    _show_button(workspace, make, walks.REPORT, f"to-report-{key}", ":material/note_add:", "Add to report")
+    walk = current_walk()
+    words = "Add to walk-through" if walk == walks.USUAL else f"Add to walk-through “{walk}”"
+    _show_button(workspace, make, walk, f"to-walk-{key}", ":material/add_location_alt:", words)
+
+
+def _show_button(workspace: Workspace, make: Make, walk: str, key: str, icon: str, words: str) -> None:
+    if st.button("", icon=icon, help=words, key=key, type="tertiary"):
+        stop = make(walk)
+        walks.add_stop(workspace, stop)
+        st.toast(f"Added to {'the report' if walk == walks.REPORT else walk}. See it on Share.", icon=":material/check:")
