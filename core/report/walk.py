@@ -23,7 +23,7 @@ from core.store.walks import Stop
 from core.texts import number_text
 
 AT_HOME = "http://localhost:8501"  # where the app is for whoever started it
-_EXCERPT = 420  # characters of a brief on a slide
+_EXCERPT = 300  # characters of a brief on a slide
 _OPEN = "Open in PerturbDesk"
 
 
@@ -147,7 +147,7 @@ def _row(row: ChosenRow) -> Iterator[Html]:
 
 def _brief(event: Mapping[str, object]) -> Html:
     role = str(event["role"])
-    text = shorten(str(event["content"]), _EXCERPT)
+    text = shorten(str(event["content"]).replace("**", ""), _EXCERPT)
     return element("div", element("h3", role), element("p", text), class_=f"speech {role if role in theme.ROLE_COLOURS else ''}")
 
 

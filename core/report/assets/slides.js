@@ -19,7 +19,7 @@
     main.style.setProperty("--scale", Math.min(innerWidth / WIDTH, innerHeight / HEIGHT));
     slides.forEach((slide, i) => slide.classList.toggle("now", i === now));
     document.getElementById("place").textContent = `${now + 1} / ${slides.length}`;
-    history.replaceState(null, "", `#${now + 1}`);
+    if (location.protocol !== "about:") history.replaceState(null, "", `#${now + 1}`); // in a frame of a page it has no address
     for (const place of slides[now].querySelectorAll(".chart")) REPORT.draw(place, size(place));
   }
 

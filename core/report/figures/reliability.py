@@ -57,7 +57,7 @@ def of_runs(runs: Sequence[RunRows], name: str) -> CaptionedFigure:
     tables = {run: one.table for run, one in drawn.items()}
     caption = f"{subject} · {'; '.join(one.caption for one in drawn.values())}"
     chart = reliability.overlay_figure(tables, name)
-    table = pd.concat(tables, names=["run", "bin"]).reset_index("run")
+    table = pd.concat(tables, names=["run", "bin"]).reset_index("run").reset_index(drop=True)
     return CaptionedFigure(title, subject, sentence, caption, chart, table, f"{name} against what was observed, {subject}")
 
 

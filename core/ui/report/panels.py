@@ -33,11 +33,11 @@ _FORMS = {
 
 def show_name(context: PageContext) -> str:
     """Show the field for the report's name, and the saved reports; the name."""
-    left, right = st.columns([0.7, 0.3], vertical_alignment="bottom")
+    left, right = st.columns([0.55, 0.45], vertical_alignment="bottom")
     usual = f"Report on {context.dataset.name}" if context.dataset else "Report"
     name = left.text_input("Name", placeholder=usual, max_chars=60, **bind("title")) or usual
     saved = loaders.all_presets(reports.PAGE)
-    with right.popover("Saved reports", width="stretch", icon=":material/bookmark:", disabled=not saved):
+    with right.popover("Saved", width="stretch", help="Saved reports", icon=":material/bookmark:", disabled=not saved):
         _show_saved(context.workspace, saved)
     return name.strip()
 

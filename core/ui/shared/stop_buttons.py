@@ -34,17 +34,18 @@ def kind_of_page() -> StopKind:
 
 
 def show(workspace: Workspace, make: Make, key: str) -> None:
-    """Show both buttons; a reader has none. key: of what they stand beside, on its page."""
+    """Show both buttons; a reader has none. key: of what they stand beside, on its page.
+
+    Their words are for screen readers and tooltips: the style sheet leaves the signs.
+    """
     if workspace.settings.read_only:
         return
     _show_button(workspace, make, walks.REPORT, f"to-report-{key}", ":material/note_add:", "Add to report")
-    walk = current_walk()
-    words = "Add to walk-through" if walk == walks.USUAL else f"Add to walk-through “{walk}”"
-    _show_button(workspace, make, walk, f"to-walk-{key}", ":material/add_location_alt:", words)
+    _show_button(workspace, make, current_walk(), f"to-walk-{key}", ":material/add_location_alt:", "Add to walk-through")
 
 
 def _show_button(workspace: Workspace, make: Make, walk: str, key: str, icon: str, words: str) -> None:
-    if st.button("", icon=icon, help=words, key=key, type="tertiary"):
+    if st.button(words, icon=icon, help=words, key=key, type="tertiary"):
         stop = make(walk)
         walks.add_stop(workspace, stop)
         st.toast(f"Added to {'the report' if walk == walks.REPORT else walk}. See it on Share.", icon=":material/check:")
