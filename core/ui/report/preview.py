@@ -25,10 +25,10 @@ from core.report.page import DRAFT
 from core.report.parts import Parts
 from core.report.question import answer_sentences, asked, find_abstract
 from core.report.selection import ReportSelection
-from core.ui.report.walk_tab import links_of_stops
 from core.ui.shared import loaders, text_size
 from core.ui.shared.loaders.cache import cache_by
 from core.ui.shared.server_workspace import read_workspace
+from core.ui.shared.stop_buttons import links_of_stops
 from core.ui.shared.widgets import as_text
 
 _TEXTS = {"title": "", "abstract": "", "authors": ""}  # of a selection, which no number depends on

@@ -11,10 +11,10 @@ from core.actions import machine_names, walks
 from core.actions.workspace import Workspace
 from core.plots import printed
 from core.report.printing import as_pdf
-from core.report.walk import AT_HOME, Links, walk_file
+from core.report.walk import walk_file
 from core.store.walks import Stop
 from core.ui.report import player
-from core.ui.shared import links, loaders, stop_buttons
+from core.ui.shared import loaders, stop_buttons
 from core.ui.shared.linked import choose_one
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty
@@ -116,15 +116,9 @@ def _show_slides(workspace: Workspace, dataset: str, name: str, stops: Sequence[
 def make_walk_file(workspace: Workspace, dataset: str, name: str, stops: Sequence[Stop]) -> bytes:
     """The slides of a walk-through of a dataset (id)."""
     with workspace.store.read() as db:
-        page = walk_file(db, dataset, name, stops, links_of_stops())
+        page = walk_file(db, dataset, name, stops, stop_buttons.links_of_stops())
     machine_names.refuse_secrets(workspace.settings, f"walk-through {name}", [page])
     return page
-
-
-def links_of_stops() -> Links:
-    """Where links of stops lead: to the base address in the settings, else to where this page was opened."""
-    opened = (st.context.url or "").rpartition("/")[0]
-    return Links(links.base_address() or (opened if opened.startswith("http") else AT_HOME))
 
 
 def _show_delete(workspace: Workspace, dataset: str, name: str) -> None:

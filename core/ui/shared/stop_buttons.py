@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.actions import walks
 from core.actions.workspace import Workspace
+from core.report.walk import AT_HOME, Links
 from core.store.walks import Stop, StopKind
 from core.ui.shared import links
 
@@ -26,6 +27,12 @@ def current_walk() -> str:
 def choose_walk(name: str) -> None:
     """Add stops to the walk-through of this name from now on."""
     st.session_state[_WALK] = name
+
+
+def links_of_stops() -> Links:
+    """Where links of stops lead: to the base address in the settings, else to where this page was opened."""
+    opened = (st.context.url or "").rpartition("/")[0]
+    return Links(links.base_address() or (opened if opened.startswith("http") else AT_HOME))
 
 
 def kind_of_page() -> StopKind:
