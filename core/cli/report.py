@@ -63,8 +63,9 @@ def new(
         found = select(db, split_names(run_names), pairs, split_names(rows), split_names(figures), explorers)
         if walk:
             walks.find_walk(db, walk, found.dataset)
-    texts = {"title": title.strip(), "abstract": abstract.strip(), "authors": authors.strip(), "walk": walk}
-    selection = dataclasses.replace(found, question=question, **texts)
+    selection = dataclasses.replace(
+        found, question=question, title=title.strip(), abstract=abstract.strip(), authors=authors.strip(), walk=walk
+    )
     is_new = reports.save_report(context.obj, name, selection.as_json(), replace=replace)
     if not is_new and not replace:
         say(f"{name}: there already, with the same selection")

@@ -70,7 +70,7 @@ def overlay_figure(tables: Mapping[str, pd.DataFrame], score: str) -> go.Figure:
     """The same for several runs by name, as lines without bands: the first in colour, the others grey, each named at its end."""
     first, *_ = tables
     chart = figure(tables[first].iloc[:0], score)
-    for run, table in reversed(tables.items()):
+    for run, table in reversed(list(tables.items())):
         drawing.require_columns("reliability", table, COLUMNS)
         part = table.sort_values("predicted")
         colour = theme.CHOSEN if run == first else theme.BASELINE

@@ -31,14 +31,12 @@ from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.stop_buttons import links_of_stops
 from core.ui.shared.widgets import as_text
 
-_TEXTS = {"title": "", "abstract": "", "authors": ""}  # of a selection, which no number depends on
-
 
 def load(workspace: Workspace, name: str, selection: ReportSelection) -> Parts:
     """The parts of a report by who looks, of today; their numbers are computed once for a selection."""
     shown = sorted({*selection.runs, *(run for pair in selection.compare for run in pair)})
     versions = tuple(loaders.run_version(run) for run in shown)
-    parts = _load(json.dumps(to_json(replace(selection, **_TEXTS)), sort_keys=True), versions)
+    parts = _load(json.dumps(to_json(replace(selection, title="", abstract="", authors="")), sort_keys=True), versions)
     byline = Byline(workspace.settings.author, date.today())
     return replace(parts, name=name, selection=selection, byline=byline, links=links_of_stops())
 

@@ -82,7 +82,9 @@ def show_toolbar(context: PageContext, run: Run, ids: Sequence[str], pair_id: st
 
 def _stop_of_row(run: Run, pair_id: str, walk: str) -> Stop:
     """A row as a stop, with the choices that the address carries."""
-    address = links.page_address("rows", **{**links.read_parameters(), "dataset": run.dataset, "run": run.id, "row": pair_id})
+    address = links.page_address(
+        "rows", **(links.read_parameters() | {"dataset": [run.dataset], "run": [run.id], "row": [pair_id]})
+    )
     title = pair_id.replace("_", " ⟶ ", 1)
     return Stop(dataset=run.dataset, walk=walk, kind="row", title=title, address=address, run=run.id, pair_id=pair_id)
 
