@@ -112,7 +112,7 @@ def show_stop_buttons(chart: go.Figure, name: str, found: CaptionedFigure) -> No
             walk=walk,
             kind=stop_buttons.kind_of_page(),
             title=found.title,
-            address=links.relative_address(),
+            address=stop_buttons.address_of_view(),
             sentence=found.sentence[: walks.LONGEST],
             run=run.id if run is not None else None,
             figure=keep_figure(replace(found, chart=chart)),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -13,10 +12,16 @@ from core.report.walk import AT_HOME, Links
 from core.store.walks import Stop, StopKind
 from core.ui.shared import links
 
-_WALK = "_walk"  # session key: the walk-through that stops are added to
+# Session keys: the walk-through that stops are added to, and the page on screen.
+_WALK, _PAGE = "_walk", "_page_of_stops"
 # The kind of stop that a figure of a page is; of other pages it is a figure.
 _KINDS: dict[str, StopKind] = {"compare": "comparison", "fuse": "what-if", "scores": "slice"}
 Make = Callable[[str], Stop]  # the stop as one of the walk-through of a name
+
+
+def begin_page(file: str) -> None:
+    """Say which page is on screen, by its file in pages/, "" for the first."""
+    st.session_state[_PAGE] = file
 
 
 def current_walk() -> str:
@@ -37,7 +42,12 @@ def links_of_stops() -> Links:
 
 def kind_of_page() -> StopKind:
     """The kind of a stop that is a figure of the page on screen."""
-    return _KINDS.get(urlsplit(links.relative_address()).path.removeprefix("./"), "figure")
+    return _KINDS.get(st.session_state.get(_PAGE, ""), "figure")
+
+
+def address_of_view() -> str:
+    """The address of the view on screen, relative to any page's."""
+    return links.page_address(st.session_state.get(_PAGE, ""), **links.read_parameters())
 
 
 def show(workspace: Workspace, make: Make, key: str) -> None:

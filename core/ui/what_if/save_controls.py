@@ -51,7 +51,7 @@ def _make_stop(choice: FusionChoice, baseline: Run, walk: str) -> Stop:
     parts = zip(map(title_of, choice.others), choice.w_de, choice.w_dir, strict=True)
     shares = "; ".join(f"{name} by {de:.2f} in P(DE), {up:.2f} in P(up | DE)" for name, de, up in parts)
     title = f"{choice.base.name} with {shares}, against {baseline.name}"
-    address = links.relative_address()
+    address = stop_buttons.address_of_view()
     return Stop(dataset=choice.dataset.id, walk=walk, kind="what-if", title=title, address=address, run=choice.base.id)
 
 
