@@ -66,18 +66,8 @@ def build_file(parts: Parts, *, slides: bool = False) -> BuiltReport:
     return BuiltReport(render(document), drawn, len(parts.material.chosen_rows))
 
 
-def build_report(
-    store: Store,
-    name: str,
-    selection: ReportSelection,
-    find_vectors: FindVectors,
-    *,
-    slides: bool = False,
-    find_answers: FindAnswers = answers_nothing,
-    find_explorer: FindExplorer | None = None,
-) -> BuiltReport:
-    """The report, or the slides, of a selection that is called `name`; see `Finders`."""
-    find = Finders(find_vectors, find_answers, explorer=find_explorer)
+def build_report(store: Store, name: str, selection: ReportSelection, find: Finders, *, slides: bool = False) -> BuiltReport:
+    """The report, or the slides, of a selection that is called `name`, as a file."""
     return build_file(load_parts(store, name, selection, find), slides=slides)
 
 

@@ -18,17 +18,17 @@ from core.actions.workspace import Workspace
 from core.errors import InputError, NotFound
 from core.plots import score_ways
 from core.records import from_json, to_json
-from core.report.build import build_report, make_sections
+from core.report.build import Finders, build_report, make_sections
 from core.report.captioned import CaptionedFigure
 from core.report.figures.registry import KINDS, kind_named
 from core.report.markup import data, element
 from core.report.material import Material
 from core.report.material_loader import load_material
 from core.report.provenance import show_provenance
-from core.report.question import MOST_FIGURES, find_abstract, find_title
+from core.report.question import MOST_FIGURES
 from core.report.selection import ReportSelection, select
 from core.report.tables import table
-from core.scoring.sentences import comparison_sentences, interval_text
+from core.scoring.sentences import interval_text
 from core.stats.intervals import Interval
 from core.store import traces
 from core.texts import number_text
@@ -67,7 +67,7 @@ def material(demo_workspace: Workspace, selection: ReportSelection) -> Material:
 
 @pytest.fixture(scope="module")
 def report(demo_workspace: Workspace, selection: ReportSelection) -> str:
-    return build_report(demo_workspace.store, "ours", selection, no_vectors).content.decode()
+    return build_report(demo_workspace.store, "ours", selection, Finders(no_vectors)).content.decode()
 
 
 class Words(HTMLParser):
@@ -133,65 +133,6 @@ def test_figures_hold_the_numbers_of_the_commands(demo_workspace: Workspace) -> 
     assert dict(zip(lengths["role"], lengths["a letter"], strict=True)) == {role: each["bare"] for role, each in roles.items()}
 
 
-@pytest.mark.parametrize(
-    "kind", ["baselines", "slices", "score_ways", "roc_curves", "reliability", "score_spread", "brief_lengths"]
-)
-def test_several_runs_are_in_one_figure_with_the_numbers_of_each(
-    demo_workspace: Workspace, material: Material, kind: str
-) -> None:
-    """What is drawn of a run beside others is what is drawn of it alone."""
-    drawn = [one for one in KINDS[kind].make(material) if one.chart is not None]
-    assert len({one.title for one in drawn}) == len(drawn)
-    with demo_workspace.store.read() as db:
-        alone = [material_of(demo_workspace, select(db, [run])) for run in (LABELLED, COLLAPSED)]
-    of_each = [[one for one in KINDS[kind].make(each) if one.chart is not None] for each in alone]
-    for together, *apart in zip(drawn, *of_each, strict=True):
-        told = {round(value, 9) for column in together.table.select_dtypes("number") for value in together.table[column].dropna()}
-        for one, run in zip(apart, (LABELLED, COLLAPSED), strict=True):
-            assert run in str(together.table.to_dict())
-            wanted = one.table if kind != "baselines" else one.table[one.table["own"]]
-            if kind == "score_spread":
-                wanted = one.table.groupby("label")["value"].median().to_frame()
-            for column in {"estimate", "auroc", "observed", "a letter"} & set(wanted.columns) or {"value"}:
-                assert {round(value, 9) for value in wanted[column].dropna()} <= told, (kind, run, column)
-
-
-def test_a_report_begins_with_its_finding_and_answers_what_was_asked(
-    demo_workspace: Workspace, selection: ReportSelection, material: Material, report: str
-) -> None:
-    verdict = comparison_sentences(material.comparison(*selection.compare[0]), COLLAPSED, LABELLED)[0]
-    title = find_title(material, selection)
-    assert verdict.startswith(title.partition(" on ")[0])
-    assert not re.search(r"\[[+−]?0", title)
-    abstract, is_draft = find_abstract(material, selection)
-    assert is_draft
-    assert verdict in abstract
-    text = html.unescape(re.sub("<[^>]+>", " ", report.partition("<body>")[2]))
-    places = [text.index(words) for words in (title, "Draft, made from the verdicts", "Figures", "Appendix", "Provenance")]
-    first = report[report.index('id="figures"') : report.index('id="runs"')]
-    assert first.count('class="chart"') == MOST_FIGURES
-    assert places[0] < places[1]
-    edited = replace(selection, title="Ours", abstract="One.\n\nTwo <b>.", authors="Ada", question="wrong")
-    page = build_report(demo_workspace.store, "ours", edited, no_vectors).content.decode()
-    assert "<h1>Ours</h1>" in page
-    assert "<p>One.</p><p>Two &lt;b&gt;.</p>" in page
-    assert "Draft, made" not in page
-    assert f"What does {LABELLED} get wrong?" in page
-
-
-def test_what_a_run_gets_wrong_is_counted(demo_workspace: Workspace) -> None:
-    with demo_workspace.store.read() as db:
-        alone = select(db, [LABELLED])
-        [(wrong, n)] = db.execute(
-            """SELECT count(*) FILTER (p.label <> CASE WHEN 1 - q.prediction_up - q.prediction_down >= greatest(q.prediction_up,
-                   q.prediction_down) THEN 'none' WHEN q.prediction_up >= q.prediction_down THEN 'up' ELSE 'down' END), count(*)
-               FROM prediction q JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id
-               WHERE r.name = ? AND p.label IS NOT NULL""",
-            [LABELLED],
-        ).fetchall()
-    assert find_title(material_of(demo_workspace, alone), alone) == f"{LABELLED} calls {wrong:,} of {n:,} rows wrong"
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_figure_says_what_it_is_of(material: Material, kind: str) -> None:
     figures = KINDS[kind].make(material)
@@ -213,15 +154,17 @@ def test_a_run_without_labels_has_sentences_instead_of_empty_axes(demo_workspace
     drawn = {kind for kind, figures in sections.items() for _, one in figures if one.chart is not None}
     assert drawn == {"labels", "gene_rows", "brief_lengths"}  # of the dataset, and of what was said
     assert all("o labels here" in figures[0][1].sentence for kind, figures in sections.items() if kind in ("ladder", "slices"))
-    text = " ".join(Words(build_report(demo_workspace.store, "x", alone, no_vectors).content.decode()).words)
+    text = " ".join(Words(build_report(demo_workspace.store, "x", alone, Finders(no_vectors)).content.decode()).words)
     assert "no labels" in text
     assert not re.search(r"\bnan\b", text)
 
 
 def test_the_same_input_gives_the_same_bytes(demo_workspace: Workspace, selection: ReportSelection, report: str) -> None:
-    again = build_report(demo_workspace.store, "ours", from_json(ReportSelection, to_json(selection), "report"), no_vectors)
+    again = build_report(
+        demo_workspace.store, "ours", from_json(ReportSelection, to_json(selection), "report"), Finders(no_vectors)
+    )
     assert again.content.decode() == report
-    slides = [build_report(demo_workspace.store, "ours", selection, no_vectors, slides=True).content for _ in range(2)]
+    slides = [build_report(demo_workspace.store, "ours", selection, Finders(no_vectors), slides=True).content for _ in range(2)]
     assert slides[0] == slides[1]
     assert again.rows == 2
     assert again.figures == report.count('class="chart"') > slides[0].count(b'class="chart"') == MOST_FIGURES
@@ -294,14 +237,14 @@ def test_a_run_that_was_deleted_is_named(small_workspace: Workspace, tmp_path: P
     del tmp_path
     with small_workspace.store.read() as db:
         found = select(db, ["debate"], rows=["Pa_Gb"])
-    built = build_report(small_workspace.store, "x", found, no_vectors)
+    built = build_report(small_workspace.store, "x", found, Finders(no_vectors))
     text = " ".join(Words(built.content.decode()).words)
     assert "3 of 4 advocates argued" in text
     assert "opens with A), B) or C) against its own side" in text
     assert "This file kept no dossier" in text
     undo.undo(small_workspace, "debate.csv")
     with pytest.raises(NotFound, match="not in this workspace"):
-        build_report(small_workspace.store, "x", found, no_vectors)
+        build_report(small_workspace.store, "x", found, Finders(no_vectors))
 
 
 def test_a_figure_may_be_a_sentence() -> None:

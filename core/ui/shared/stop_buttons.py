@@ -57,12 +57,11 @@ def show(workspace: Workspace, make: Make, key: str) -> None:
     """
     if workspace.settings.read_only:
         return
-    _show_button(workspace, make, walks.REPORT, f"to-report-{key}", ":material/note_add:", "Add to report")
-    _show_button(workspace, make, current_walk(), f"to-walk-{key}", ":material/add_location_alt:", "Add to walk-through")
-
-
-def _show_button(workspace: Workspace, make: Make, walk: str, key: str, icon: str, words: str) -> None:
-    if st.button(words, icon=icon, help=words, key=key, type="tertiary"):
-        stop = make(walk)
-        walks.add_stop(workspace, stop)
-        st.toast(f"Added to {'the report' if walk == walks.REPORT else walk}. See it on Share.", icon=":material/check:")
+    buttons = (
+        (walks.REPORT, f"to-report-{key}", ":material/note_add:", "Add to report"),
+        (current_walk(), f"to-walk-{key}", ":material/add_location_alt:", "Add to walk-through"),
+    )
+    for walk, name, icon, words in buttons:
+        if st.button(words, icon=icon, help=words, key=name, type="tertiary"):
+            walks.add_stop(workspace, make(walk))
+            st.toast(f"Added to {'the report' if walk == walks.REPORT else walk}. See it on Share.", icon=":material/check:")
