@@ -23,7 +23,7 @@ def sections_of(workspace: Workspace) -> dict[str, list[CaptionedFigure]]:
     with workspace.store.read() as db:
         selection = select(db, ["debate"], figures=FIGURES)
         find_answers = partial(readings.find_answers, workspace)
-        material = load_material(db, selection, Finders(lambda _run, _ids: None, find_answers))
+        material = load_material(db, selection, lambda _run, _ids: None, find_answers=find_answers)
     return {kind: [figure for _, figure in made] for kind, made in make_sections(material, selection).items()}
 
 

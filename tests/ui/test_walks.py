@@ -11,7 +11,8 @@ from core.actions import walks
 from core.actions.workspace import Workspace
 from core.store import walks as stored
 from core.store.walks import Stop
-from tests.ui.conftest import Visit
+from tests.ui.conftest import OpenTab, Visit, settle
+from tests.ui.serving import chromium, serving
 from tests.ui.test_apptest import text_of, the_run
 
 LABELLED, COLLAPSED = "simulated debate", "simulated collapsed debate"
@@ -101,3 +102,28 @@ def test_the_draft_of_an_abstract_is_edited_and_saved(visit: Visit, little_copy:
     app.text_input(key="finding").input("It fails.").run()
     assert "Ours" in text_of(app)
     assert "It fails" in text_of(app)
+
+
+@pytest.mark.browser
+def test_a_walk_through_plays_by_the_arrow_keys(open_tab: OpenTab, little_copy: Workspace) -> None:
+    """Also on a hardened server, whose policy frames on its pages inherit."""
+    if chromium() is None:
+        pytest.skip("needs Chromium on the path")
+    run = the_run(little_copy, LABELLED)
+    stop = Stop(dataset=run.dataset, walk="Monday", kind="what-if", title="one", address="./fuse?w=1", sentence="Half is less.")
+    walks.add_stop(little_copy, stop)
+    with serving(little_copy.settings.workspace) as server:
+        tab = open_tab()
+        faults: list[str] = []
+        tab.on("pageerror", lambda error: faults.append(str(error)))
+        tab.goto(f"{server.address}/share?run={run.id}&tab=Walk-throughs")
+        settle(tab)
+        tab.get_by_role("button", name="Play full-screen").click()
+        slides = tab.frame_locator("iframe[title=Slides]")
+        slides.locator("#place").wait_for()
+        tab.wait_for_function("document.fullscreenElement !== null")
+        tab.keyboard.press("ArrowRight")
+        slides.locator("#place", has_text="2 / 2").wait_for()
+        assert slides.locator(".slide.now h2").inner_text() == "Half is less."
+        assert slides.locator(".slide.now a").get_attribute("href") == f"{server.address}/fuse?w=1"
+        assert faults == []

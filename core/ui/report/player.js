@@ -5,7 +5,7 @@ export default function ({ data, parentElement }) {
   const button = parentElement.querySelector("button");
   if (frame.dataset.version !== data.version) {
     frame.dataset.version = data.version;
-    frame.srcdoc = data.page;
+    frame.srcdoc = framed(data.page);
   }
   button.onclick = async () => {
     try {
@@ -15,4 +15,15 @@ export default function ({ data, parentElement }) {
     }
     frame.contentWindow.focus();
   };
+}
+
+// A frame inherits the policy of its page, which allows no script inside of HTML, but those of blobs that the page has made.
+function framed(page) {
+  const found = new DOMParser().parseFromString(page, "text/html");
+  found.querySelector('meta[http-equiv="Content-Security-Policy"]').remove();
+  for (const script of found.querySelectorAll("script:not([type])")) {
+    script.src = URL.createObjectURL(new Blob([script.textContent], { type: "text/javascript" }));
+    script.textContent = "";
+  }
+  return `<!DOCTYPE html>\n${found.documentElement.outerHTML}`;
 }

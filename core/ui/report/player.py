@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 _HTML = """<div class="player"><button type="button">▶ Play full-screen</button>
-<iframe title="Slides" sandbox="allow-scripts allow-popups allow-popups-to-escape-sandbox" allow="fullscreen"></iframe></div>"""
+<iframe title="Slides" allow="fullscreen"></iframe></div>"""
 _CSS = """.player { display: flex; flex-direction: column; gap: 0.5rem; }
 button { align-self: start; border: 1px solid var(--st-primary-color); border-radius: 0.5rem; background: var(--st-primary-color);
   color: #fff; cursor: pointer; font: inherit; padding: 0.3rem 0.9rem; }
