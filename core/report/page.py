@@ -32,7 +32,7 @@ def make_page(parts: Parts) -> Document:
         ("abstract", "Abstract", show_abstract(parts)),
         ("answer", asked(material, parts.selection.asks), _answer(parts)),
         ("figures", "Figures", join(_figure(key, found) for key, found in parts.figures)),
-        *([("stops", parts.selection.walk, show_part(parts.stops, parts.links))] if parts.stops else []),
+        *([("stops", "What to look at", show_part(parts.stops, parts.links))] if parts.stops else []),
         ("runs", "Runs", _runs(material)),
         *_debates(material),
         *_explorers(material),
