@@ -14,7 +14,7 @@ from core.report.figures.registry import KINDS
 from core.report.material import Material
 from core.report.question import MOST_FIGURES, find_abstract, find_title
 from core.report.selection import ReportSelection, select
-from core.scoring.sentences import comparison_sentences
+from core.scoring.comparison_words import comparison_sentences
 from tests.report.test_report import COLLAPSED, LABELLED, material_of, no_vectors
 
 
