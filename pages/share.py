@@ -1,8 +1,10 @@
 """Share: show it to co-authors, and hand it in."""
 
+from dataclasses import replace
+
 import streamlit as st
 
-from core.ui.report import choices, panels
+from core.ui.report import choices, panels, preview, walk_tab
 from core.ui.shared import run_browser, shell, widgets
 from core.ui.submit import panels as submit
 
@@ -15,20 +17,31 @@ def show_report() -> None:
     if context.run is None:
         run_browser.show_no_run(context)
         return
-    name = panels.show_name(context)
-    selection = choices.choose(context, context.run)
+    form, view = st.columns([0.36, 0.64], gap="medium")
+    with form:
+        name = panels.show_name(context)
+        selection = choices.choose(context, context.run)
     if selection is None:
         widgets.show_empty("No run is chosen: choose those that the report is to show.")
         return
-    panels.show_downloads(context.workspace, name, selection)
-    panels.show_save(context.workspace, name, selection)
-    panels.show_contents(selection)
+    with view:
+        files = st.container()
+        with st.spinner("Making the report …"):
+            parts = preview.load(context.workspace, name, selection)
+    with form:
+        parts = replace(parts, selection=choices.write_texts(parts))
+        panels.show_save(context.workspace, name, parts.selection)
+    with files:
+        panels.show_downloads(context.workspace, parts)
+    with view:
+        preview.show(parts)
 
 
 widgets.show_tabs(
     "tab",
     {
         "Report": show_report,
+        "Walk-throughs": lambda: walk_tab.show(context),
         "Package a run": lambda: submit.show_run(context),
         "Check a file": lambda: submit.show_check(context),
     },

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,8 @@ def test_a_report_is_saved_listed_built_and_deleted(place: Path, tmp_path: Path)
     built = core_json(place, "report", "build", "ours", "--out", str(out))
     assert built == {"path": str(out), "sha256": hashlib.sha256(out.read_bytes()).hexdigest(), "figures": 2, "rows": 0}
     assert core_json(place, "report", "build", "ours", "--out", str(out)) == built  # the same bytes
+    whole = out.read_text("utf-8")
+    assert f" · {datetime.now():%-d %B %Y} · dataset simulated" in whole  # by whom and when it was saved
     slides = core_json(place, "report", "build", "ours", "--out", str(tmp_path / "slides.html"), "--slides")
     assert slides["figures"] == 2
     other = core(place, "report", "build", "ours", "--out", str(out), "--slides")

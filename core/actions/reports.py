@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Any
 
 from core.actions import runs
@@ -39,6 +40,13 @@ def saved_reports(workspace: Workspace) -> dict[str, dict[str, Any]]:
     """Name → selection of every saved report, by name."""
     with workspace.store.read() as db:
         return notes.presets_of_page(db, PAGE)
+
+
+def saved_by(workspace: Workspace, name: str) -> tuple[str, date] | None:
+    """Who saved the selection of a name, and on which day; None if there is none."""
+    with workspace.store.read() as db:
+        found = notes.preset_written(db, PAGE, name)
+    return None if found is None else (found[0], found[1].date())
 
 
 def find_report(workspace: Workspace, name: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
@@ -46,8 +46,8 @@ class BuiltSite:
         return out.getvalue()
 
 
-def build_site(workspace: Workspace, run: str) -> BuiltSite:
-    """Makes the site of a run; nothing is written.
+def build_site(workspace: Workspace, run: str, walks: Sequence[tuple[str, bytes]] = ()) -> BuiltSite:
+    """Makes the site of a run; nothing is written. walks: name and slides of each walk-through that is in it.
 
     Raises StateError while a worker is on the run, or if an API key stands in it; InputError for a run without rows.
     """
@@ -57,7 +57,7 @@ def build_site(workspace: Workspace, run: str) -> BuiltSite:
         sources = Sources(machine_names.remover(workspace.settings), _dataset_sha256(db, found.dataset))
         content = read_content(db, found, sources, files.add_texts)
     explorer = fusion_files.find_explorer(workspace, found, labels=True)
-    files.finish(content, None if explorer is None else make_file(explorer))
+    files.finish(content, None if explorer is None else make_file(explorer), walks)
     machine_names.refuse_secrets(workspace.settings, f"run {found.name}", files.values())
     name = re.sub(r"[^\w.-]+", "_", found.name).strip("._") or found.id
     return BuiltSite(files, len(content.rows["pair_id"]), f"{name[:80]}-site")
@@ -68,17 +68,22 @@ def _dataset_sha256(db: Cursor, dataset: str) -> str:
     return pairs_sha256(zip(frame["pair_id"], frame["pert"], frame["gene"], strict=True))
 
 
-def write_site(workspace: Workspace, run: str, out: Path, *, replace: bool = False) -> BuiltSite:
-    """Writes the site of a run to a folder, the page last.
+def write_site(
+    workspace: Workspace, run: str, out: Path, *, walks: Sequence[tuple[str, bytes]] = (), replace: bool = False
+) -> BuiltSite:
+    """Writes the site of a run to a folder, the page last. walks: as of `build_site`.
 
     replace: also into a folder that is not empty, where other files stay as they are. Raises StateError if the folder is
     not empty, unless `replace`, and SystemFailure if it cannot be written.
     """
     try:
         _refuse_occupied(out, replace)
-        made = build_site(workspace, run)
+        made = build_site(workspace, run, walks)
         (out / "data").mkdir(parents=True, exist_ok=True)
         (out / PAGE).unlink(missing_ok=True)
+        for old in out.glob("walk-*.html"):
+            if old.name not in made.files:
+                old.unlink()
         for old in (out / "data").iterdir():
             if _OLD_TEXTS.fullmatch(old.name) and f"data/{old.name}" not in made.files:
                 old.unlink()

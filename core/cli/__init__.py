@@ -26,6 +26,7 @@ embed       embed: gene spaces
 label       label: draws texts to read, exports and imports answers
 ledger      ledger: list, add, result, import
 report      report: new, list, build, delete
+walk        walk: list, show, export, delete
 transfer    knn, neighbours, fuse, decompose
 submission  check, package, bundle
 reproduce   reproduce

@@ -73,6 +73,7 @@ PANELS: Mapping[str, Mapping[str, Command | Group]] = {
     },
     "Show": {
         "report": Group("Reports: save what one shows, build it as a file."),
+        "walk": Group("Walk-throughs: list, show, export as slides."),
         "site": Command("files", "Write a run as plain files for any browser."),
         "export": Command("files", "Write a run's predictions or traces."),
         "bundle": Command("submission", "Write a run with all that belongs to it."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Annotated, Literal
 
@@ -10,13 +11,14 @@ import typer
 
 from core.actions import demo as demo_actions
 from core.actions import export as export_action
-from core.actions import imports
+from core.actions import imports, walks
 from core.actions import site as site_action
 from core.actions import undo as undo_action
+from core.actions.workspace import Workspace
 from core.cli.base import Json, RunName, say, say_progress, show
 from core.cli.progress import working
 from core.errors import InputError
-from core.store import datasets
+from core.store import datasets, runs
 from core.submission.package import write_by
 from core.texts import printable
 
@@ -144,15 +146,33 @@ def export(
     show({"path": str(out), "rows": n}, as_json, f"{out}: {n:,} rows")
 
 
+_WALK = "A walk-through of the run's dataset that is to be in it; may be given again."
+
+
 @app.command()
 def site(
     context: typer.Context,
     run: RunName,
     out: Annotated[Path, typer.Option(help="The folder to write.")],
+    walk: Annotated[list[str] | None, typer.Option(metavar="NAME", help=_WALK)] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Write into a folder that is not empty.")] = False,
     as_json: Json = False,
 ) -> None:
     """Write a run as a folder of plain files that any browser shows: every debate, filters and search, without the app."""
-    made = site_action.write_site(context.obj, run, out, replace=replace)
+    found = _slides_of(context.obj, run, walk or ())
+    made = site_action.write_site(context.obj, run, out, walks=found, replace=replace)
     result = {"path": str(out), "rows": made.rows, "bytes": made.size}
     show(result, as_json, f"{out}: {made.rows:,} rows, {made.size:,} bytes; open {out / site_action.PAGE} in a browser")
+
+
+def _slides_of(workspace: Workspace, run: str, names: Sequence[str]) -> list[tuple[str, bytes]]:
+    """Name and slides of walk-throughs of a run's dataset, whose stops at the run's rows lead to the site."""
+    if not names:
+        return []
+    from core.report.walk import Links, walk_file  # figures take half a second to import
+
+    with workspace.store.read() as db:
+        found = runs.find(db, run)
+        links = Links(workspace.settings.base_url or Links().base, found.id)
+        stops = {name: walks.find_walk(db, name, found.dataset) for name in names}
+        return [(name, walk_file(db, home, name, those, links)) for name, (home, those) in stops.items()]

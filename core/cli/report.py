@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from functools import partial
 from pathlib import Path
@@ -9,21 +10,25 @@ from typing import Annotated, Any
 
 import typer
 
-from core.actions import fusion_files, machine_names, readings, reports
+from core.actions import fusion_files, machine_names, readings, reports, walks
 from core.actions.knn_numbers import kept_vectors
 from core.actions.reproduction import reproduce_numbers
 from core.cli.base import Json, say, show
 from core.fields.option import split_names
 from core.records import from_json
-from core.report.build import build_report
+from core.report.build import Finders, build_file, load_parts
+from core.report.byline import Byline
 from core.report.figures.registry import KINDS
 from core.report.printing import as_pdf
-from core.report.selection import Explorers, ReportSelection, select
+from core.report.question import TITLES
+from core.report.selection import Explorers, Question, ReportSelection, select
+from core.report.walk import AT_HOME, Links
 from core.submission.package import write
 
 app = typer.Typer()
 
 _EXPLORERS = "What of each fusion can be weighed anew in the file: scores by its rows' labels, ranks alone, or nothing."
+_QUESTION = "; ".join(f"{name}: {title}" for name, title in TITLES.items()) + " By default as the choice suggests."
 Name = Annotated[str, typer.Argument(help="The report's name.")]
 
 
@@ -36,15 +41,31 @@ def new(
         list[str] | None, typer.Option(metavar="A,B", help="A baseline and a run to compare with it; may be given again.")
     ] = None,
     rows: Annotated[str, typer.Option(metavar="PAIR,…", help="Ids of the rows to show in full.")] = "",
-    figures: Annotated[str, typer.Option(metavar="NAME,…", help=f"Of {', '.join(KINDS)}; by default all but published.")] = "",
+    figures: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME,…",
+            help=f"Of {', '.join(KINDS)}; by default six that answer the question first, the others as an appendix.",
+        ),
+    ] = "",
     explorers: Annotated[Explorers, typer.Option(help=_EXPLORERS)] = "labels",
+    question: Annotated[Question | None, typer.Option(help=_QUESTION)] = None,
+    title: Annotated[str, typer.Option(help="The finding; by default drafted from the verdict.")] = "",
+    abstract: Annotated[str, typer.Option(help="The abstract; by default a draft, marked as one.")] = "",
+    authors: Annotated[str, typer.Option(help="Its authors; by default who saves it.")] = "",
+    walk: Annotated[str, typer.Option(help="A walk-through whose stops are in it.")] = "",
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing report of that name.")] = False,
     as_json: Json = False,
 ) -> None:
     """Save under a name what a report shows."""
     with context.obj.store.read() as db:
         pairs = [split_names(pair) for pair in compare or ()]
-        selection = select(db, split_names(run_names), pairs, split_names(rows), split_names(figures), explorers)
+        found = select(db, split_names(run_names), pairs, split_names(rows), split_names(figures), explorers)
+        if walk:
+            walks.find_walk(db, walk, found.dataset)
+    selection = dataclasses.replace(
+        found, question=question, title=title.strip(), abstract=abstract.strip(), authors=authors.strip(), walk=walk
+    )
     is_new = reports.save_report(context.obj, name, selection.as_json(), replace=replace)
     if not is_new and not replace:
         say(f"{name}: there already, with the same selection")
@@ -74,18 +95,16 @@ def build(
 ) -> None:
     """Write a saved report as one self-contained file; the same input gives the same bytes, but for a PDF's date."""
     selection = from_json(ReportSelection, reports.find_report(context.obj, name), f"saved report {name!r}")
-    find_vectors, reproduce = partial(kept_vectors, context.obj), partial(reproduce_numbers, context.obj)
-    find_answers = partial(readings.find_answers, context.obj)
-    built = build_report(
-        context.obj.store,
-        name,
-        selection,
-        find_vectors,
-        slides=slides,
-        reproduce=reproduce,
-        find_answers=find_answers,
-        find_explorer=partial(fusion_files.find_explorer, context.obj),
+    find = Finders(
+        partial(kept_vectors, context.obj),
+        partial(readings.find_answers, context.obj),
+        partial(reproduce_numbers, context.obj),
+        partial(fusion_files.find_explorer, context.obj),
     )
+    links = Links(context.obj.settings.base_url or AT_HOME)
+    byline = Byline(*(reports.saved_by(context.obj, name) or ()))
+    parts = dataclasses.replace(load_parts(context.obj.store, name, selection, find, links), byline=byline)
+    built = build_file(parts, slides=slides)
     machine_names.refuse_secrets(context.obj.settings, f"report {name}", [built.content])
     content = as_pdf(built.content) if out.suffix.lower() == ".pdf" else built.content
     write(content, out, replace=replace)

@@ -10,6 +10,7 @@ ladder            scores of all runs                         brief_lengths     l
 roc_curves        ROC of DE and DIR                          slice_scores      the score of each slice
 score_ways        AUROCs of the same rows                    control_scores    a run beside what knows no biology
 score_histograms  a score by label                           reliability       calibration of probabilities
+score_medians     the middle half of a score by label, in several runs
 paired_changes    paired differences of two runs             rank_scatter      ranks in two runs
 score_history     scores of what was tried, in order    training_loss   losses of a fine-tune by step
 weight_heatmap    the mean over all pairs of weights         rank_movers       rows that move most between two runs

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.plots import theme
+from core.plots import drawing, theme
 
 _STRENGTHS = (1.0, 0.55, 0.2)  # opacity of each role's colour, from a letter to a paragraph
 
@@ -27,13 +27,19 @@ def length_classes(lengths: pd.DataFrame, bare: int, short: int) -> pd.DataFrame
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """One stacked bar for each role with the shares of its briefs in each class; table: from `length_classes`."""
-    counts = table.drop(columns="role")
+    """One stacked bar for each role with the shares of its briefs in each class.
+
+    table: from `length_classes`; of several runs with the run of each line beside it, which is then named beside the role.
+    """
+    counts = table.drop(columns=["role", "run"], errors="ignore")
+    names = list(table["role"])
+    if "run" in table:
+        names = [f"{role} <sup>{drawing.escape(run, 24)}</sup>" for role, run in zip(names, table["run"], strict=True)]
     shares = 100 * counts.div(counts.sum(axis=1), axis=0)
     figure = go.Figure()
     for name, strength in zip(counts.columns, _STRENGTHS, strict=True):
         figure.add_bar(
-            y=table["role"],
+            y=names,
             x=shares[name],
             orientation="h",
             marker_color=[theme.tint(theme.ROLE_COLOURS.get(role, theme.NONE), strength) for role in table["role"]],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -44,6 +45,12 @@ def draw_forest(
     figure.update_yaxes(range=[len(rows) - 0.5, -0.5], tickvals=rows["y"], ticktext=rows["name"], zeroline=False)
     figure.update_yaxes(ticklabelstandoff=_GAP_PX)
     return _draw_words(figure, rows)
+
+
+def heading_row(name: str) -> dict[str, object]:
+    """A row of the table that names the group below it. name: as text."""
+    nothing = {"words": "", "hover": "", "colour": theme.NONE, "symbol": "circle"}
+    return {"name": f"<i>{drawing.escape(name)}</i>", **nothing, "estimate": math.nan, "low": math.nan, "high": math.nan}
 
 
 def _draw_words(figure: go.Figure, rows: pd.DataFrame) -> go.Figure:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,18 +38,12 @@ def grouped_figure(table: pd.DataFrame, metric: str = "mean") -> go.Figure:
     drawing.require_values("ladder", table, "kind", _SYMBOLS)
     rows: list[dict[str, object]] = []
     for group, part in table.groupby("group", sort=False):
-        rows.append(_heading(str(group)))
+        rows.append(forest_plot.heading_row(str(group)))
         drawn = [_row(row) for row in part[list(COLUMNS)].itertuples(index=False)]
         rows += [{**row, "words": str(row["words"]).removesuffix(" here")} for row in drawn]
     return forest_plot.draw_forest(
         pd.DataFrame(rows), drawing.reference_lines({}), drawing.METRICS.get(metric, metric), row_px=22
     )
-
-
-def _heading(name: str) -> dict[str, object]:
-    """A row of the plot that names the group below it."""
-    nothing = {"words": "", "hover": "", "colour": theme.NONE, "symbol": "circle"}
-    return {"name": f"<i>{drawing.escape(name)}</i>", **nothing, "estimate": math.nan, "low": math.nan, "high": math.nan}
 
 
 def _row(row: Any) -> dict[str, object]:

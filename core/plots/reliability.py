@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -12,6 +14,7 @@ from core.texts import estimate_text, number_text
 
 COLUMNS = ("predicted", "observed", "low", "high", "band_low", "band_high", "n")
 _BAND_PX = 16
+_NAME_LENGTH = 24  # of a run beside its curve
 
 
 def table(found: Reliability) -> pd.DataFrame:
@@ -63,6 +66,32 @@ def figure(table: pd.DataFrame, score: str, recalibrated: pd.DataFrame | None = 
     return chart
 
 
+def overlay_figure(tables: Mapping[str, pd.DataFrame], score: str) -> go.Figure:
+    """The same for several runs by name, as lines without bands: the first in colour, the others grey, each named at its end."""
+    first, *_ = tables
+    chart = figure(tables[first].iloc[:0], score)
+    for run, table in reversed(list(tables.items())):
+        drawing.require_columns("reliability", table, COLUMNS)
+        part = table.sort_values("predicted")
+        colour = theme.CHOSEN if run == first else theme.BASELINE
+        chart.add_scatter(
+            x=part["predicted"], y=part["observed"], mode="lines", line={"color": colour, "width": 1.5}, hoverinfo="skip"
+        )
+        _draw_curve(chart, part, "circle", colour)
+        last = part.iloc[-1]
+        chart.add_annotation(
+            x=last["predicted"],
+            y=last["observed"],
+            text=drawing.escape(run, _NAME_LENGTH),
+            xanchor="right",
+            yanchor="bottom",
+            yshift=8,
+            showarrow=False,
+            font_size=drawing.SMALL,
+        )
+    return chart
+
+
 def _draw_bands(chart: go.Figure, table: pd.DataFrame) -> None:
     """Draw each bin's band as a broad vertical bar around the line of perfect calibration."""
     ends = table[["predicted", "band_low", "band_high"]].to_numpy()
@@ -75,17 +104,17 @@ def _draw_bands(chart: go.Figure, table: pd.DataFrame) -> None:
     )
 
 
-def _draw_curve(chart: go.Figure, table: pd.DataFrame, symbol: str) -> None:
+def _draw_curve(chart: go.Figure, table: pd.DataFrame, symbol: str, colour: str = theme.CHOSEN) -> None:
     """Draw the observed shares, larger for more rows; the hover has the interval, the band and the number of rows."""
     chart.add_scatter(
         x=table["predicted"],
         y=table["observed"],
         mode="markers",
         marker={
-            "color": theme.CHOSEN,
+            "color": colour,
             "size": 6 + 12 * np.sqrt(table["n"] / table["n"].max()),
             "symbol": symbol,
-            "line": {"color": theme.CHOSEN, "width": 2 if symbol.endswith("open") else 0},
+            "line": {"color": colour, "width": 2 if symbol.endswith("open") else 0},
         },
         hovertext=[
             f"{estimate_text(observed, low, high)}<br>a calibrated model: {band_low:.3f} to {band_high:.3f}"

@@ -6,14 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from core.explorer.page import ExplorerData
+from core.report.byline import NOBODY
+from core.report.captioned import CaptionedFigure
 from core.report.document import render
 from core.report.figures.registry import KINDS
 from core.report.material import FindAnswers, FindExplorer, FindVectors, Material, Reproduce
 from core.report.material_loader import answers_nothing, load_material
-from core.report.page import Sections, caption_of, make_page
+from core.report.page import make_page
+from core.report.parts import Parts, Sections, arrange, caption_of
+from core.report.question import kinds_in_order
 from core.report.selection import ReportSelection
 from core.report.slides import make_slides
-from core.store import Store
+from core.report.walk import HOME, Links, load_stops
+from core.store import Store, walks
 from core.store.runs import Run
 
 
@@ -26,29 +31,44 @@ class BuiltReport:
     rows: int
 
 
-def build_report(
-    store: Store,
-    name: str,
-    selection: ReportSelection,
-    find_vectors: FindVectors,
-    *,
-    slides: bool = False,
-    reproduce: Reproduce = tuple,
-    find_answers: FindAnswers = answers_nothing,
-    find_explorer: FindExplorer | None = None,
-) -> BuiltReport:
-    """The report, or the slides, of a selection that is called `name`.
+@dataclass(frozen=True, slots=True)
+class Finders:
+    """What a report asks beside the store.
 
-    find_vectors, reproduce, find_answers: as in `Material`; without published numbers among its figures a report needs no
-    `reproduce`. find_explorer: None leaves explorers out. Raises NotFound for runs that were deleted.
+    vectors, answers: as in `Material`. reproduce: computes the published numbers anew; without published numbers among its
+    figures a report needs none. explorer: None leaves explorers out.
+    """
+
+    vectors: FindVectors
+    answers: FindAnswers = answers_nothing
+    reproduce: Reproduce = tuple
+    explorer: FindExplorer | None = None
+
+
+def load_parts(store: Store, name: str, selection: ReportSelection, find: Finders, links: Links = HOME) -> Parts:
+    """What the report of a selection that is called `name` consists of, by nobody. links: where those of its stops lead.
+
+    Raises NotFound for runs that were deleted.
     """
     with store.read() as db:
-        material = load_material(db, selection, find_vectors, reproduce, find_answers)
-    material = replace(material, explorers=find_explorers(material.runs, selection, find_explorer))
-    sections = make_sections(material, selection)
-    document = make_slides(name, material, sections) if slides else make_page(name, material, selection, sections)
-    drawn = sum(one.chart is not None for figures in sections.values() for _, one in figures)
-    return BuiltReport(render(document), drawn, len(material.chosen_rows))
+        material = load_material(db, selection, find.vectors, find.reproduce, find.answers)
+        stops = load_stops(db, walks.of_walk(db, selection.dataset, selection.walk))
+    material = replace(material, explorers=find_explorers(material.runs, selection, find.explorer))
+    figures, appendix = arrange(selection, make_sections(material, selection))
+    keyed = {f"stop-{i}": one for i, one in enumerate(stops, start=1)}
+    return Parts(name, material, selection, NOBODY, figures, appendix, keyed, links)
+
+
+def build_file(parts: Parts, *, slides: bool = False) -> BuiltReport:
+    """The report, or the slides, as a file: the same parts give the same bytes."""
+    document = make_slides(parts) if slides else make_page(parts)
+    drawn = sum(one.chart is not None for one in document.figures.values())
+    return BuiltReport(render(document), drawn, len(parts.material.chosen_rows))
+
+
+def build_report(store: Store, name: str, selection: ReportSelection, find: Finders, *, slides: bool = False) -> BuiltReport:
+    """The report, or the slides, of a selection that is called `name`, as a file."""
+    return build_file(load_parts(store, name, selection, find), slides=slides)
 
 
 def find_explorers(runs: Sequence[Run], selection: ReportSelection, find: FindExplorer | None) -> dict[str, ExplorerData]:
@@ -60,9 +80,9 @@ def find_explorers(runs: Sequence[Run], selection: ReportSelection, find: FindEx
 
 
 def make_sections(material: Material, selection: ReportSelection) -> Sections:
-    """The figures of each chosen kind, each under a key that is the same for the same selection."""
-    sections = {}
-    for kind in selection.figure_names:
+    """The figures of each chosen kind, in order, each under a key that is the same for the same selection."""
+    sections: dict[str, list[tuple[str, CaptionedFigure]]] = {}
+    for kind in kinds_in_order(selection.asks, selection.figure_names):
         made = KINDS[kind].make(material)
         named = [replace(one, caption=caption_of(material, one)) if one.chart is not None else one for one in made]
         sections[kind] = [(f"{kind}-{i}", one) for i, one in enumerate(named, start=1)]

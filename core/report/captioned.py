@@ -12,7 +12,8 @@ import plotly.graph_objects as go
 class CaptionedFigure:
     """One figure, or the sentence that stands in its place.
 
-    title: what it shows. subject: of which run or runs. sentence: what it says. caption: dataset or run, n, and the interval or
+    title: what it shows. subject: of which run or runs. finding: what it says as a headline, "" where the sentence is one.
+    sentence: what it says, with numbers. caption: dataset or run, n, and the interval or
     why there is none. chart: None where there is nothing to draw; the sentence then says why. table: its numbers.
     """
 
@@ -22,3 +23,9 @@ class CaptionedFigure:
     caption: str = ""
     chart: go.Figure | None = None
     table: pd.DataFrame = field(default_factory=pd.DataFrame)
+    finding: str = ""
+
+    @property
+    def headline(self) -> str:
+        """What the figure says, without the full stop of a sentence."""
+        return (self.finding or self.sentence).removesuffix(".")

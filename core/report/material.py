@@ -69,7 +69,8 @@ class Material:
     `pairs.frame`. rows, audits: by run, of all that are shown or compared. chosen_rows: by id, each in the chosen runs that
     have it. files: what was imported. ledger: every hypothesis; chain: whether they are as they were written. texts: by run, of
     those that have any, if a figure shows their
-    kinds. rubrics, outcomes: by run, if a figure shows rubrics; outcomes: `rubric_worth.load_outcomes`. find_vectors: what
+    kinds. rubrics, outcomes: by run, if a figure shows rubrics; outcomes: `rubric_worth.load_outcomes`, always of the first
+    run. find_vectors: what
     permuted vectors score, if that was computed before. find_answers: what a rule or a model answers to a rubric. reproduce:
     computes the published numbers anew. explorers: of the fusions among `runs`, by run, if they are shown.
     """
@@ -94,6 +95,15 @@ class Material:
     reproduce: Reproduce
     explorers: Mapping[str, ExplorerData] = field(default_factory=dict)
     _known: dict[tuple[str, ...], Any] = field(default_factory=dict)
+
+    @property
+    def labelled_runs(self) -> list[Run]:
+        """The runs that have a row with a label."""
+        return [run for run in self.runs if self.score(run.id).whole.n_labelled]
+
+    def say_unlabelled(self, title: str) -> list[CaptionedFigure]:
+        """A sentence for each run that has no row with a label, in the place of the figure that is called so."""
+        return [self.without_labels(run, title) for run in self.runs if run not in self.labelled_runs]
 
     def score(self, run: str) -> RunScore:
         """A run's score."""

@@ -69,7 +69,7 @@ def load_material(
         chain=chain_check.verify(db)[0],
         texts=_texts_of(db, chosen) if ARGUMENT_KINDS in selection.figure_names else {},
         rubrics={run.id: _asked_of(db, run) for run in chosen} if shows_rubrics else {},
-        outcomes={run.id: rubric_worth.load_outcomes(db, rows[run.id]) for run in chosen} if shows_rubrics else {},
+        outcomes={run.id: rubric_worth.load_outcomes(db, rows[run.id]) for run in (chosen if shows_rubrics else chosen[:1])},
         find_vectors=find_vectors,
         find_answers=find_answers,
         reproduce=reproduce,

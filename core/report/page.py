@@ -1,8 +1,8 @@
-"""The report: one page with contents, runs, figures with their tables, comparisons, debates, methods and provenance."""
+"""The report: one page with the finding, its abstract and answer, figures, rows in full, an appendix, methods and provenance."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -13,59 +13,71 @@ from core.report.figures.registry import KINDS
 from core.report.markup import Html, element, join
 from core.report.material import Material
 from core.report.methods import show_methods
+from core.report.parts import Parts
 from core.report.provenance import show_provenance
-from core.report.selection import ReportSelection
+from core.report.question import answer_sentences, asked, find_abstract
 from core.report.tables import table
-from core.scoring.comparison_words import comparison_sentences
+from core.report.walk import show_part
 from core.scoring.sentences import interval_text, scored_text
 from core.store.runs import Run
 
-Sections = Mapping[str, Sequence[tuple[str, CaptionedFigure]]]  # kind of figure → the figures by their keys
+DRAFT = "Draft, made from the verdicts below. Edit it before you send it."
 Part = tuple[str, str, Html]  # id, title, content
 
 
-def make_page(name: str, material: Material, selection: ReportSelection, sections: Sections) -> Document:
-    """The report of a name."""
-    parts = [
+def make_page(parts: Parts) -> Document:
+    """The report: the finding first, then the answer and a few figures, then all else."""
+    material = parts.material
+    sections = [
+        ("abstract", "Abstract", show_abstract(parts)),
+        ("answer", asked(material, parts.selection.asks), _answer(parts)),
+        ("figures", "Figures", join(_figure(key, found) for key, found in parts.figures)),
+        *([("stops", "What to look at", show_part(parts.stops, parts.links))] if parts.stops else []),
         ("runs", "Runs", _runs(material)),
-        *((f"part-{kind}", KINDS[kind].title, _figures(kind, figures)) for kind, figures in sections.items()),
-        *_explorers(material),
-        *_comparisons(material),
         *_debates(material),
+        *_explorers(material),
+        *_appendix(parts),
         ("methods", "Methods", show_methods(material)),
-        ("provenance", "Provenance", show_provenance(material, selection)),
+        ("provenance", "Provenance", show_provenance(material, parts.selection)),
     ]
-    header = element(
-        "header",
-        element("h1", name),
-        element("p", subtitle(material), class_="muted"),
-    )
-    body = [element("section", element("h2", title), content, id=key) for key, title, content in parts]
-    layout = element("div", _contents(parts, material), element("main", header, *body), class_="layout")
-    drawn = {key: one for figures in sections.values() for key, one in figures}
-    return Document("report", name, [layout], drawn, explores=bool(material.explorers))
+    header = element("header", element("h1", parts.title), element("p", parts.subtitle, class_="muted"))
+    body = [element("section", element("h2", title), content, id=key) for key, title, content in sections]
+    layout = element("div", _contents(sections, material), element("main", header, *body), class_="layout")
+    drawn = {**parts.drawn_first, **dict(keyed for figures in parts.appendix.values() for keyed in figures)}
+    return Document("report", parts.title, [layout], drawn, explores=bool(material.explorers))
 
 
-def subtitle(material: Material) -> str:
-    """The dataset, and how many runs and rows are shown."""
-    n, rows = len(material.runs), len(material.chosen_rows)
-    shown = f" · {rows:,} row{'s' * (rows != 1)} in full" if rows else ""
-    return f"{material.dataset.name} · {n:,} run{'s' * (n != 1)}: {', '.join(run.name for run in material.runs)}{shown}"
+def show_abstract(parts: Parts) -> Html:
+    """The abstract, paragraph by paragraph, with a mark while nobody has edited it."""
+    text, is_draft = find_abstract(parts.material, parts.selection)
+    mark = [element("p", DRAFT, class_="draft")] if is_draft else []
+    return join([*mark, *(element("p", part.strip()) for part in text.split("\n\n") if part.strip())])
 
 
-def caption_of(material: Material, found: CaptionedFigure) -> str:
-    """A figure's caption, which names the dataset first."""
-    name = material.dataset.name
-    return found.caption if found.caption.startswith(f"{name} ·") else f"{name} · {found.caption}"
+def _answer(parts: Parts) -> Html:
+    verdict, *rest = answer_sentences(parts.material, parts.selection.asks)
+    return join([element("p", element("strong", verdict)), *([element("p", " ".join(rest))] if rest else [])])
 
 
-def _contents(parts: Sequence[Part], material: Material) -> Html:
+def _appendix(parts: Parts) -> list[Part]:
+    """The figures that do not come first, by kind."""
+    if not parts.appendix:
+        return []
+    blocks = [
+        join([element("h3", KINDS[kind].title), *(_figure(key, found, "h4") for key, found in figures)])
+        for kind, figures in parts.appendix.items()
+    ]
+    return [("appendix", "Appendix", join(blocks))]
+
+
+def _contents(sections: Sequence[Part], material: Material) -> Html:
     rows = [
         element("li", element("a", pair_name(found[0]), href=f"#{row_key(i)}"), class_="row")
         for i, found in enumerate(material.chosen_rows.values())
     ]
     items = [
-        join([element("li", element("a", title, href=f"#{key}")), *(rows if key == "debates" else [])]) for key, title, _ in parts
+        join([element("li", element("a", title, href=f"#{key}")), *(rows if key == "debates" else [])])
+        for key, title, _ in sections
     ]
     return element("nav", theme_switch(), element("ol", *items), aria_label="Contents")
 
@@ -99,24 +111,21 @@ def _run_line(material: Material, run: Run) -> dict[str, object]:
     }
 
 
-def _figures(kind: str, figures: Sequence[tuple[str, CaptionedFigure]]) -> Html:
-    return join([element("p", KINDS[kind].about, class_="muted"), *(_figure(key, found) for key, found in figures)])
-
-
 def heading(tag: str, found: CaptionedFigure) -> Html:
-    """A figure's title, and which run it is of."""
-    subject = [" ", element("span", found.subject, class_="subject")] if found.subject else []
-    return element(tag, found.title, *subject)
+    """What a figure says; below it what it shows, and of which run."""
+    about = " · ".join(filter(None, (found.title, found.subject)))
+    return join([element(tag, found.headline), element("p", about, class_="kind")])
 
 
-def _figure(key: str, found: CaptionedFigure) -> Html:
+def _figure(key: str, found: CaptionedFigure, tag: str = "h3") -> Html:
     """A figure with its sentence, caption and table; a sentence alone where there is nothing to draw."""
+    said = [element("p", found.sentence)] if found.finding else []
     if found.chart is None:
-        return element("figure", heading("h3", found), element("p", found.sentence))
+        return element("figure", heading(tag, found), *said)
     return element(
         "figure",
-        heading("h3", found),
-        element("p", found.sentence),
+        heading(tag, found),
+        *said,
         chart_place(key, found),
         element("figcaption", found.caption),
         element("details", element("summary", "Table"), table(found.table)),
@@ -130,16 +139,6 @@ def _explorers(material: Material) -> list[Part]:
         for names in ({run.id: run.name for run in material.runs},)
         for i, (run, data) in enumerate(material.explorers.items(), start=1)
     ]
-
-
-def _comparisons(material: Material) -> list[Part]:
-    if not material.comparisons:
-        return []
-    blocks = []
-    for a, b in material.comparisons:
-        verdict, *rest = comparison_sentences(material.comparison(a.id, b.id), a.name, b.name)
-        blocks.append(join([element("p", element("strong", verdict)), element("p", " ".join(rest))]))
-    return [("comparisons", "Comparisons in words", join(blocks))]
 
 
 def _debates(material: Material) -> list[Part]:

@@ -1,50 +1,44 @@
-"""The slides: 16:9, one figure and one sentence each, with a title before them and where the numbers come from behind."""
+"""The slides: 16:9, the finding, the abstract, one figure and what it says each, and where the numbers come from."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from core.report.captioned import CaptionedFigure
-from core.report.document import Document, chart_place, explorer_place, theme_switch
+from core.report.deck import make_deck, show_words
+from core.report.document import Document, chart_place, explorer_place
 from core.report.markup import Html, element
 from core.report.material import Material
-from core.report.page import Sections, heading, subtitle
+from core.report.page import show_abstract
+from core.report.parts import Parts
+from core.report.question import asked
+from core.report.walk import show_slide
 from core.version import describe
 
 _KEYS = "Arrow keys, space, Home and End move; T changes between light and dark."
 
 
-def make_slides(name: str, material: Material, sections: Sections) -> Document:
-    """The slides of a report of a name; what has no figure is left out."""
-    figures = {key: one for found in sections.values() for key, one in found if one.chart is not None}
+def make_slides(parts: Parts) -> Document:
+    """The slides of a report: the finding, the abstract and the figures that come first; what has no figure is left out."""
+    material = parts.material
+    more = sum(one.chart is not None for found in parts.appendix.values() for _, one in found)
     slides = [
-        _words("title", name, [element("p", subtitle(material)), element("p", _KEYS, class_="muted")]),
-        *(_figure(key, found) for key, found in figures.items()),
+        show_words("title", parts.title, [element("p", parts.subtitle), element("p", _KEYS, class_="muted screen")]),
+        show_words("abstract", asked(material, parts.selection.asks), [show_abstract(parts)]),
+        *(_figure(key, found) for key, found in parts.figures if found.chart is not None),
+        *(show_slide(key, shown, parts.links) for key, shown in parts.stops.items()),
         *_explorers(material),
-        _words("end", "Where these numbers come from", _sources(material)),
+        show_words("end", "Where these numbers come from", _sources(material, more)),
     ]
-    bar = element(
-        "div",
-        element("button", "‹", id="back", type="button", aria_label="Previous slide"),
-        element("output", f"1 / {len(slides)}", id="place"),
-        element("button", "›", id="next", type="button", aria_label="Next slide"),
-        theme_switch(),
-        class_="bar",
-    )
-    return Document("slides", name, [element("main", *slides), bar], figures, explores=bool(material.explorers))
-
-
-def _words(key: str, title: str, content: Sequence[Html]) -> Html:
-    return element("section", element("h1", title), *content, class_=f"slide {key}")
+    return make_deck(parts.title, slides, parts.drawn_first, explores=bool(material.explorers))
 
 
 def _figure(key: str, found: CaptionedFigure) -> Html:
+    said = [element("p", found.sentence, class_="sentence")] if found.finding else []
     return element(
         "section",
-        heading("h2", found),
-        element("p", found.sentence, class_="sentence"),
+        element("h2", found.headline),
+        *said,
         element("div", chart_place(key, found), class_="stage"),
-        element("p", found.caption, class_="muted"),
+        element("p", f"{found.title} · {found.caption}", class_="muted"),
         class_="slide",
     )
 
@@ -58,12 +52,13 @@ def _explorers(material: Material) -> list[Html]:
     ]
 
 
-def _sources(material: Material) -> list[Html]:
+def _sources(material: Material, more_figures: int) -> list[Html]:
     files = [element("li", f"{each.file}, SHA-256 {each.sha256[:12]}…") for each in material.files[:12]]
     more = len(material.files) - len(files)
     rest = [element("li", f"and {more:,} more, in the report")] if more else []
+    appendix = f"{more_figures:,} more figures are in the report’s appendix. " if more_figures else ""
     return [
         element("p", f"Dataset {material.dataset.name}. Intervals are 95% and allow for shared perturbations and genes."),
         element("ul", *files, *rest),
-        element("p", f"Made with PerturbDesk {describe()}. Methods and specifications of the runs are in the report."),
+        element("p", f"Made with PerturbDesk {describe()}. {appendix}Methods and specifications of the runs are in the report."),
     ]

@@ -19,7 +19,7 @@ from core.scoring.sentences import score_sentences
 from core.store import bundles, datasets, findings, predictions, traces
 from core.store.connection import Cursor
 from core.store.datasets import Dataset
-from core.store.predictions import RowFilter
+from core.store.predictions import Order, RowFilter
 from core.store.runs import Run
 from core.texts import NO_LABEL, replace_surrogates
 from core.types import FLAG_NAMES, Flag
@@ -60,7 +60,21 @@ def read_content(db: Cursor, run: Run, sources: Sources, take: Callable[[Row], N
         argued.append(_count_advocates(texts["advocates"]))
         take(texts)
     about = _describe_run(db, run, sources) | {"hasBriefs": any(advocates for advocates, _ in argued)}
-    return SiteContent(about, _columns(rows, argued))
+    return SiteContent(about | _opening(db, run, rows), _columns(rows, argued))
+
+
+def _opening(db: Cursor, run: Run, rows: Sequence[Row]) -> dict[str, str]:
+    """The row that the site opens on, and a few words on what it is: the most confidently wrong one, else the longest read."""
+    is_wrong = not run.has_rank_scores and any(row["outcome"] == "miss" for row in rows)
+    order: Order = predictions.CONFIDENTLY_WRONG if is_wrong else predictions.LONGEST
+    opens = predictions.find_pair_ids(db, run.id, RowFilter(), order)[0]
+    why = "the one that it gets most confidently wrong" if is_wrong else "the one with most to read"
+    name = datasets.find(db, run.dataset).name
+    words = (
+        f"What does a target gene’s expression do when another gene is knocked down? The run {run.name} predicted it for "
+        f"{len(rows):,} pairs of genes of {name}. Below is {why}; the others are in the list."
+    )
+    return {"opens": opens, "intro": words}
 
 
 def _read_rows(db: Cursor, run: Run, clean: Callable[[str], str]) -> list[Row]:
@@ -203,6 +217,7 @@ def _describe_run(db: Cursor, run: Run, sources: Sources) -> dict[str, Any]:
         "audit": audited,
         "argued": f"{SHORT} characters or more, and no answer to the multiple-choice question",
         "facts": _facts(run, dataset, sources),
+        "sources": _sources(run, sources),
         "labels": {name: [theme.LABEL_SIGNS[name], theme.LABEL_WORDS[name]] for name in theme.LABEL_SIGNS},
         "outcomes": dict(theme.OUTCOME_SIGNS),
         "flags": [[name, row_words.FLAG_HELP.get(flag, "")] for flag, name in FLAG_NAMES.items()],
@@ -216,13 +231,17 @@ def _facts(run: Run, dataset: Dataset, sources: Sources) -> list[tuple[str, str]
     facts = {
         "Run": f"{run.name} (id {run.id})",
         "Dataset": ", ".join(filter(None, (dataset.name, dataset.organism, dataset.context))),
-        "Dataset's pairs, SHA-256": sources.dataset_sha256,
         "Method": f"{run.method}{f', track {run.track}' if run.track else ''}, {run.origin}",
         "Model": run.model or "",
         "Rows": f"{run.done:,} of {run.total:,} predicted{f', {run.failed:,} failed' if run.failed else ''}",
         "Status": f"{run.status}{f': {sources.clean(run.cause)}' if run.cause else ''}",
         "File": sources.clean(str(file)) if file else "",
-        "File, SHA-256": str(run.spec.get("sha256", "")),
         "PerturbDesk": run.code_version,
     }
     return [(title, words) for title, words in facts.items() if words]
+
+
+def _sources(run: Run, sources: Sources) -> list[tuple[str, str]]:
+    """The hashes of what the site was made from, as (title, SHA-256), for the foot of the page."""
+    hashes = {"Dataset's pairs, SHA-256": sources.dataset_sha256, "File, SHA-256": str(run.spec.get("sha256", ""))}
+    return [(title, words) for title, words in hashes.items() if words]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ CHUNK_ROWS = 100  # rows whose texts share a file, which is loaded when one of t
 PAGE = "index.html"
 FUSION = "fusion.html"
 _TO_FUSION = f'<a id="fusion" href="{FUSION}">Weigh it</a>'
+WALK = "walk-{}.html"
+_TO_WALK = '<a class="walk" href="{file}">▶ {name}</a>'
 TEXTS = "data/texts-{:04d}.js"
 _STATIC = Path(__file__).parent / "static"
 _ROLES = {role.lower(): colour for role, colour in theme.ROLE_COLOURS.items()}
@@ -41,8 +43,11 @@ class SiteFiles(Mapping[str, bytes]):
         if len(self._waiting) == CHUNK_ROWS:
             self._write_texts()
 
-    def finish(self, content: SiteContent, fusion: bytes | None = None) -> None:
-        """Write all but the texts, once all of them were added. fusion: a page on which the run is weighed anew, if it is one."""
+    def finish(self, content: SiteContent, fusion: bytes | None = None, walks: Sequence[tuple[str, bytes]] = ()) -> None:
+        """Write all but the texts, once all of them were added.
+
+        fusion: a page on which the run is weighed anew, if it is one. walks: name and slides of each walk-through.
+        """
         if self._waiting:
             self._write_texts()
         run = content.run | {"chunks": len(self._texts), "chunkRows": CHUNK_ROWS}
@@ -50,8 +55,11 @@ class SiteFiles(Mapping[str, bytes]):
         static = {path.name: path.read_bytes() for path in sorted(_STATIC.iterdir()) if path.name != PAGE}
         files = static | {"style.css": _palette().encode() + static["style.css"]}
         title = html.escape(f"{content.run['name']} · {content.run['dataset']}")
-        page = (_STATIC / PAGE).read_text("utf-8").replace("{fusion}", "" if fusion is None else _TO_FUSION)
+        links = [] if fusion is None else [_TO_FUSION]
+        links += [_TO_WALK.format(file=WALK.format(n), name=html.escape(name)) for n, (name, _) in enumerate(walks, start=1)]
+        page = (_STATIC / PAGE).read_text("utf-8").replace("{links}", "\n  ".join(links))
         files |= {} if fusion is None else {FUSION: fusion}
+        files |= {WALK.format(n): slides for n, (_, slides) in enumerate(walks, start=1)}
         files |= {PAGE: page.replace("{title}", title).encode()}
         for path, script in (data | files).items():
             self._write(path, script)

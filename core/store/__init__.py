@@ -13,6 +13,7 @@ datasets, pairs, runs, predictions, traces, evidence, calls, imports: one table 
 file_rows       what each file of a cell line says, from which its rows are made
 hypotheses      the ledger of hypotheses: entries are added, never changed
 notes           notes on rows and runs, and presets
+walks           walk-throughs: ordered stops that people kept while they read
 spaces          records of gene spaces and knowledge packs
 changes         the audit log, and the counters that caches are keyed by
 text_search     what a text has to hold to be found, and the texts of all runs of a dataset that hold it

@@ -296,3 +296,14 @@ def _chain_rows(cursor: duckdb.DuckDBPyConnection, table: str, order: str, now: 
         [now, *columns],
     )
     return len(chained), head
+
+
+@step
+def walk_throughs(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Walk-throughs of a dataset: what people kept while they read, in order, with a sentence each."""
+    cursor.execute(
+        """CREATE TABLE walk_stop (id VARCHAR PRIMARY KEY, dataset VARCHAR NOT NULL, walk VARCHAR NOT NULL,
+           position INTEGER NOT NULL, kind VARCHAR NOT NULL, run VARCHAR, pair_id VARCHAR, title VARCHAR NOT NULL,
+           sentence VARCHAR NOT NULL, address VARCHAR NOT NULL, figure VARCHAR, author VARCHAR NOT NULL,
+           added_at TIMESTAMP NOT NULL)"""
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.store.connection import Cursor
@@ -80,6 +81,12 @@ def presets_of_page(cursor: Cursor, page: str) -> dict[str, dict[str, Any]]:
     """Name → settings of a page, by name."""
     rows = cursor.execute("SELECT name, settings FROM preset WHERE page = ? ORDER BY name", [page]).fetchall()
     return {name: json.loads(settings) for name, settings in rows}
+
+
+def preset_written(cursor: Cursor, page: str, name: str) -> tuple[str, datetime] | None:
+    """Who saved the preset of a name last, and when; None without one."""
+    found = one(cursor, "SELECT author, written_at FROM preset WHERE page = ? AND name = ?", [page, name])
+    return None if found is None else (str(found[0]), found[1])
 
 
 def delete_preset(cursor: Cursor, page: str, name: str) -> bool:

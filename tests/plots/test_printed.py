@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import plotly.graph_objects as go
 import pytest
+from PIL import Image
 
 from core.errors import StateError
 from core.plots import printed, theme
@@ -54,6 +55,15 @@ def test_images_have_the_heading(chart: go.Figure) -> None:
 @pytest.mark.parametrize(("form", "begin"), [("pdf", b"%PDF"), ("png", b"\x89PNG")])
 def test_images_are_of_their_form(chart: go.Figure, form: printed.Form, begin: bytes) -> None:
     assert printed.encode(chart, form, "Shares", CAPTION).startswith(begin)
+
+
+@pytest.mark.browser
+def test_a_png_has_300_dots_an_inch_and_says_so(chart: go.Figure) -> None:
+    if printed.why_no_images():
+        pytest.skip("needs Chromium on the path")
+    with Image.open(io.BytesIO(printed.encode(chart, "png", "Shares", CAPTION))) as image:
+        assert image.info["dpi"] == pytest.approx((300, 300), abs=0.1)
+        assert image.width == pytest.approx(printed.WIDTH_PX / 96 * 300, abs=1)
 
 
 def test_without_a_browser_there_is_html_and_a_reason(chart: go.Figure, monkeypatch: pytest.MonkeyPatch) -> None:

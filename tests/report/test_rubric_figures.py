@@ -7,7 +7,7 @@ from functools import partial
 from core.actions import labels, readings, rubrics
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
-from core.report.build import build_report, make_sections
+from core.report.build import Finders, build_report, make_sections
 from core.report.captioned import CaptionedFigure
 from core.report.material_loader import load_material
 from core.report.selection import select
@@ -55,6 +55,6 @@ def test_a_report_holds_them(small_workspace: Workspace) -> None:
     with small_workspace.store.read() as db:
         selection = select(db, ["debate"], figures=FIGURES)
     find_answers = partial(readings.find_answers, small_workspace)
-    built = build_report(small_workspace.store, "r", selection, lambda _run, _ids: None, find_answers=find_answers)
+    built = build_report(small_workspace.store, "r", selection, Finders(lambda _run, _ids: None, find_answers))
     assert built.figures == 2
     assert b"Does it name a program?" in built.content

@@ -34,6 +34,7 @@ STEPS = {
     "pairs_by_id": "6c6943a1d4230726",
     "predictions_by_pair": "dc5d3d6cc66ee579",
     "hash_chains": "e3f5735da635402e",
+    "walk_throughs": "9f17f2df83d4b85e",
 }
 HELPERS = {"_chain_rows": "16b0e64103963c40"}  # of steps
 LONG = "Knockdown of Stat1 affects the ribosome. Irf_1 is downstream, and many screens agree on that at this dose. "

@@ -10,7 +10,7 @@ import pytest
 from core.actions import reports
 from core.actions.workspace import Workspace
 from core.report import printing
-from core.report.build import build_report
+from core.report.build import Finders, build_report
 from core.report.figures.registry import KINDS
 from core.report.selection import select
 from core.store import pairs, predictions, runs
@@ -26,7 +26,7 @@ def test_what_is_chosen_is_carried_saved_opened_and_deleted(visit: Visit, demo_c
     ids = {name: the_run(demo_copy, name).id for name in (LABELLED, COLLAPSED, TEST)}
     app = visit(demo_copy, "share", run=ids[LABELLED])
     assert not app.exception
-    assert "What will be in it" in text_of(app)
+    assert "Draft, made from the verdicts below" in text_of(app)
     app.multiselect(key="id-runs").set_value([ids[LABELLED], ids[COLLAPSED]]).run()
     with demo_copy.store.read() as db:
         row = str(predictions.frame(db, ids[LABELLED])["pair_id"].iloc[0])
@@ -75,7 +75,7 @@ def written(tmp_path: Path) -> tuple[Path, Path, hostile.Listener]:
         name = f"<img src={listener.address}/name.png onerror='{hostile.CANARY}'>"
         files = [tmp_path / "report.html", tmp_path / "slides.html"]
         for file in files:
-            built = build_report(workspace.store, name, found, lambda *_: None, slides=file.stem == "slides")
+            built = build_report(workspace.store, name, found, Finders(lambda *_: None), slides=file.stem == "slides")
             file.write_bytes(built.content)
             assert len(built.content) < 15e6
         yield (*files, listener)
@@ -122,12 +122,11 @@ def walk_through(tab: object, slides: Path, asked: Sequence[str]) -> None:
         now = tab.locator(".slide.now")  # type: ignore[attr-defined]
         assert now.count() == 1
         assert tab.locator("#place").inner_text() == f"{i + 1} / {n}"  # type: ignore[attr-defined]
-        if 0 < i < n - 1:
+        if now.locator(".chart").count():
             assert now.locator(".main-svg").count() >= 1
-            assert now.locator(".sentence").inner_text()
             seen.append(now.locator("h2").inner_text())
         tab.keyboard.press("ArrowRight")  # type: ignore[attr-defined]
-    assert len(seen) == n - 2
+    assert 0 < len(seen) == len(set(seen)) == n - 3  # but for title, abstract and sources
     tab.keyboard.press("Home")  # type: ignore[attr-defined]
     assert tab.locator("#place").inner_text() == f"1 / {n}"  # type: ignore[attr-defined]
     assert {url.partition("#")[0] for url in asked[1:]} == {slides.as_uri()}
@@ -139,5 +138,5 @@ def test_a_report_is_printed_as_pdf(demo_workspace: Workspace) -> None:
         pytest.skip("needs Chromium on the path")
     with demo_workspace.store.read() as db:
         found = select(db, [LABELLED], figures=["labels"])
-    page = build_report(demo_workspace.store, "ours", found, lambda *_: None).content
+    page = build_report(demo_workspace.store, "ours", found, Finders(lambda *_: None)).content
     assert printing.as_pdf(page).startswith(b"%PDF")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,6 +74,11 @@ def rows_of(workspace: Workspace, **wanted: Any) -> list[str]:
         return predictions.find_pair_ids(db, runs.find(db, RUN).id, RowFilter(**wanted))
 
 
+def wrong_rows(workspace: Workspace) -> list[str]:
+    with workspace.store.read() as db:
+        return predictions.find_pair_ids(db, runs.find(db, RUN).id, RowFilter(), predictions.CONFIDENTLY_WRONG)
+
+
 def rows_without_argument(workspace: Workspace) -> int:
     """Rows none of whose briefs has 120 characters without answering A, B or C."""
     with workspace.store.read() as db:
@@ -91,7 +97,12 @@ def test_a_colleague_reads_filters_and_searches(visitor: Page, demo_site: Path, 
     everything = rows_of(demo_workspace)
     total = f"{len(everything):,}"
     site.says(f"{total} of {total} rows")
+    site.heading(wrong_rows(demo_workspace)[0].replace("_", " ⟶ "))
+    assert "most confidently wrong" in visitor.locator("#page .intro").inner_text()
+    assert re.search(r"[0-9a-f]{64}", visitor.locator("#sources").inner_text())
+    visitor.locator("#about").click()
     assert "DE" in visitor.locator("#page .figures").inner_text()
+    assert not re.search(r"[0-9a-f]{64}", visitor.locator("#page").inner_text())
     first, second = (key.replace("_", " ⟶ ") for key in everything[:2])
     visitor.keyboard.press("j")
     site.heading(first)
@@ -200,6 +211,8 @@ def test_who_gets_only_the_site_sees_that_nobody_argued(visitor: Page, real_work
     write_site(real_workspace, "track_b_sharp", tmp_path / "site")
     site = Site(visitor, tmp_path / "site")
     site.open()
+    assert "the one with most to read" in visitor.locator("#page .intro").inner_text()
+    visitor.locator("#about").click()
     assert "no labels here, so no score" in visitor.locator("#page").inner_text()
     visitor.keyboard.press("/")
     visitor.keyboard.type("Stat1 ⟶ Pcm1")

@@ -27,7 +27,7 @@ TABS = {
     "arguments": ("tab", ("Rubrics", "Label", "Worth", "Kinds")),
     "run": ("tab", ("Runs", "Fine-tune")),
     "targets": ("tab", ("Table", "Conditions", "Training", "Published")),
-    "share": ("tab", ("Report", "Package a run", "Check a file")),
+    "share": ("tab", ("Report", "Walk-throughs", "Package a run", "Check a file")),
     "data": ("tab", ("Import", "Spaces and leaks", "Runs and notes", "History")),
 }
 

@@ -1,26 +1,26 @@
 "use strict";
 (() => {
-  const ZOOM = 640; // a figure is drawn as if its slide were that wide, then enlarged: its text can be read from afar
+  const [WIDTH, HEIGHT] = [1280, 720]; // of a slide, as in the style sheet
+  const ENLARGED = 1.3; // a figure is drawn that much smaller, then enlarged: its text can be read from afar
   const slides = [...document.querySelectorAll(".slide")];
+  const main = document.querySelector("main");
   let now = Math.min(Math.max(parseInt(location.hash.slice(1), 10) || 1, 1), slides.length) - 1;
 
   const size = (place) => {
     const stage = place.parentElement;
-    const factor = Math.max(stage.clientWidth / (ZOOM * 1.4), 0.1);
-    place.style.transform = `scale(${factor})`;
-    const [width, height] = [stage.clientWidth / factor, stage.clientHeight / factor];
-    Object.assign(place.style, { width: `${width}px`, height: `${height}px` });
+    const [width, height] = [stage.clientWidth / ENLARGED, stage.clientHeight / ENLARGED];
+    Object.assign(place.style, { transform: `scale(${ENLARGED})`, width: `${width}px`, height: `${height}px` });
     return { width, height, autosize: false };
   };
   REPORT.size = size;
 
   function show(index) {
     now = Math.min(Math.max(index, 0), slides.length - 1);
+    main.style.setProperty("--scale", Math.min(innerWidth / WIDTH, innerHeight / HEIGHT));
     slides.forEach((slide, i) => slide.classList.toggle("now", i === now));
     document.getElementById("place").textContent = `${now + 1} / ${slides.length}`;
-    history.replaceState(null, "", `#${now + 1}`);
-    const place = slides[now].querySelector(".chart");
-    if (place) REPORT.draw(place, size(place));
+    if (location.protocol !== "about:") history.replaceState(null, "", `#${now + 1}`); // in a frame of a page it has no address
+    for (const place of slides[now].querySelectorAll(".chart")) REPORT.draw(place, size(place));
   }
 
   const MOVES = {
@@ -31,7 +31,7 @@
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, .point")) return;
     if (event.key === "t" || event.key === "T") return REPORT.change();
-    if (event.key === " " && event.target.closest("button")) return;
+    if (event.key === " " && event.target.closest("button, summary, a")) return;
     if (!(event.key in MOVES)) return;
     event.preventDefault();
     show(MOVES[event.key]());

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Literal
 
 import pandas as pd
 
-from core.plots import control_scores
+from core.plots import control_scores, ladder
 from core.report.captioned import CaptionedFigure
 from core.report.figure_kind import FigureKind
+from core.report.figures.ladder import describe_rows
 from core.report.material import Material
 from core.scoring.controls import RunControls
-from core.scoring.sentences import TWO_WAY, scored_text, verdict_sentence
+from core.scoring.sentences import TWO_WAY, interval_text, scored_text, verdict_sentence
+from core.stats.intervals import Interval
 from core.store.runs import Run
 
 _AXES: tuple[tuple[str, Literal["de", "dir"]], ...] = (("DE", "de"), ("DIR", "dir"))
@@ -44,15 +48,50 @@ def of_axis(run: Run, n: int, found: RunControls, name: str, axis: Literal["de",
     return CaptionedFigure(title, run.name, sentence, caption_of(run, n, found), chart, table)
 
 
+def of_runs(material: Material, runs: Sequence[Run], name: str, axis: Literal["de", "dir"]) -> CaptionedFigure:
+    """Two or more runs in groups that share their rows, each group with the control that its runs are judged by."""
+    groups: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    for run in runs:
+        groups[material.standing(run.id).rows, material.score(run.id).whole.scored].append(run)
+    lines = [line for group in groups.values() for line in _lines_of_group(material, group, axis)]
+    table = pd.DataFrame(lines, columns=["group", *ladder.COLUMNS])
+    title, subject = f"{name} beside what knows no biology", f"{len(runs)} runs"
+    verdicts = {run.name: getattr(material.standing(run.id).verdicts, axis) for run in runs}
+    changes = ", ".join(f"{run} {interval_text(verdict.change, signed=True)}" for run, verdict in verdicts.items())
+    sentence = f"Above or below what knows no biology in the AUROC of {name}: {changes}."
+    beating = [run for run, verdict in verdicts.items() if verdict.beats]
+    finding = f"{len(beating) or 'None'} of {len(runs)} runs beat{'s' * (len(beating) < 2)} what knows no biology on {name}"
+    if table.empty:
+        return CaptionedFigure(title, subject, sentence)
+    caption = f"{subject} · AUROC of {name} of the rows that each group names · 95% intervals {TWO_WAY} · squares know no biology"
+    return CaptionedFigure(title, subject, sentence, caption, ladder.grouped_figure(table, name), table, finding)
+
+
+def _lines_of_group(material: Material, group: Sequence[Run], axis: Literal["de", "dir"]) -> list[dict[str, object]]:
+    """What `ladder.grouped_figure` draws of runs on the same rows: each run, and the control that they are judged by."""
+    first = material.standing(group[0].id)
+    judge = getattr(first.verdicts, axis).control
+    rivals = [each for each in material.controls(group[0].id).controls if each.name == judge]
+    own = [(run.name, "here", getattr(material.controls(run.id).own, axis), run is material.runs[0]) for run in group]
+    known = [*own, *((each.name, "baseline", getattr(each, axis), False) for each in rivals)]
+    return [
+        {"group": describe_rows(first), "run": name, "kind": kind, "chosen": chosen, **_numbers(value)}
+        for name, kind, value, chosen in known
+        if value is not None and not math.isnan(value.estimate)
+    ]
+
+
+def _numbers(value: Interval) -> dict[str, object]:
+    return {"score": value.estimate, "low": value.low, "high": value.high, "n": value.n}
+
+
 def _make(material: Material) -> Sequence[CaptionedFigure]:
-    found = []
-    for run in material.runs:
-        if material.score(run.id).whole.n_labelled == 0:
-            found.append(material.without_labels(run, "What knows no biology"))
-            continue
-        rows, controls = material.rows[run.id], material.controls(run.id)
-        found += [of_axis(run, len(rows), controls, name, axis) for name, axis in _AXES]
-    return found
+    runs, rows = material.labelled_runs, material.rows
+    if len(runs) > 1:
+        found = [of_runs(material, runs, name, axis) for name, axis in _AXES]
+    else:
+        found = [of_axis(run, len(rows[run.id]), material.controls(run.id), *each) for run in runs for each in _AXES]
+    return [*found, *material.say_unlabelled("What knows no biology")]
 
 
 FIGURE = FigureKind("baselines", "Baselines without biology", "Each run beside what knows no biology.", 40, _make)

@@ -29,8 +29,26 @@ def of_run(run: Run, audit: DebateAudit, lengths: pd.DataFrame) -> CaptionedFigu
     return CaptionedFigure(_TITLE, run.name, audit.summarize(), caption, brief_lengths.figure(table), table)
 
 
+def of_runs(found: Sequence[tuple[Run, DebateAudit, pd.DataFrame]]) -> CaptionedFigure:
+    """The same of two or more runs that have briefs, a bar for each role of each run."""
+    parts = [brief_lengths.length_classes(lengths, BARE, SHORT).assign(run=run.name) for run, _, lengths in found]
+    table, subject = pd.concat(parts, ignore_index=True), f"{len(found)} runs"
+    counts = ", ".join(f"{run.name} {audit.totals['n']:,} briefs over {audit.rows:,} rows" for run, audit, _ in found)
+    caption = (
+        f"{subject} · {counts} · a letter: up to {BARE} characters · one line: under {SHORT} · "
+        "counts of all briefs, so no interval"
+    )
+    sentence = " ".join(f"{run.name}: {audit.summarize()}" for run, audit, _ in found)
+    finding = f"How long the briefs of {subject} are"
+    return CaptionedFigure(_TITLE, subject, sentence, caption, brief_lengths.figure(table), table, finding)
+
+
 def _make(material: Material) -> Sequence[CaptionedFigure]:
-    return [of_run(run, *material.audits[run.id]) for run in material.runs]
+    found = [(run, *material.audits[run.id]) for run in material.runs]
+    with_briefs = [each for each in found if not each[1].roles.empty]
+    if len(with_briefs) < 2:
+        return [of_run(*each) for each in found]
+    return [of_runs(with_briefs), *(of_run(*each) for each in found if each[1].roles.empty)]
 
 
 FIGURE = FigureKind("brief_lengths", "Did the advocates argue?", "How long the briefs of each role are.", 100, _make)

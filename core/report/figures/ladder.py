@@ -89,7 +89,8 @@ def of_all(
     caption = f"{dataset} · {', '.join(names)} · 95% interval {TWO_WAY} · squares know only how often genes were measured"
     sentence = headline({run.name: standings[run.id] for group in groups for run in group})
     chart = ladder.grouped_figure(table, "mean" if len(names) == 1 else "score")
-    return CaptionedFigure("Runs beside what knows no biology", dataset, sentence, caption, chart, table)
+    finding = sentence.partition(": ")[0]
+    return CaptionedFigure("Runs beside what knows no biology", dataset, sentence, caption, chart, table, finding)
 
 
 def _baseline_line(score: RunScore) -> dict[str, object]:
@@ -122,7 +123,10 @@ def published_of(runs: Sequence[Run]) -> list[Run]:
 def _make(material: Material) -> Sequence[CaptionedFigure]:
     standings = {run.id: material.standing(run.id) for run in material.runs}
     dataset, first = material.dataset.name, material.runs[0].id
-    found = [of_group(dataset, group, standings, first) for group in group_runs(material.runs, standings)]
+    groups = group_runs(material.runs, standings)
+    found = [of_group(dataset, group, standings, first) for group in groups[:1]]
+    if len(groups) > 1:
+        found = [of_all(dataset, groups, standings, {group[0].id: material.count_score(group[0].id) for group in groups}, first)]
     published = published_of(material.runs)
     if published:
         noise = public_noise([each.score for each in standings.values()], int(material.counts["unlabelled"].sum()))

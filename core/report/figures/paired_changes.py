@@ -30,7 +30,15 @@ def of_pair(found: RunComparison, baseline: Run, run: Run) -> CaptionedFigure:
         f"{found.headline_name} · paired 95% intervals · "
         f"P(better) {_judged(result).p_gt_0:.2f} {TWO_WAY} · shaded: changes of the mean too small to be detected with 80% power"
     )
-    return CaptionedFigure(_TITLE, subject, sentence, caption, paired_changes.figure(table, result.mean.detectable), table)
+    chart, finding = paired_changes.figure(table, result.mean.detectable), verdict_title(found, baseline.name, run.name)
+    return CaptionedFigure(_TITLE, subject, sentence, caption, chart, table, finding)
+
+
+def verdict_title(found: RunComparison, a: str, b: str) -> str:
+    """The verdict about run `b` against run `a` without its numbers, and on how many rows."""
+    verdict, n = comparison_sentences(found, a, b)[0], found.covered.n_labelled
+    said = verdict.rpartition(": ")[0].removesuffix(" on these rows") if n else ""
+    return f"{said} on {n:,} rows" if said else verdict.removesuffix(".")
 
 
 def _judged(result: Comparison) -> Difference:

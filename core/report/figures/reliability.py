@@ -46,16 +46,29 @@ def of_run(rows: RunRows, name: str, *, recalibrated: bool = False) -> Captioned
     return CaptionedFigure(title, rows.run.name, sentence, caption, reliability.figure(table, name, again), drawn.reset_index())
 
 
+def of_runs(runs: Sequence[RunRows], name: str) -> CaptionedFigure:
+    """The reliability of a probability of two or more runs in one figure."""
+    made = {rows.run.name: of_run(rows, name) for rows in runs}
+    drawn = {run: one for run, one in made.items() if one.chart is not None}
+    title, subject = f"Reliability of {name}", f"{len(runs)} runs"
+    sentence = " ".join(one.sentence for one in made.values())
+    if not drawn:
+        return CaptionedFigure(title, subject, sentence)
+    tables = {run: one.table for run, one in drawn.items()}
+    caption = f"{subject} · {'; '.join(one.caption for one in drawn.values())}"
+    chart = reliability.overlay_figure(tables, name)
+    table = pd.concat(tables, names=["run", "bin"]).reset_index("run").reset_index(drop=True)
+    return CaptionedFigure(title, subject, sentence, caption, chart, table, f"{name} against what was observed, {subject}")
+
+
 def _make(material: Material) -> Sequence[CaptionedFigure]:
-    found = []
-    for run in material.runs:
-        if material.score(run.id).whole.n_labelled == 0:
-            found.append(material.without_labels(run, "Reliability"))
-        elif run.has_rank_scores:
-            found.append(CaptionedFigure("Reliability", run.name, f"{run.name}: {RANKS}"))
-        else:
-            found += [of_run(material.rows[run.id], name) for name in NUMBERS]
-    return found
+    calibrated = [material.rows[run.id] for run in material.labelled_runs if not run.has_rank_scores]
+    ranked = [run for run in material.labelled_runs if run.has_rank_scores]
+    return [
+        *(of_runs(calibrated, name) if len(calibrated) > 1 else of_run(calibrated[0], name) for name in NUMBERS if calibrated),
+        *(CaptionedFigure("Reliability", run.name, f"{run.name}: {RANKS}") for run in ranked),
+        *material.say_unlabelled("Reliability"),
+    ]
 
 
 FIGURE = FigureKind("reliability", "Reliability", "Predicted probabilities against observed shares.", 90, _make)

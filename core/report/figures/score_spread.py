@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from core.plots import score_histograms
+from core.plots import score_histograms, score_medians
 from core.report.captioned import CaptionedFigure
 from core.report.figure_kind import FigureKind
 from core.report.material import Material
@@ -60,15 +60,33 @@ def ties_sentence(rows: RunRows) -> str:
     )
 
 
+def of_runs(runs: Sequence[RunRows], number: str) -> CaptionedFigure:
+    """The middle half of a number of `NUMBERS` by label, of two or more runs in one figure."""
+    made = [one for rows in runs if (one := of_run(rows, number)).chart is not None]
+    title, subject = f"{number} of each class", f"{len(runs)} runs"
+    if not made:
+        return CaptionedFigure(title, subject, f"{number}: one class only, so there is nothing to compare.")
+    quartiles = [
+        (one.subject, label, *part["value"].quantile([0.5, 0.25, 0.75]), len(part))
+        for one in made
+        for label, part in one.table.groupby("label", sort=False)
+    ]
+    table = pd.DataFrame(quartiles, columns=list(score_medians.COLUMNS))
+    rows = ", ".join(f"{one.subject} {len(one.table):,}" for one in made)
+    caption = f"{subject} · rows with a label: {rows} · median, and the middle half of the rows: no interval of a score"
+    sentence = " ".join(one.sentence for one in made)
+    chart = score_medians.figure(table, number)
+    return CaptionedFigure(title, subject, sentence, caption, chart, table, f"{number} by label, {subject}")
+
+
 def _make(material: Material) -> Sequence[CaptionedFigure]:
-    found = []
+    found: list[CaptionedFigure] = []
+    runs = [material.rows[run.id] for run in material.labelled_runs]
+    found += [of_runs(runs, number) if len(runs) > 1 else of_run(runs[0], number) for number in NUMBERS if runs]
     for run in material.runs:
-        if material.score(run.id).whole.n_labelled == 0:
-            found.append(
-                CaptionedFigure("Scores of each class", run.name, f"No labels here. {ties_sentence(material.rows[run.id])}")
-            )
-        else:
-            found += [of_run(material.rows[run.id], number) for number in NUMBERS]
+        if run not in material.labelled_runs:
+            sentence = f"No labels here. {ties_sentence(material.rows[run.id])}"
+            found.append(CaptionedFigure("Scores of each class", run.name, sentence))
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from core.plots import drawing, score_ways
+from core.plots import drawing, ladder, score_ways
 from core.report.captioned import CaptionedFigure
 from core.report.figure_kind import FigureKind
 from core.report.material import Material
@@ -39,14 +39,39 @@ def _ends(estimate: Estimate) -> tuple[float, float, float]:
     return estimate.value, estimate.shown.low, estimate.shown.high
 
 
+def of_runs(runs: Sequence[RunRows], scores: Sequence[OtherScores], name: str) -> CaptionedFigure:
+    """All ways to score one metric of two or more runs, each on its own rows. name: DE or DIR."""
+    lines = [
+        {"group": way.name, "run": rows.run.name, "kind": "here", "chosen": rows is runs[0], **_numbers(way.estimate)}
+        for rows, found in zip(runs, scores, strict=True)
+        for way in ways_to_score(found, METRICS[name])
+    ]
+    scored = pd.DataFrame(lines).dropna(subset="score")
+    title, subject = f"{name} scored in other ways", f"{len(runs)} runs"
+    if scored.empty:
+        return CaptionedFigure(title, subject, "No pair of rows of both classes, so nothing can be scored.")
+    ways = list(dict.fromkeys(scored["group"]))
+    table = scored.sort_values("group", key=lambda names: names.map(ways.index), kind="stable", ignore_index=True)
+    way = ways[min(1, len(ways) - 1)]  # the first beside the score itself
+    best = max((line for line in table.to_dict("records") if line["group"] == way), key=lambda line: line["score"])
+    finding = f"{name} {way}: the highest is {best['run']}, {number_text(best['score'])}"
+    caption = f"{subject} · {name}, each run on its own rows · 95% intervals {TWO_WAY}"
+    return CaptionedFigure(title, subject, f"{finding}.", caption, ladder.grouped_figure(table, name), table)
+
+
+def _numbers(estimate: Estimate) -> dict[str, object]:
+    value, low, high = _ends(estimate)
+    return {"score": value, "low": low, "high": high, "n": estimate.n}
+
+
 def _make(material: Material) -> Sequence[CaptionedFigure]:
-    found = []
-    for run in material.runs:
-        if material.score(run.id).whole.n_labelled == 0:
-            found.append(material.without_labels(run, "Other ways to score"))
-        else:
-            found += [of_run(material.rows[run.id], *material.other_scores(run.id), name) for name in METRICS]
-    return found
+    runs = material.labelled_runs
+    if len(runs) > 1:
+        rows, scores = [material.rows[run.id] for run in runs], [material.other_scores(run.id)[0] for run in runs]
+        found = [of_runs(rows, scores, name) for name in METRICS]
+    else:
+        found = [of_run(material.rows[run.id], *material.other_scores(run.id), name) for run in runs for name in METRICS]
+    return [*found, *material.say_unlabelled("Other ways to score")]
 
 
 FIGURE = FigureKind("score_ways", "Other ways to score", "AUROCs within genes, and where row counts cannot help.", 70, _make)

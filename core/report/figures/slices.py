@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from core.plots import drawing, slice_scores
+from core.plots import drawing, ladder, slice_scores
 from core.report.captioned import CaptionedFigure
 from core.report.figure_kind import FigureKind
 from core.report.material import Material
@@ -70,13 +70,41 @@ def _sentence(table: pd.DataFrame, metric: str) -> str:
     )
 
 
-def _make(material: Material) -> Sequence[CaptionedFigure]:
-    return [
-        material.without_labels(run, "Slices")
-        if material.score(run.id).whole.n_labelled == 0
-        else of_run(material.rows[run.id], material.score(run.id), material.count_score(run.id), GENE_ROWS, "mean")
-        for run in material.runs
+def of_runs(runs: Sequence[RunRows], by: str, metric: str) -> CaptionedFigure:
+    """One kind of slice for two or more runs, each scored on its own rows of a slice; the slices in order of size."""
+    lines = [
+        {**_line(by, part, metric), "run": each.run.name, "chosen": each is runs[0]}
+        for each in runs
+        for part in slices.score_slices(each, by)
     ]
+    scored = pd.DataFrame(lines).dropna(subset="estimate").rename(columns={"estimate": "score"})
+    title, subject = f"{metric} by {KINDS.get(by, by)}", f"{len(runs)} runs"
+    if scored.empty:
+        return CaptionedFigure(title, subject, f"No slice has both classes, so none has a {metric}.")
+    sizes = scored.groupby("slice")["n"].sum().sort_values(ascending=False)
+    largest = scored[scored["slice"].isin(sizes.index[:SHOWN])].assign(kind="here")
+    table = largest.sort_values("slice", key=lambda names: -names.map(sizes), kind="stable", ignore_index=True)
+    worst = table.to_dict("records")[int(table["score"].to_numpy().argmin())]
+    finding = f"The lowest {metric} is that of {worst['run']} in the slice “{worst['slice']}”"
+    score = estimate_text(worst["score"], worst["low"], worst["high"])
+    caption = (
+        f"{subject} · {metric} inside each slice of a run’s own rows · the {min(SHOWN, len(sizes))} largest slices · "
+        f"interval {INTERVALS.get(by, TWO_WAY)}"
+    )
+    chart = ladder.grouped_figure(table.assign(group=table["slice"]), metric)
+    sentence = f"{finding}: {score} on {worst['n_labelled']:,} labelled rows."
+    return CaptionedFigure(title, subject, sentence, caption, chart, table, finding)
+
+
+def _make(material: Material) -> Sequence[CaptionedFigure]:
+    runs = material.labelled_runs
+    if len(runs) > 1:
+        found = [of_runs([material.rows[run.id] for run in runs], GENE_ROWS, "mean")]
+    else:
+        found = [
+            of_run(material.rows[run.id], material.score(run.id), material.count_score(run.id), GENE_ROWS, "mean") for run in runs
+        ]
+    return [*found, *material.say_unlabelled("Slices")]
 
 
 FIGURE = FigureKind("slices", "Where the score comes from", "The score by how often genes were measured, by cost.", 50, _make)

@@ -3,7 +3,7 @@
 
 const REST_MS = 200; // after the last letter of a search
 const page = document.getElementById("page");
-const list = new RowList((place) => go({ row: site.rows.pair_id[place] }));
+const list = new RowList((place) => go({ row: site.rows.pair_id[place], about: "" }));
 const places = new Map(site.rows.pair_id.map((pairId, place) => [pairId, place]));
 let turn = 0; // of searches: one that is overtaken shows nothing
 let shown = null; // what stands on the page
@@ -28,7 +28,8 @@ async function follow() {
   const values = address();
   writeFilters(values);
   await showRows();
-  await showPage(values.get("row"));
+  const opens = values.has("row") || values.has("about") ? null : site.run.opens;
+  await showPage(values.get("row") ?? opens, opens !== null);
 }
 
 async function showRows() {
@@ -69,13 +70,14 @@ async function loadAll(mine) {
   return true;
 }
 
-async function showPage(row) {
+/** isFirst: whether nobody has chosen the row, so that it needs a word on what it is. */
+async function showPage(row, isFirst) {
   const sought = field("q").value.trim().toLowerCase();
-  const key = JSON.stringify([row, sought]);
+  const key = JSON.stringify([row, sought, isFirst]);
   if (key === shown) return;
   shown = key;
   const place = places.get(row);
-  document.body.classList.toggle("reading", row !== null);
+  document.body.classList.toggle("reading", row !== null && !isFirst);
   list.choose(place ?? -1);
   document.title = `${place === undefined ? "" : `${site.rows.pert[place]} ⟶ ${site.rows.gene[place]} · `}${site.run.name} · ${site.run.dataset}`;
   if (place === undefined) {
@@ -90,7 +92,7 @@ async function showPage(row) {
     nodes = [controls(), make("p", { class: "flag" }, error.message)];
   }
   if (key !== shown) return;
-  page.replaceChildren(...nodes);
+  page.replaceChildren(isFirst ? make("p", { class: "intro" }, site.run.intro) : "", ...nodes);
   page.scrollTop = 0;
   window.scrollTo(0, 0);
 }
@@ -104,7 +106,7 @@ function controls() {
   return make(
     "nav",
     { class: "controls", "aria-label": "Rows" },
-    button("All rows", () => go({ row: "" }), "Back to the list and the run"),
+    button("All rows", () => go({ row: "", about: "1" }), "Back to the list and the run"),
     button("◂ Previous", () => list.step(-1), "k or ↑"),
     button("Next ▸", () => list.step(1), "j or ↓"),
     button("Copy link", copyLink, "c"),
@@ -152,6 +154,7 @@ function start() {
     return;
   }
   fillFilters();
+  field("sources").replaceChildren(...site.run.sources.map(([title, hash]) => make("span", {}, `${title} `, make("code", {}, hash))));
   let resting = 0;
   const changed = () => go(readFilters(), { replace: true });
   field("filters").addEventListener("submit", (event) => event.preventDefault());
@@ -160,7 +163,7 @@ function start() {
     resting = setTimeout(changed, event.target.type === "search" || event.target.type === "number" ? REST_MS : 0);
   });
   field("about").addEventListener("click", () => {
-    go({ row: "" });
+    go({ row: "", about: "1" });
     page.scrollIntoView();
   });
   document.addEventListener("keydown", press);

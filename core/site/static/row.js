@@ -103,12 +103,12 @@ function rowPage(place, texts, sought, controls) {
     texts.error ? make("p", { class: "flag" }, make("strong", {}, "This row failed: "), texts.error) : "",
     ...advocatesOf(texts.advocates),
     ...flagsOf(place),
+    ...texts.stages.map((stage) => stageOf(stage, sought)),
+    texts.stages.length ? "" : make("p", {}, "This file kept no trace of this row."),
+    make("section", {}, make("h3", {}, dossier.length ? title : "Dossier"), ...dossier, texts.noDossier ? make("p", {}, texts.noDossier) : ""),
     texts.arithmetic.length
       ? make("section", {}, make("h3", {}, "How these numbers were computed"), make("div", { class: "text lines" }, texts.arithmetic.join("\n")))
       : "",
-    make("section", {}, make("h3", {}, dossier.length ? title : "Dossier"), ...dossier, texts.noDossier ? make("p", {}, texts.noDossier) : ""),
-    ...texts.stages.map((stage) => stageOf(stage, sought)),
-    texts.stages.length ? "" : make("p", {}, "This file kept no trace of this row."),
   ];
 }
 

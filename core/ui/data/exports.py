@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
 
-from core.actions import bundles, export, site
+from core.actions import bundles, export, site, walks
 from core.plots.printed import file_name
+from core.report.walk import walk_file
 from core.store.runs import Run
+from core.ui.shared import loaders
 from core.ui.shared.shell import PageContext, explain_errors
+from core.ui.shared.stop_buttons import links_of_stops
 from core.ui.shared.widgets import as_text
 
 _PARTS = {"Predictions": False, "Traces": True}
@@ -70,11 +75,21 @@ def _show_site(context: PageContext, run: Run) -> None:
     """Show a button that makes the run's site as one zip, and then its download."""
     st.markdown("A folder of plain files: unpacked, any browser shows every debate, with filters and search, without the app.")
     st.caption("It contains the labels, the dossiers and all texts of the run, and no notes.")
+    names = [name for home, name, _ in loaders.all_walks() if home == run.dataset and name != walks.REPORT]
+    chosen = st.multiselect("Walk-throughs in it", names, key=f"note-site-{run.id}", placeholder="none") if names else []
     if not st.button("Make the site", key=f"site-{run.id}"):
         return
     with explain_errors():
         with st.spinner("Packing …"):
-            made = site.build_site(context.workspace, run.id)
+            made = site.build_site(context.workspace, run.id, _slides_of(context, run, chosen))
             content = made.as_zip()
         st.download_button("Download the site", content, f"{made.name}.zip", "application/zip", type="primary", on_click="ignore")
         st.caption(f"{made.rows:,} rows, {len(content):,} bytes")
+
+
+def _slides_of(context: PageContext, run: Run, names: Sequence[str]) -> list[tuple[str, bytes]]:
+    """Name and slides of walk-throughs, whose stops at the run's rows lead to the site."""
+    to = replace(links_of_stops(), site=run.id)
+    stops = {name: loaders.walk_stops(run.dataset, name) for name in names}
+    with context.workspace.store.read() as db:
+        return [(name, walk_file(db, run.dataset, name, those, to)) for name, those in stops.items()]

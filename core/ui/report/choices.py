@@ -3,44 +3,84 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import permutations
-from typing import Any
+from typing import Any, cast
 
 import streamlit as st
 
+from core.actions import walks
 from core.records import from_json
-from core.report.figures.registry import DEFAULTS, KINDS
-from core.report.selection import Explorers, ReportSelection, select
+from core.report.figures.registry import KINDS
+from core.report.parts import Parts
+from core.report.question import TITLES, find_abstract, find_title
+from core.report.selection import Explorers, Question, ReportSelection, select
 from core.store.runs import Run
 from core.ui.shared import links, loaders
-from core.ui.shared.linked import bind, choose_several
+from core.ui.shared.linked import bind, choose_one, choose_several
 from core.ui.shared.shell import PageContext
 
 EXPLORERS: dict[str, Explorers] = {"with the labels of their rows": "labels", "by ranks alone": "ranks", "no": "no"}
 _EXPLORERS_HELP = "With labels, scores and intervals follow the hand. Without, labels stay here, and ranks follow alone."
+_NO_WALK = "-"
+_WALK_HELP = "What was kept by “Add to report” beside a row, a figure or a comparison, or the stops of a walk-through."
+_ABSTRACT_HELP = "Empty, the report has the draft, marked as one. What is written here is saved with the report."
 _ROWS_HELP = "Each with its dossier, what was said and the audit, in every chosen run that has it. The page Rows shows the ids."
 
 
 def choose(context: PageContext, run: Run) -> ReportSelection | None:
-    """Show the choices; None without a run. Raises InputError for rows that no chosen run has."""
+    """Show the choices that decide what is in a report; None without a run. Raises InputError for rows that no chosen run has."""
     names = {each.id: each.name for each in context.runs}
-    left, right = st.columns(2, gap="medium")
-    chosen = choose_several(left.multiselect, "runs", "Runs, the first of which stands out", names, [run.id])
+    questions = {str(question): title for question, title in TITLES.items()}
+    question = choose_one(st.selectbox, "question", "It answers", questions, placeholder="by what is chosen")
+    chosen = choose_several(st.multiselect, "runs", "Runs, the first of which stands out", names, [run.id])
     pairs = _pairs_of(chosen, names)
     compared = choose_several(
-        right.multiselect, "pairs", "Comparisons", pairs, placeholder="none" if pairs else "needs two runs with common rows"
+        st.multiselect, "pairs", "Comparisons", pairs, placeholder="none" if pairs else "needs two runs with common rows"
     )
-    left, right = st.columns(2, gap="medium")
-    titles = {name: kind.title for name, kind in KINDS.items()}
-    figures = choose_several(left.multiselect, "figures", "Figures", titles, list(DEFAULTS))
-    rows = right.text_area("Rows in full, one id a line", height=140, help=_ROWS_HELP, **bind("rows"))
-    methods = {each.id: each.method for each in context.runs}
-    explorers = _choose_explorers() if any(methods[key] == "fusion" for key in chosen) else "labels"
+    walk = _choose_walk(context)
+    with st.expander("Figures and rows"):
+        titles = {name: kind.title for name, kind in KINDS.items()}
+        figures = choose_several(
+            st.multiselect, "figures", "Figures", titles, placeholder="six that answer the question, the others as an appendix"
+        )
+        rows = st.text_area("Rows in full, one id a line", height=100, help=_ROWS_HELP, **bind("rows"))
+        methods = {each.id: each.method for each in context.runs}
+        explorers = _choose_explorers() if any(methods[key] == "fusion" for key in chosen) else "labels"
     if not chosen:
         return None
     ids = [word for line in (rows or "").splitlines() for word in line.replace(",", " ").split()]
     with context.workspace.store.read() as db:
-        return select(db, chosen, [pair.split("|") for pair in compared], ids, figures, explorers)
+        found = select(db, chosen, [pair.split("|") for pair in compared], ids, figures, explorers)
+    return replace(found, question=cast(Question | None, question), walk=walk)
+
+
+def _choose_walk(context: PageContext) -> str:
+    """Show which kept rows and figures are in the report: by default those of "Add to report"; the name of the list."""
+    dataset = context.dataset
+    counts = {name: n for home, name, n in loaders.all_walks() if dataset is not None and home == dataset.id}
+    titles = {_NO_WALK: "none", **{name: f"{name} ({n:,})" for name, n in counts.items()}}
+    usual = walks.REPORT if walks.REPORT in counts else _NO_WALK
+    chosen = choose_one(st.selectbox, "added", "Added rows and figures", titles, usual, help=_WALK_HELP)
+    return "" if chosen in (None, _NO_WALK) else str(chosen)
+
+
+def write_texts(parts: Parts) -> ReportSelection:
+    """Show the fields for title, abstract and authors, with what was drafted; the selection with what stands in them."""
+    selection = parts.selection
+    title = st.text_input(
+        "Finding, as a title", placeholder=find_title(parts.material, selection), max_chars=200, **bind("finding")
+    )
+    draft, _ = find_abstract(parts.material, selection)
+    abstract = st.text_area("Abstract", key="note-abstract", height=180, placeholder=draft, help=_ABSTRACT_HELP)
+    if not abstract:
+        st.button("Edit the draft", key="edit-draft", icon=":material/edit:", on_click=_take_draft, args=(draft,))
+    authors = st.text_input("Authors", placeholder=parts.byline.authors, max_chars=200, **bind("authors"))
+    return replace(selection, title=title.strip(), abstract=abstract.strip(), authors=authors.strip())
+
+
+def _take_draft(draft: str) -> None:
+    st.session_state["note-abstract"] = draft
 
 
 def _choose_explorers() -> Explorers:
@@ -68,10 +108,12 @@ def apply_saved(saved: Mapping[str, Any], name: str) -> None:
     chosen = {
         "runs": list(selection.runs),
         "pairs": ["|".join(pair) for pair in selection.compare],
-        "figures": list(selection.figure_names),
+        "figures": list(selection.figures),
     }
+    one = {"question": selection.question, "added": selection.walk or _NO_WALK}
     # In the address too: of another run, the page is a new view, whose choices come from there.
-    links.set_parameters({"dataset": selection.dataset, "run": selection.runs[0], **chosen})
-    st.session_state.update({f"id-{choice}": ids for choice, ids in chosen.items()})
+    links.set_parameters({"dataset": selection.dataset, "run": selection.runs[0], **chosen, **one})
+    st.session_state.update({f"id-{choice}": value for choice, value in (chosen | one).items()})
+    st.session_state.update({"finding": selection.title, "note-abstract": selection.abstract, "authors": selection.authors})
     explorers = next(title for title, value in EXPLORERS.items() if value == selection.explorers)
     st.session_state.update({"rows": "\n".join(selection.rows), "title": name, "explorers": explorers})

@@ -1,4 +1,4 @@
-"""The parts of the page Share's tab Report: what will be in it, saving it by name, and the files."""
+"""The parts of the page Share's tab Report: its name, saving it by name, and the files."""
 
 from __future__ import annotations
 
@@ -6,35 +6,38 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from core.actions import fusion_files, machine_names, readings, reports
-from core.actions.knn_numbers import kept_vectors
-from core.actions.reproduction import reproduce_numbers
+from core.actions import machine_names, reports
 from core.actions.workspace import Workspace
 from core.plots import printed
-from core.report.build import build_report
-from core.report.figures.registry import KINDS
+from core.report.build import build_file
+from core.report.parts import Parts
 from core.report.printing import as_pdf
 from core.report.selection import ReportSelection
 from core.ui.report.choices import apply_saved
-from core.ui.shared import links, loaders, tables
+from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text
 
-_FORMS = {"html": "The report", "slides": "The slides", "pdf": "The report as PDF"}
+# What a file is called on its button, and how its name ends.
+_FORMS = {
+    "html": ("The report", "html"),
+    "slides": ("The slides", "html"),
+    "pdf": ("The report as PDF", "pdf"),
+    "slides-pdf": ("The slides as PDF", "pdf"),
+}
 
 
 def show_name(context: PageContext) -> str:
     """Show the field for the report's name, and the saved reports; the name."""
-    left, right = st.columns([0.7, 0.3], vertical_alignment="bottom")
+    left, right = st.columns([0.55, 0.45], vertical_alignment="bottom")
     usual = f"Report on {context.dataset.name}" if context.dataset else "Report"
     name = left.text_input("Name", placeholder=usual, max_chars=60, **bind("title")) or usual
     saved = loaders.all_presets(reports.PAGE)
-    with right.popover("Saved reports", width="stretch", icon=":material/bookmark:", disabled=not saved):
+    with right.popover("Saved", width="stretch", help="Saved reports", icon=":material/bookmark:", disabled=not saved):
         _show_saved(context.workspace, saved)
     return name.strip()
 
@@ -49,19 +52,6 @@ def _show_saved(workspace: Workspace, saved: Mapping[str, Mapping[str, Any]]) ->
         reports.delete_report(workspace, gone)
         confirm(f"Deleted the report {gone}.", _link_to_changes)
         st.rerun()
-
-
-def show_contents(selection: ReportSelection) -> None:
-    """Show what will be in the report, part by part."""
-    lines = [(KINDS[name].title, KINDS[name].about) for name in selection.figure_names]
-    if selection.rows:
-        lines.append(("Rows in full", f"{len(selection.rows):,} rows with dossier, briefs, verdicts and audit."))
-    lines += [
-        ("Methods", "How each run was scored, and the definitions that were used."),
-        ("Provenance", "Files with their SHA-256, runs' specifications, seeds, code version."),
-    ]
-    st.markdown("### What will be in it")
-    tables.show_table(pd.DataFrame(lines, columns=["part", "what it shows"]), "contents of the report")
 
 
 def show_save(workspace: Workspace, name: str, selection: ReportSelection) -> None:
@@ -83,19 +73,17 @@ def _link_to_changes() -> None:
     links.to_data("Changes", tab="History")
 
 
-def show_downloads(workspace: Workspace, name: str, selection: ReportSelection) -> None:
+def show_downloads(workspace: Workspace, parts: Parts) -> None:
     """Show the files; each is made when its button is pressed."""
     reason = printed.why_no_images()
     with st.container(horizontal=True):
-        for form, label in _FORMS.items():
-            if form == "pdf" and reason:
+        for form, (label, end) in _FORMS.items():
+            if end == "pdf" and reason:
                 continue
-            end = "pdf" if form == "pdf" else "html"
-            file = f"{printed.file_name(name, 'slides' if form == 'slides' else '')}.{end}"
             st.download_button(
                 label,
-                partial(make_file, workspace, name, selection, form),
-                file,
+                partial(make_file, workspace, parts, form),
+                f"{printed.file_name(parts.name, 'slides' if form.startswith('slides') else '')}.{end}",
                 key=f"make-{form}",
                 on_click="ignore",
                 icon=":material/download:",
@@ -106,19 +94,8 @@ def show_downloads(workspace: Workspace, name: str, selection: ReportSelection) 
         st.caption("PDF is printed by Chromium, which is not installed here: open the report in a browser and print it.")
 
 
-def make_file(workspace: Workspace, name: str, selection: ReportSelection, form: str) -> bytes:
+def make_file(workspace: Workspace, parts: Parts, form: str) -> bytes:
     """The bytes of a file of `_FORMS`."""
-    find_vectors, reproduce = partial(kept_vectors, workspace), partial(reproduce_numbers, workspace)
-    find_answers = partial(readings.find_answers, workspace)
-    built = build_report(
-        workspace.store,
-        name,
-        selection,
-        find_vectors,
-        slides=form == "slides",
-        reproduce=reproduce,
-        find_answers=find_answers,
-        find_explorer=partial(fusion_files.find_explorer, workspace),
-    )
-    machine_names.refuse_secrets(workspace.settings, f"report {name}", [built.content])
-    return as_pdf(built.content) if form == "pdf" else built.content
+    content = build_file(parts, slides=form.startswith("slides")).content
+    machine_names.refuse_secrets(workspace.settings, f"report {parts.name}", [content])
+    return as_pdf(content) if _FORMS[form][1] == "pdf" else content

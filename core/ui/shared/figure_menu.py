@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import pandas as pd
@@ -10,14 +11,19 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.actions import runs as run_actions
+from core.actions import walks
 from core.actions.export import encode, encode_for_spreadsheets
 from core.actions.workspace import Workspace
 from core.plots import printed
+from core.report.captioned import CaptionedFigure
+from core.report.walk import keep_figure
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.ui.shared import links, loaders
+from core.store.walks import Stop
+from core.ui.shared import links, loaders, stop_buttons
 from core.ui.shared.confirmation import confirm
 
+_FORM_WORDS = {"png": f"PNG, {printed.DPI} dpi"}
 _ABOUT = "_figures_are_about"  # a session key: fragments run without the page
 
 
@@ -70,7 +76,7 @@ def _show_figure_buttons(chart: go.Figure, name: str, title: str, heading: str, 
         for form in printed.FORMS:
             if form == "html" or not reason:
                 build = partial(printed.encode, chart, form, title, heading)
-                _show_button(form.upper(), f"{file}.{form}", f"{form}-{name}", build)
+                _show_button(_FORM_WORDS.get(form, form.upper()), f"{file}.{form}", f"{form}-{name}", build)
     if reason:
         st.caption(f"{reason}.")
 
@@ -92,6 +98,27 @@ def show_notes_button(name: str, title: str) -> None:
     label = str(len(own)) if len(own) else ""
     if st.button(label, icon=":material/edit_note:", help="Notes on this figure", key=f"note-{name}", type="tertiary"):
         _open_notes(workspace, run, title, own)
+
+
+def show_stop_buttons(chart: go.Figure, name: str, found: CaptionedFigure) -> None:
+    """Show the buttons that add a figure to the report or to the walk-through. name: of the figure on its page."""
+    workspace, dataset, run = _about()
+    if dataset is None:
+        return
+
+    def make(walk: str) -> Stop:
+        return Stop(
+            dataset=dataset.id,
+            walk=walk,
+            kind=stop_buttons.kind_of_page(),
+            title=found.title,
+            address=stop_buttons.address_of_view(),
+            sentence=found.sentence[: walks.LONGEST],
+            run=run.id if run is not None else None,
+            figure=keep_figure(replace(found, chart=chart)),
+        )
+
+    stop_buttons.show(workspace, make, name)
 
 
 @st.dialog("Notes on this figure")

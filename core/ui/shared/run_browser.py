@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -10,8 +11,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.stats.ranks import rank_from_top
 from core.store.runs import Run
+from core.store.walks import Stop
 from core.types import Flag
-from core.ui.shared import copy_link, links, loaders, presentation, row_list
+from core.ui.shared import copy_link, links, loaders, presentation, row_list, stop_buttons
 from core.ui.shared.linked import choose_several
 from core.ui.shared.row_list import ListedRows
 from core.ui.shared.shell import PageContext
@@ -67,6 +69,7 @@ def show_toolbar(context: PageContext, run: Run, ids: Sequence[str], pair_id: st
         st.markdown(f"row {place + 1:,} of {len(ids):,}", width="content")
         _show_step("right", ids, place + 1)
         copy_link.show(row=pair_id)
+        stop_buttons.show(context.workspace, partial(_stop_of_row, run, pair_id), "row")
         with st.popover("", icon=":material/more_horiz:", help="Compare with other runs, present", key="row-more"):
             presentation.show_switch()
             if not names:
@@ -75,6 +78,15 @@ def show_toolbar(context: PageContext, run: Run, ids: Sequence[str], pair_id: st
             if len(chosen) > MOST_BESIDE:
                 st.caption(f":orange[At most {MOST_BESIDE} runs stand beside this one: the first of those chosen.]")
     return chosen[:MOST_BESIDE]
+
+
+def _stop_of_row(run: Run, pair_id: str, walk: str) -> Stop:
+    """A row as a stop, with the choices that the address carries."""
+    address = links.page_address(
+        "rows", **(links.read_parameters() | {"dataset": [run.dataset], "run": [run.id], "row": [pair_id]})
+    )
+    title = pair_id.replace("_", " ⟶ ", 1)
+    return Stop(dataset=run.dataset, walk=walk, kind="row", title=title, address=address, run=run.id, pair_id=pair_id)
 
 
 def _show_step(key: str, ids: Sequence[str], place: int) -> None:

@@ -18,7 +18,18 @@ from core.errors import DeskError, NothingCovered, StoreBusy
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.system_errors import explain
-from core.ui.shared import figure_menu, linked, links, loaders, run_choice, server_workspace, sidebar, sign_in, text_size
+from core.ui.shared import (
+    figure_menu,
+    linked,
+    links,
+    loaders,
+    run_choice,
+    server_workspace,
+    sidebar,
+    sign_in,
+    stop_buttons,
+    text_size,
+)
 from core.ui.shared.addresses import FORMER, moved_to
 from core.ui.shared.background import background
 from core.ui.shared.confirmation import repeat_confirmation, show_confirmation
@@ -64,6 +75,7 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
         loaders.refresh()
         context = st.session_state[_CONTEXT] = _choose(workspace, pages, page)
         figure_menu.begin_page(context.workspace, context.dataset, context.run)
+        stop_buttons.begin_page(page.url_path)
         opened = linked.begin_view(page.url_path, *(found.id if found else None for found in (context.dataset, context.run)))
         show_confirmation()
         remarks = st.container()

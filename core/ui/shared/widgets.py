@@ -90,10 +90,11 @@ def show_empty(text: str, action: Callable[[], object] | None = None) -> None:
             action()
 
 
-def show_figure(chart: go.Figure, table: pd.DataFrame, name: str, title: str, caption: str) -> None:
+def show_figure(chart: go.Figure, table: pd.DataFrame, name: str, title: str, caption: str, *, sentence: str = "") -> None:
     """Show a figure in the visitor's theme with its caption, its table, and downloads of both.
 
     name: of the figure on its page; title: what a file of it is headed and called; caption: run, number of rows, interval.
+    sentence: what it says, for a stop of a walk-through.
     """
     surface: Literal["light", "dark"] = "dark" if st.context.theme.type == "dark" else "light"
     chart.update_layout(template=theme.template(surface, text_size.scale()))
@@ -109,6 +110,7 @@ def show_figure(chart: go.Figure, table: pd.DataFrame, name: str, title: str, ca
     below.caption(as_text(caption))
     with below:
         figure_menu.show_notes_button(name, title)
+        figure_menu.show_stop_buttons(chart, name, CaptionedFigure(title, "", sentence, caption, chart))
     with below.popover("Table", icon=":material/download:"):
         figure_menu.show(chart, table, name, title, caption)
 
@@ -118,7 +120,7 @@ def show_captioned(found: CaptionedFigure, name: str) -> None:
     if found.chart is None:
         st.markdown(as_text(found.sentence))
     else:
-        show_figure(found.chart, found.table, name, found.title, found.caption)
+        show_figure(found.chart, found.table, name, found.title, found.caption, sentence=found.sentence)
 
 
 def flush() -> None:

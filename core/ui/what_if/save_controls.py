@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -12,22 +13,23 @@ from core.actions import derived_runs, launch, runs
 from core.actions.workspace import Workspace
 from core.errors import DeskError
 from core.store.runs import Run
+from core.store.walks import Stop
 from core.transfer.knn_settings import read_knn_settings
 from core.transfer.live_fusion import LiveFusion
 from core.transfer.protocols import EvaluationProtocol
-from core.ui.shared import links, loaders, neighbour_controls
+from core.ui.shared import links, loaders, neighbour_controls, stop_buttons
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
 from core.ui.what_if import take_along
-from core.ui.what_if.fusion_controls import KNN, FusionChoice
+from core.ui.what_if.fusion_controls import KNN, FusionChoice, title_of
 from core.ui.what_if.mixes import PAGE
 
 
 def show_save_controls(context: PageContext, choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> None:
     """Show presets, taking along, saving and the test run in one row; a reader has the first two."""
-    one, four, two, three = st.columns([0.2, 0.24, 0.24, 0.32], vertical_alignment="bottom")
+    one, four, two, three, five = st.columns([0.19, 0.22, 0.23, 0.28, 0.08], vertical_alignment="bottom")
     with four.popover("Take along", width="stretch", icon=":material/download:"):
         take_along.show_take_along(context.workspace, choice, baseline, prepared)
     with one.popover("Presets", width="stretch", icon=":material/bookmark:"):
@@ -40,6 +42,17 @@ def show_save_controls(context: PageContext, choice: FusionChoice, baseline: Run
         "Apply to a test run", width="stretch", icon=":material/content_copy:", disabled=not _has_training_rows(choice.base)
     ):
         _show_test_twin(context, choice)
+    with five.container(horizontal=True, gap=None):
+        stop_buttons.show(context.workspace, partial(_make_stop, choice, baseline), "fusion")
+
+
+def _make_stop(choice: FusionChoice, baseline: Run, walk: str) -> Stop:
+    """The fusion on screen as a stop: its weights, and the view that has them."""
+    parts = zip(map(title_of, choice.others), choice.w_de, choice.w_dir, strict=True)
+    shares = "; ".join(f"{name} by {de:.2f} in P(DE), {up:.2f} in P(up | DE)" for name, de, up in parts)
+    title = f"{choice.base.name} with {shares}, against {baseline.name}"
+    address = stop_buttons.address_of_view()
+    return Stop(dataset=choice.dataset.id, walk=walk, kind="what-if", title=title, address=address, run=choice.base.id)
 
 
 def show_baseline(context: PageContext, choice: FusionChoice, place: DeltaGenerator) -> Run:

@@ -37,7 +37,7 @@ def built(monkeypatch: pytest.MonkeyPatch) -> Built:
     found: Built = {}
 
     def note(label: str, file: str, key: str, build: Callable[[], bytes]) -> None:
-        assert label.lower() == file.rsplit(".", 1)[1] == key.split("-")[0]
+        assert label.lower().partition(",")[0] == file.rsplit(".", 1)[1] == key.split("-")[0]
         found[file] = build
 
     monkeypatch.setattr(figure_menu, "_show_button", note)

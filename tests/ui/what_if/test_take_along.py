@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from core.explorer.content import METRICS, FusionRows, make_content
 from core.explorer.page import ExplorerData, make_file
 from core.explorer.state import Mix, starters, state_of_file
 from core.explorer.travel import Fusion, data_of_file
-from core.report.build import build_report
+from core.report.build import Finders, build_report
 from core.report.selection import Explorers, select
 from core.scoring import run_scores
 from core.transfer.fusion import Component
@@ -99,9 +98,9 @@ def test_report_and_slides_hold_it_as_their_author_wants(
 ) -> None:
     with fused_demo.store.read() as db:
         selection = select(db, [LABELLED, FUSED], figures=["ladder"], explorers=wanted)
-    build: Callable[..., Any] = partial(build_report, fused_demo.store, "r", selection, lambda *_: None)
+    find = Finders(lambda *_: None, explorer=partial(fusion_files.find_explorer, fused_demo))
     for slides in (False, True):
-        file = build(slides=slides, find_explorer=partial(fusion_files.find_explorer, fused_demo)).content
+        file = build_report(fused_demo.store, "r", selection, find, slides=slides).content
         assert [data["content"]["outcome"] is not None for data in data_in(file)] == has_labels
 
 

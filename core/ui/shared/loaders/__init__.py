@@ -26,6 +26,7 @@ from core.ui.shared.loaders.records import (
     all_imports,
     all_presets,
     all_runs,
+    all_walks,
     chain_findings,
     dataset_counts,
     dataset_notes,
@@ -40,6 +41,7 @@ from core.ui.shared.loaders.records import (
     rejected_rows,
     settle_runs,
     tokens_by_run,
+    walk_stops,
 )
 from core.ui.shared.loaders.rows import (
     RowDetails,
@@ -99,6 +101,7 @@ __all__ = [
     "all_presets",
     "all_runs",
     "all_spaces",
+    "all_walks",
     "askings_of_row",
     "attribution_report",
     "benchmark_plan",
@@ -168,4 +171,5 @@ __all__ = [
     "texts_by_place",
     "tokens_by_run",
     "versions_of",
+    "walk_stops",
 ]

@@ -8,11 +8,12 @@ from typing import Any
 import pandas as pd
 
 from core.actions import ledger, run_states
-from core.store import calls, changes, datasets, hypotheses, imports, notes, pairs, runs
+from core.store import calls, changes, datasets, hypotheses, imports, notes, pairs, runs, walks
 from core.store.chain_check import Finding
 from core.store.datasets import Dataset
 from core.store.hypotheses import Entry
 from core.store.runs import Run
+from core.store.walks import Stop
 from core.types import TRAIN, Label, Pair
 from core.ui.shared import server_workspace
 from core.ui.shared.loaders.cache import cache_by, reading
@@ -137,6 +138,20 @@ def dataset_notes(dataset: str) -> pd.DataFrame:
     """All notes on the runs of a dataset (id), newest first."""
     with reading() as db:
         return notes.of_dataset(db, dataset)
+
+
+@cache_by("walks", entries=1)
+def all_walks() -> list[tuple[str, str, int]]:
+    """Dataset (id), name and number of stops of every walk-through."""
+    with reading() as db:
+        return walks.list_all(db)
+
+
+@cache_by("walks")
+def walk_stops(dataset: str, walk: str) -> list[Stop]:
+    """The stops of a walk-through, in order."""
+    with reading() as db:
+        return walks.of_walk(db, dataset, walk)
 
 
 @cache_by("presets")

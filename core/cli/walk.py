@@ -1,0 +1,85 @@
+"""Commands behind `walk`: list, show, export, delete."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from core.actions import machine_names, walks
+from core.cli.base import Json, show
+from core.report.printing import as_pdf
+from core.report.walk import AT_HOME, Links, walk_file
+from core.store import datasets
+from core.store import walks as stored
+from core.store.walks import Stop
+from core.submission.package import write
+
+app = typer.Typer()
+
+Name = Annotated[str, typer.Argument(help="The walk-through's name.")]
+_BASE_URL = f"Where links lead; by default the base address in the settings, else {AT_HOME}."
+Dataset = Annotated[str | None, typer.Option(help="Its dataset, where two have a walk-through of that name.")]
+
+
+@app.command("list")
+def list_(context: typer.Context, as_json: Json = False) -> None:
+    """List the walk-throughs with their numbers of stops."""
+    with context.obj.store.read() as db:
+        names = {each.id: each.name for each in datasets.list_all(db)}
+        found = [{"name": name, "dataset": names.get(home, home), "stops": n} for home, name, n in stored.list_all(db)]
+    lines = [f"{each['name']:32} {each['dataset']:16} {each['stops']:>4,} stops" for each in found]
+    empty = "no walk-throughs yet; add a stop in the app with “Add to walk-through”"
+    show({"walks": found}, as_json, "\n".join(lines) or empty)
+
+
+@app.command("show")
+def show_(context: typer.Context, name: Name, dataset: Dataset = None, as_json: Json = False) -> None:
+    """Show the stops of a walk-through, in order."""
+    with context.obj.store.read() as db:
+        home, stops = walks.find_walk(db, name, dataset)
+        found = {"name": name, "dataset": datasets.find(db, home).name, "stops": [_record(stop) for stop in stops]}
+    show(found, as_json, "\n".join(_line(place, stop) for place, stop in enumerate(stops, start=1)))
+
+
+def _line(place: int, stop: Stop) -> str:
+    line = f"{place:>3}  {stop.kind:10} {stop.title}"
+    return f"{line}\n     {stop.sentence}" if stop.sentence else line
+
+
+def _record(stop: Stop) -> dict[str, Any]:
+    names = ("kind", "title", "sentence", "run", "pair_id", "address", "author")
+    return {**{name: getattr(stop, name) for name in names}, "figure": stop.figure is not None}
+
+
+@app.command()
+def export(
+    context: typer.Context,
+    name: Name,
+    out: Annotated[Path, typer.Option(help="The file to write: HTML, or a PDF where its name ends in .pdf.")],
+    dataset: Dataset = None,
+    base_url: Annotated[str, typer.Option(help=_BASE_URL)] = "",
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing file.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a walk-through as slides in one self-contained file; each stop is a link to its view."""
+    links = Links(base_url or context.obj.settings.base_url or AT_HOME)
+    with context.obj.store.read() as db:
+        home, stops = walks.find_walk(db, name, dataset)
+        page = walk_file(db, home, name, stops, links)
+    machine_names.refuse_secrets(context.obj.settings, f"walk-through {name}", [page])
+    content = as_pdf(page) if out.suffix.lower() == ".pdf" else page
+    write(content, out, replace=replace)
+    result = {"path": str(out), "sha256": hashlib.sha256(content).hexdigest(), "stops": len(stops)}
+    show(result, as_json, f"{out}: {len(stops):,} stops, {len(content):,} bytes, {result['sha256']}")
+
+
+@app.command()
+def delete(context: typer.Context, name: Name, dataset: Dataset = None, as_json: Json = False) -> None:
+    """Delete a walk-through with its stops; files that were exported stay."""
+    with context.obj.store.read() as db:
+        home, _ = walks.find_walk(db, name, dataset)
+    walks.delete_walk(context.obj, home, name)
+    show({"deleted": name}, as_json, f"{name}: deleted")

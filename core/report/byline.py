@@ -1,0 +1,22 @@
+"""Who made a report or a walk-through, and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+
+@dataclass(frozen=True, slots=True)
+class Byline:
+    """Who made something, "" if nobody says, and on which day."""
+
+    authors: str = ""
+    day: date | None = None
+
+    @property
+    def words(self) -> str:
+        """Authors and day, as far as they are known."""
+        return " · ".join(filter(None, (self.authors, "" if self.day is None else f"{self.day:%-d %B %Y}")))
+
+
+NOBODY = Byline()

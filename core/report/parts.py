@@ -1,0 +1,68 @@
+"""What the report and its slides consist of, in order: finding, abstract, answer, a few figures, and an appendix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from core.report.byline import Byline
+from core.report.captioned import CaptionedFigure
+from core.report.material import Material
+from core.report.question import MOST_FIGURES, find_title
+from core.report.selection import ReportSelection
+from core.report.walk import Links, ShownStop, figures_of
+
+Keyed = tuple[str, CaptionedFigure]  # a figure by the key of its place
+Sections = Mapping[str, Sequence[Keyed]]  # kind of figure → its figures
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """A report of a name. figures: those that come first, in order. appendix: the others, by kind. stops: of the walk-through
+    that is in it, by the keys of their places. links: where these lead."""
+
+    name: str
+    material: Material
+    selection: ReportSelection
+    byline: Byline
+    figures: Sequence[Keyed]
+    appendix: Sections
+    stops: Mapping[str, ShownStop]
+    links: Links
+
+    @property
+    def title(self) -> str:
+        """The finding."""
+        return find_title(self.material, self.selection)
+
+    @property
+    def subtitle(self) -> str:
+        """Authors, day, dataset, the report's name, and how many runs and rows are shown."""
+        n, rows = len(self.material.runs), len(self.material.chosen_rows)
+        shown = f"{rows:,} row{'s' * (rows != 1)} in full" if rows else ""
+        names = f"{n:,} run{'s' * (n != 1)}: {', '.join(run.name for run in self.material.runs)}"
+        made = Byline(self.selection.authors or self.byline.authors, self.byline.day).words
+        return " · ".join(filter(None, (made, f"dataset {self.material.dataset.name}", names, shown, self.name)))
+
+    @property
+    def drawn_first(self) -> dict[str, CaptionedFigure]:
+        """The figures of stops and those that come first, by the keys of their places."""
+        return {**figures_of(self.stops), **{key: one for key, one in self.figures if one.chart is not None}}
+
+
+def arrange(selection: ReportSelection, sections: Sections) -> tuple[list[Keyed], Sections]:
+    """The figures that come first, and the appendix: of the usual kinds six that answer the question come first, of chosen
+    kinds all."""
+    made = [keyed for figures in sections.values() for keyed in figures]
+    if selection.figures:
+        return made, {}
+    first = [keyed for keyed in made if keyed[1].chart is not None][:MOST_FIGURES]
+    keys = {key for key, _ in first}
+    rest = {kind: [keyed for keyed in figures if keyed[0] not in keys] for kind, figures in sections.items()}
+    return first, {kind: figures for kind, figures in rest.items() if figures}
+
+
+def caption_of(material: Material, found: CaptionedFigure) -> str:
+    """A figure's caption, which names the dataset first."""
+    name = material.dataset.name
+    return found.caption if found.caption.startswith(f"{name} ·") else f"{name} · {found.caption}"

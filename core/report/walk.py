@@ -1,0 +1,177 @@
+"""A walk-through: its stops as slides and as a part of the report, each with what is said there and a link to the view."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from core.errors import NotFound
+from core.plots import theme
+from core.report.byline import Byline
+from core.report.captioned import CaptionedFigure
+from core.report.deck import make_deck, show_words
+from core.report.document import chart_place, render
+from core.report.markup import Html, element, join
+from core.report.material import ChosenRow
+from core.scoring import row_words
+from core.scoring.row_reason import find_reason, shorten
+from core.store import Cursor, datasets, evidence, predictions, runs, traces
+from core.store.walks import Stop
+from core.texts import number_text
+
+AT_HOME = "http://localhost:8501"  # where the app is for whoever started it
+_EXCERPT = 300  # characters of a brief on a slide
+_OPEN = "Open in PerturbDesk"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShownStop:
+    """A stop with what is seen there. row: None unless it is about a row of a run that is still there; figure: as it was."""
+
+    stop: Stop
+    row: ChosenRow | None = None
+    figure: CaptionedFigure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Where the links of stops lead: to the app at `base`, or, for rows of the run `site` (id), to the page of its site."""
+
+    base: str = AT_HOME
+    site: str = ""
+
+    def of(self, stop: Stop) -> tuple[str, str]:
+        """The address of a stop's view, and what the link says."""
+        if self.site and stop.run == self.site and stop.pair_id:
+            return f"index.html#row={stop.pair_id}", "Read the row"
+        return f"{self.base.rstrip('/')}/{stop.address.removeprefix('./')}", _OPEN
+
+
+HOME = Links()
+
+
+def load_stops(db: Cursor, stops: Sequence[Stop]) -> list[ShownStop]:
+    """What is seen at some stops."""
+    return [ShownStop(stop, _load_row(db, stop), _read_figure(stop)) for stop in stops]
+
+
+def _load_row(db: Cursor, stop: Stop) -> ChosenRow | None:
+    if stop.run is None or stop.pair_id is None:
+        return None
+    try:
+        run = runs.find(db, stop.run)
+        numbers = predictions.row(db, run.id, stop.pair_id)
+    except NotFound:  # the run was deleted since
+        return None
+    return ChosenRow(run, numbers, traces.of_row(db, run.id, stop.pair_id), evidence.of_row(db, run.id, stop.pair_id))
+
+
+def keep_figure(found: CaptionedFigure) -> dict[str, object]:
+    """A figure as a stop keeps it."""
+    assert found.chart is not None
+    chart = json.loads(found.chart.to_json(engine="json"))
+    chart["layout"].pop("template", None)
+    return {"title": found.title, "sentence": found.sentence, "caption": found.caption, "chart": chart}
+
+
+def _read_figure(stop: Stop) -> CaptionedFigure | None:
+    kept = stop.figure
+    if kept is None:
+        return None
+    return CaptionedFigure(kept["title"], "", kept["sentence"], kept["caption"], go.Figure(kept["chart"], skip_invalid=True))
+
+
+def make_walk(name: str, shown: Sequence[ShownStop], dataset: str, byline: Byline, links: Links) -> bytes:
+    """The slides of a walk-through as one file: the same stops give the same bytes. dataset: its name."""
+    keyed = {f"stop-{i}": one for i, one in enumerate(shown, start=1)}
+    n = len(shown)
+    about = " · ".join(filter(None, (byline.words, f"dataset {dataset}", f"{n:,} stop{'s' * (n != 1)}")))
+    slides = [
+        show_words("title", name, [element("p", about)]),
+        *(show_slide(key, one, links) for key, one in keyed.items()),
+    ]
+    return render(make_deck(name, slides, figures_of(keyed)))
+
+
+def figures_of(keyed: Mapping[str, ShownStop]) -> dict[str, CaptionedFigure]:
+    """The figures of some stops, by the keys of their places."""
+    return {key: one.figure for key, one in keyed.items() if one.figure is not None}
+
+
+def show_slide(key: str, shown: ShownStop, links: Links) -> Html:
+    """A stop as a slide: what is said there as its title, then what is seen."""
+    stop = shown.stop
+    address, words = links.of(stop)
+    said = stop.sentence or stop.title
+    below = [element("span", stop.title if stop.sentence else stop.kind), " · "]
+    if shown.figure is not None:
+        below += [shown.figure.caption, " · "]
+    link = element("p", *below, element("a", words, href=address, target="_blank", rel="noopener"), class_="muted")
+    return element("section", element("h2", said), *_seen(key, shown), link, class_=f"slide stop {stop.kind}")
+
+
+def _seen(key: str, shown: ShownStop) -> list[Html]:
+    if shown.figure is not None:
+        return [element("div", chart_place(key, shown.figure), class_="stage")]
+    if shown.row is not None:
+        return list(_row(shown.row))
+    gone = "Its run is not in this workspace any more." if shown.stop.pair_id else shown.stop.title
+    return [element("p", gone, class_="sentence")]
+
+
+def _row(row: ChosenRow) -> Iterator[Html]:
+    """A row on a slide: the pair, the answer, why, and how each side began."""
+    numbers = row.numbers
+    pair = [element("em", numbers["pert"]), " ⟶ ", element("em", numbers["gene"])]
+    known = numbers["label"] or "unknown"
+    answer = [
+        f"P(DE) {number_text(numbers['p_de'], '.2f')}" if numbers["p_de"] is not None else "no answer",
+        f"P(up | DE) {number_text(numbers['p_up_given_de'], '.2f')}" if numbers["p_up_given_de"] is not None else "",
+        f"{theme.LABEL_SIGNS[known]} {theme.LABEL_WORDS[known]}",
+        {"hit": "right", "miss": "wrong"}.get(numbers["outcome"] or "", ""),
+        row.run.name,
+    ]
+    yield element("p", element("strong", *pair), " · ", " · ".join(filter(None, answer)), class_="sentence")
+    reason = find_reason(numbers, row.events)
+    if reason is not None and (reason.quote or reason.source):
+        quote = f"“{reason.quote}” — {reason.source}" if reason.quote else reason.source
+        yield element("p", quote, class_="reason")
+    briefs = [event for event in row.events if event["kind"] == "brief"]
+    columns = [_brief(event) for stage in row_words.SIDES for event in briefs if event["stage"] == stage][:4]
+    if columns:
+        yield element("div", *columns, class_="briefs")
+
+
+def _brief(event: Mapping[str, object]) -> Html:
+    role = str(event["role"])
+    text = shorten(str(event["content"]).replace("**", ""), _EXCERPT)
+    return element("div", element("h3", role), element("p", text), class_=f"speech {role if role in theme.ROLE_COLOURS else ''}")
+
+
+def show_part(keyed: Mapping[str, ShownStop], links: Links) -> Html:
+    """The stops as a part of the report, one below the other."""
+    return join(_show_in_report(key, one, links) for key, one in keyed.items())
+
+
+def _show_in_report(key: str, shown: ShownStop, links: Links) -> Html:
+    address, words = links.of(shown.stop)
+    link = element("a", words, href=address, target="_blank", rel="noopener")
+    head = [element("h3", shown.stop.sentence or shown.stop.title), element("p", shown.stop.title, " · ", link, class_="kind")]
+    if shown.figure is not None:
+        return element("figure", *head, chart_place(key, shown.figure), element("figcaption", shown.figure.caption))
+    return element("div", *head, *_seen(key, shown), class_="stop")
+
+
+def day_of(stops: Sequence[Stop]) -> Byline:
+    """Who added the stops of a walk-through, and when the last."""
+    authors = ", ".join(dict.fromkeys(stop.author for stop in stops))
+    days = [stop.added_at.date() for stop in stops if stop.added_at is not None]
+    return Byline(authors, max(days, default=None))
+
+
+def walk_file(db: Cursor, dataset: str, name: str, stops: Sequence[Stop], links: Links) -> bytes:
+    """The slides of a walk-through of a dataset (id) as one file."""
+    return make_walk(name, load_stops(db, stops), datasets.find(db, dataset).name, day_of(stops), links)

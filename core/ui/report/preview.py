@@ -1,0 +1,108 @@
+"""What a report will say, beside its form: the parts of the file, as they change."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import date
+from functools import partial
+from typing import Literal
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from core.actions import fusion_files, readings
+from core.actions.knn_numbers import kept_vectors
+from core.actions.reproduction import reproduce_numbers
+from core.actions.workspace import Workspace
+from core.plots import theme
+from core.records import from_json, to_json
+from core.report.build import Finders, load_parts
+from core.report.byline import Byline
+from core.report.captioned import CaptionedFigure
+from core.report.figures.registry import KINDS
+from core.report.page import DRAFT
+from core.report.parts import Parts
+from core.report.question import answer_sentences, asked, find_abstract
+from core.report.selection import ReportSelection
+from core.ui.shared import loaders, text_size
+from core.ui.shared.loaders.cache import cache_by
+from core.ui.shared.server_workspace import read_workspace
+from core.ui.shared.stop_buttons import links_of_stops
+from core.ui.shared.widgets import as_text
+
+
+def load(workspace: Workspace, name: str, selection: ReportSelection) -> Parts:
+    """The parts of a report by who looks, of today; their numbers are computed once for a selection."""
+    shown = sorted({*selection.runs, *(run for pair in selection.compare for run in pair)})
+    versions = tuple(loaders.run_version(run) for run in shown)
+    parts = _load(json.dumps(to_json(replace(selection, title="", abstract="", authors="")), sort_keys=True), versions)
+    byline = Byline(workspace.settings.author, date.today())
+    return replace(parts, name=name, selection=selection, byline=byline, links=links_of_stops())
+
+
+@cache_by("runs", "datasets", "labels", "rubrics", "ledger", "walks", entries=3, shared=True)
+def _load(selection: str, _versions: tuple[object, ...]) -> Parts:
+    """The parts of a selection, as JSON. _versions: of its runs, part of the key only."""
+    workspace = read_workspace()
+    find = Finders(
+        partial(kept_vectors, workspace),
+        partial(readings.find_answers, workspace),
+        partial(reproduce_numbers, workspace),
+        partial(fusion_files.find_explorer, workspace),
+    )
+    return load_parts(workspace.store, "", from_json(ReportSelection, json.loads(selection), "report"), find)
+
+
+def show(parts: Parts) -> None:
+    """Show the finding, the abstract, the answer and the figures that come first; and what follows them."""
+    material, selection = parts.material, parts.selection
+    text, is_draft = find_abstract(material, selection)
+    with st.container(border=True, key="report-preview"):
+        st.markdown(f"### {as_text(parts.title)}")
+        st.caption(as_text(parts.subtitle))
+        if is_draft:
+            st.caption(f":orange[⚠ {as_text(DRAFT)}]")
+        for part in text.split("\n\n"):
+            st.markdown(as_text(part))
+        st.markdown(f"#### {as_text(asked(material, selection.asks))}")
+        verdict, *rest = answer_sentences(material, selection.asks)
+        st.markdown(f"**{as_text(verdict)}**")
+        if rest:
+            st.text(" ".join(rest))
+        for key, found in parts.figures:
+            _show_figure(key, found)
+        for key, shown in parts.stops.items():
+            st.markdown(f"**{as_text(shown.stop.sentence or shown.stop.title)}**")
+            if shown.figure is not None:
+                _draw(key, shown.figure)
+        _show_rest(parts)
+
+
+def _show_figure(key: str, found: CaptionedFigure) -> None:
+    st.markdown(f"**{as_text(found.headline)}**")
+    if found.finding:
+        st.text(found.sentence)
+    if found.chart is not None:
+        _draw(key, found)
+
+
+def _draw(key: str, found: CaptionedFigure) -> None:
+    surface: Literal["light", "dark"] = "dark" if st.context.theme.type == "dark" else "light"
+    assert found.chart is not None
+    drawn = go.Figure(found.chart).update_layout(template=theme.template(surface, text_size.scale()))  # the cached one stays
+    st.plotly_chart(drawn, theme=None, key=f"preview-{key}", config={"displaylogo": False, "displayModeBar": False})
+    st.caption(as_text(found.caption))
+
+
+def _show_rest(parts: Parts) -> None:
+    """Say what follows the figures."""
+    rows = len(parts.selection.rows)
+    kinds = [f"{KINDS[kind].title} ({len(figures)})" for kind, figures in parts.appendix.items()]
+    lines = [
+        "Runs: a table of their scores.",
+        *([f"Rows in full: {rows:,}, with dossier, briefs, verdicts and audit."] if rows else []),
+        *([f"Appendix: {', '.join(kinds)}."] if kinds else []),
+        "Methods and provenance: definitions, files with their SHA-256, specifications of runs.",
+    ]
+    st.markdown("\n".join(f"- {as_text(line)}" for line in lines))

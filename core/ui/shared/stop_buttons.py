@@ -1,0 +1,67 @@
+"""Two buttons beside what one reads: add it to the report, or to the walk-through; both keep a stop in a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from core.actions import walks
+from core.actions.workspace import Workspace
+from core.report.walk import AT_HOME, Links
+from core.store.walks import Stop, StopKind
+from core.ui.shared import links
+
+# Session keys: the walk-through that stops are added to, and the page on screen.
+_WALK, _PAGE = "_walk", "_page_of_stops"
+# The kind of stop that a figure of a page is; of other pages it is a figure.
+_KINDS: dict[str, StopKind] = {"compare": "comparison", "fuse": "what-if", "scores": "slice"}
+Make = Callable[[str], Stop]  # the stop as one of the walk-through of a name
+
+
+def begin_page(file: str) -> None:
+    """Say which page is on screen, by its file in pages/, "" for the first."""
+    st.session_state[_PAGE] = file
+
+
+def current_walk() -> str:
+    """The name of the walk-through that stops are added to."""
+    return str(st.session_state.get(_WALK, walks.USUAL))
+
+
+def choose_walk(name: str) -> None:
+    """Add stops to the walk-through of this name from now on."""
+    st.session_state[_WALK] = name
+
+
+def links_of_stops() -> Links:
+    """Where links of stops lead: to the base address in the settings, else to where this page was opened."""
+    opened = (st.context.url or "").rpartition("/")[0]
+    return Links(links.base_address() or (opened if opened.startswith("http") else AT_HOME))
+
+
+def kind_of_page() -> StopKind:
+    """The kind of a stop that is a figure of the page on screen."""
+    return _KINDS.get(st.session_state.get(_PAGE, ""), "figure")
+
+
+def address_of_view() -> str:
+    """The address of the view on screen, relative to any page's."""
+    return links.page_address(st.session_state.get(_PAGE, ""), **links.read_parameters())
+
+
+def show(workspace: Workspace, make: Make, key: str) -> None:
+    """Show both buttons; a reader has none. key: of what they stand beside, on its page.
+
+    Their words are for screen readers and tooltips: the style sheet leaves the signs.
+    """
+    if workspace.settings.read_only:
+        return
+    buttons = (
+        (walks.REPORT, f"to-report-{key}", ":material/note_add:", "Add to report"),
+        (current_walk(), f"to-walk-{key}", ":material/add_location_alt:", "Add to walk-through"),
+    )
+    for walk, name, icon, words in buttons:
+        if st.button(words, icon=icon, help=words, key=name, type="tertiary"):
+            walks.add_stop(workspace, make(walk))
+            st.toast(f"Added to {'the report' if walk == walks.REPORT else walk}. See it on Share.", icon=":material/check:")

@@ -1,0 +1,89 @@
+"""A report opens with its finding, answers what was asked, and shows several runs in one figure."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import replace
+
+import pytest
+
+from core.actions.workspace import Workspace
+from core.report.build import Finders, build_report
+from core.report.figures.registry import KINDS
+from core.report.material import Material
+from core.report.question import MOST_FIGURES, find_abstract, find_title
+from core.report.selection import ReportSelection, select
+from core.scoring.comparison_words import comparison_sentences
+from tests.report.test_report import COLLAPSED, LABELLED, material_of, no_vectors
+
+
+@pytest.fixture(scope="module")
+def selection(demo_workspace: Workspace) -> ReportSelection:
+    with demo_workspace.store.read() as db:
+        return select(db, [LABELLED, COLLAPSED], [(COLLAPSED, LABELLED)])
+
+
+@pytest.fixture(scope="module")
+def material(demo_workspace: Workspace, selection: ReportSelection) -> Material:
+    return material_of(demo_workspace, selection)
+
+
+@pytest.mark.parametrize(
+    "kind", ["baselines", "slices", "score_ways", "roc_curves", "reliability", "score_spread", "brief_lengths"]
+)
+def test_several_runs_are_in_one_figure_with_the_numbers_of_each(
+    demo_workspace: Workspace, material: Material, kind: str
+) -> None:
+    """What is drawn of a run beside others is what is drawn of it alone."""
+    drawn = [one for one in KINDS[kind].make(material) if one.chart is not None]
+    assert len({one.title for one in drawn}) == len(drawn)
+    with demo_workspace.store.read() as db:
+        alone = [material_of(demo_workspace, select(db, [run])) for run in (LABELLED, COLLAPSED)]
+    of_each = [[one for one in KINDS[kind].make(each) if one.chart is not None] for each in alone]
+    for together, *apart in zip(drawn, *of_each, strict=True):
+        told = {round(value, 9) for column in together.table.select_dtypes("number") for value in together.table[column].dropna()}
+        for one, run in zip(apart, (LABELLED, COLLAPSED), strict=True):
+            assert run in str(together.table.to_dict())
+            wanted = one.table if kind != "baselines" else one.table[one.table["own"]]
+            if kind == "score_spread":
+                wanted = one.table.groupby("label")["value"].median().to_frame()
+            for column in {"estimate", "auroc", "observed", "a letter"} & set(wanted.columns) or {"value"}:
+                assert {round(value, 9) for value in wanted[column].dropna()} <= told, (kind, run, column)
+
+
+def test_a_report_begins_with_its_finding_and_answers_what_was_asked(
+    demo_workspace: Workspace, selection: ReportSelection, material: Material
+) -> None:
+    report = build_report(demo_workspace.store, "ours", selection, Finders(no_vectors)).content.decode()
+    verdict = comparison_sentences(material.comparison(*selection.compare[0]), COLLAPSED, LABELLED)[0]
+    title = find_title(material, selection)
+    assert verdict.startswith(title.partition(" on ")[0])
+    assert not re.search(r"\[[+−]?0", title)
+    abstract, is_draft = find_abstract(material, selection)
+    assert is_draft
+    assert verdict in abstract
+    text = html.unescape(re.sub("<[^>]+>", " ", report.partition("<body>")[2]))
+    places = [text.index(words) for words in (title, "Draft, made from the verdicts", "Figures", "Appendix", "Provenance")]
+    first = report[report.index('id="figures"') : report.index('id="runs"')]
+    assert first.count('class="chart"') == MOST_FIGURES
+    assert places[0] < places[1]
+    edited = replace(selection, title="Ours", abstract="One.\n\nTwo <b>.", authors="Ada", question="wrong")
+    page = build_report(demo_workspace.store, "ours", edited, Finders(no_vectors)).content.decode()
+    assert "<h1>Ours</h1>" in page
+    assert "<p>One.</p><p>Two &lt;b&gt;.</p>" in page
+    assert "Draft, made" not in page
+    assert f"What does {LABELLED} get wrong?" in page
+
+
+def test_what_a_run_gets_wrong_is_counted(demo_workspace: Workspace) -> None:
+    with demo_workspace.store.read() as db:
+        alone = select(db, [LABELLED])
+        [(wrong, n)] = db.execute(
+            """SELECT count(*) FILTER (p.label <> CASE WHEN 1 - q.prediction_up - q.prediction_down >= greatest(q.prediction_up,
+                   q.prediction_down) THEN 'none' WHEN q.prediction_up >= q.prediction_down THEN 'up' ELSE 'down' END), count(*)
+               FROM prediction q JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id
+               WHERE r.name = ? AND p.label IS NOT NULL""",
+            [LABELLED],
+        ).fetchall()
+    assert find_title(material_of(demo_workspace, alone), alone) == f"{LABELLED} calls {wrong:,} of {n:,} rows wrong"

@@ -1,0 +1,34 @@
+"""Walk-throughs in the store: stops in order, by dataset and name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core.actions.workspace import Workspace
+from core.store import runs, walks
+from core.store.walks import Stop
+
+
+def test_stops_come_back_as_they_were_in_order(small_workspace: Workspace) -> None:
+    with small_workspace.store.write() as db:
+        run = runs.find(db, "debate")
+        first = Stop(
+            dataset=run.dataset, walk="a", kind="row", title="Pa ⟶ Gb", address="./rows?row=Pa_Gb", run=run.id, pair_id="Pa_Gb"
+        )
+        second = replace(
+            first, kind="figure", title="f", run=None, pair_id=None, figure={"title": "é", "chart": {"data": [1.5, None]}}
+        )
+        keys = [walks.add(db, stop, "Ada") for stop in (first, second, replace(first, walk="b"))]
+        found = walks.of_walk(db, run.dataset, "a")
+        assert [replace(one, id="", position=0, author="", added_at=None) for one in found] == [first, second]
+        assert [(one.id, one.position, one.author) for one in found] == [(keys[0], 1, "Ada"), (keys[1], 2, "Ada")]
+        walks.order(db, [keys[1], keys[0]])
+        walks.set_sentence(db, keys[0], "Look.")
+        assert [(one.id, one.sentence) for one in walks.of_walk(db, run.dataset, "a")] == [(keys[1], ""), (keys[0], "Look.")]
+        assert walks.list_all(db) == [(run.dataset, "a", 2), (run.dataset, "b", 1)]
+        walks.delete(db, keys[1])
+        assert walks.find(db, keys[1]) is None
+        third = walks.add(db, second, "Ada")
+        assert [one.id for one in walks.of_walk(db, run.dataset, "a")] == [keys[0], third]
+        assert walks.delete_walk(db, run.dataset, "a") == 2
+        assert walks.list_all(db) == [(run.dataset, "b", 1)]
