@@ -46,7 +46,6 @@ def load_parquet(path: Path, name: str, kept: Collection[str] = ()) -> Space:
         refuse_large(path, found.num_rows * len(columns) * _BYTES_A_NUMBER)
         left_out = [name for name in schema.names if name not in columns and name != symbol]
         table = parquet.ParquetFile(path, read_dictionary=[symbol]).read(columns=[symbol, *columns])
-        table.validate(full=True)  # texts that are no UTF-8
         refuse_large(path, text_bytes(table[symbol]))
     except (pa.ArrowException, OverflowError) as error:
         raise InputError(f"{path.name}: cannot be read as parquet ({first_line(error)})") from error
@@ -56,7 +55,6 @@ def load_parquet(path: Path, name: str, kept: Collection[str] = ()) -> Space:
 def _load_lists(path: Path, name: str, symbol: str, column: str) -> Space:
     """The space of a column of lists of numbers, all of one length."""
     table = parquet.ParquetFile(path, read_dictionary=[symbol]).read(columns=[symbol, column])
-    table.validate(full=True)
     refuse_large(path, table.nbytes)
     lists = table[column].combine_chunks()
     lengths = pc.unique(pc.list_value_length(lists)).to_pylist()
