@@ -21,6 +21,7 @@ from core.cells.conditions import Conditions, ReadingSettings, read_conditions
 from core.cells.confounders import refuse_mixed_lines
 from core.cells.differential_expression import COUNTS_PER_CELL, log2_fold_change
 from core.cells.predicted_changes import PredictedChanges, WantedPairs
+from core.cells.other_cells import is_hdf5
 from core.cells.scales import Scale, ValueFacts, linear_values, measure_values, tell_scale, tell_scale_beside
 from core.cells.strata import stratum_of_cells
 from core.errors import InputError
@@ -84,8 +85,8 @@ class Comparison:
 
 
 def is_cell_file(path: Path) -> bool:
-    """Whether a file's name says that it is AnnData."""
-    return path.suffix.lower() == ".h5ad"
+    """Whether a file is AnnData by its name, or HDF5 by its first bytes."""
+    return path.suffix.lower() == ".h5ad" or is_hdf5(path)
 
 
 def read_predicted_cells(path: Path, wanted: WantedPairs, options: CellOptions, within: Sequence[str] = ()) -> PredictedChanges:
