@@ -63,7 +63,9 @@ def describe_hdf5(file: Hdf5File) -> str:
     found, file_name = set(file.root), file.path.name
     if "mod" in found:
         read = f"`cells = anndata.io.read_elem(h5py.File('{file_name}')['mod/rna'])`"
-        return f"cells of several modalities (MuData, .h5mu): take one of them, such as rna, with {read} ({_FIRST}), and write it with {_WRITE}"
+        return (
+            f"several modalities (MuData, .h5mu): take one, such as rna, with {read} ({_FIRST}); write it with {_WRITE}"
+        )
     if {"obs", "var"} <= found:
         return ""
     if {"row_attrs", "col_attrs"} <= found:
@@ -88,7 +90,7 @@ def _zarr(name: str) -> str:
 
 def _matrix_market(folder: str) -> str:
     return (
-        "a matrix of 10x Genomics (Matrix Market): read its folder, which holds barcodes and features too, with "
+        "10x Genomics' matrix (Matrix Market): read its folder, which holds barcodes and features too, with "
         f"`cells = scanpy.read_10x_mtx('{folder}')` {_TENX}"
     )
 

@@ -20,8 +20,8 @@ from core.cells.columns import Columns
 from core.cells.conditions import Conditions, ReadingSettings, read_conditions
 from core.cells.confounders import refuse_mixed_lines
 from core.cells.differential_expression import COUNTS_PER_CELL, log2_fold_change
-from core.cells.predicted_changes import PredictedChanges, WantedPairs
 from core.cells.other_cells import is_hdf5
+from core.cells.predicted_changes import PredictedChanges, WantedPairs
 from core.cells.scales import Scale, ValueFacts, linear_values, measure_values, tell_scale, tell_scale_beside
 from core.cells.strata import stratum_of_cells
 from core.errors import InputError

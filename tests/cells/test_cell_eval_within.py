@@ -54,7 +54,7 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """Numbers of predicted and real cells of each call of cell-eval, in whose place errors are computed."""
     calls: list[tuple[int, int]] = []
 
-    def mean_errors(pair: CellPair, profile: str, folder: Path) -> tuple[Any, tuple[str, ...]]:
+    def mean_errors(pair: CellPair, *_: object) -> tuple[Any, tuple[str, ...]]:
         calls.append((pair.predicted.n_obs, pair.real.n_obs))
         groups = [cells.obs[PERTURBATION].astype(str) for cells in (pair.predicted, pair.real)]
         rows = []
@@ -96,9 +96,8 @@ def test_columns_make_strata_together(
     assert set(errors(found)) == ({"A", "B"})
 
 
-def test_where_holds_for_the_column_of_within_too(
-    choose: Callable[..., CellChoice], compared: list[tuple[int, int]], tmp_path: Path
-) -> None:
+@pytest.mark.usefixtures("compared")
+def test_where_holds_for_the_column_of_within_too(choose: Callable[..., CellChoice], tmp_path: Path) -> None:
     found = evaluate_here(choose(("batch",), where={"batch": "2", "cell_line": "K562"}), tmp_path)
     assert errors(found) == pytest.approx({"A": error_of("A", (LINE == "K562") & (BATCH == "2"))}, rel=1e-4)
 
