@@ -24,6 +24,17 @@ _TEXTS: Final[Mapping[bytes, str]] = {
     b"RDX": "data of R; write a table as CSV, or cells as .h5ad (with anndataR)",
     b"X\n\x00\x00": "data of R; write a table as CSV, or cells as .h5ad (with anndataR)",
     b"\xd0\xcf\x11\xe0": "an old workbook of Excel (.xls), which is not read: save it as .xlsx, or its sheet as CSV UTF-8",
+    b"version https://git-lfs": "a pointer of Git LFS in the place of the file: fetch that with git lfs pull",
+    b"<!DOCTYPE": "a page of the web (HTML), an error perhaps in the place of the file: download that again",
+    b"<html": "a page of the web (HTML), an error perhaps in the place of the file: download that again",
+    b"<?xml": "XML; expected a table or a matrix",
+    b"#1.2": "a table of expression (GCT), which is not read: write it as CSV, a row a gene",
+    b"ARROW1": "a table of Arrow (Feather), which is not read: write it as Parquet or CSV",
+    b"FEA1": "a table of Arrow (Feather), which is not read: write it as Parquet or CSV",
+    b"\x93NUMPY": "an array without names of genes (.npy): write it as .npz beside a list of symbols, or as CSV",
+    b"\xfd7zXZ": "packed by xz, which is not read: unpack it, or pack it by gzip",
+    b"7z\xbc\xaf": "an archive (7z): unpack it, and import what is in it",
+    b"Rar!": "an archive (RAR): unpack it, and import what is in it",
     b"SQLite format 3": "a database (SQLite); write its table as CSV",
 }
 _TAR_AT, _TAR = 257, b"ustar"

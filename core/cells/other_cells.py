@@ -63,9 +63,7 @@ def describe_hdf5(file: Hdf5File) -> str:
     found, file_name = set(file.root), file.path.name
     if "mod" in found:
         read = f"`cells = anndata.io.read_elem(h5py.File('{file_name}')['mod/rna'])`"
-        return (
-            f"several modalities (MuData, .h5mu): take one, such as rna, with {read} ({_FIRST}); write it with {_WRITE}"
-        )
+        return f"several modalities (MuData, .h5mu): take one, such as rna, with {read} ({_FIRST}); write it with {_WRITE}"
     if {"obs", "var"} <= found:
         return ""
     if {"row_attrs", "col_attrs"} <= found:
