@@ -47,6 +47,7 @@ from core.system_errors import in_words
 from core.types import PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS, Pair
 
 KIND: Final = "predicted_expression"
+CELL_FILES: Final = (".h5ad", SUFFIX)
 _SAID: Final = ("values", "genes of both files", "negative values read as 0", "perturbations")  # of what a file was read as
 
 

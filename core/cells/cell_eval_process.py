@@ -155,7 +155,7 @@ def _call_cell_eval(pair: CellPair, profile: Any, folder: Path) -> tuple[Any, tu
 
     problems = _Problems()
     logging.getLogger("cell_eval").addHandler(problems)
-    threads = numba.config.NUMBA_NUM_THREADS  # the processors of this process, or what the environment allows
+    threads = numba.get_num_threads()  # the processors of this process, or what the environment allows
     evaluator = MetricsEvaluator(
         pair.predicted,
         pair.real,

@@ -6,11 +6,13 @@ import re
 from typing import Final
 
 _WORDS: Final = re.compile(r"[a-z]+|\d+")
-_WHOLE: Final = {"p", "q", "pv", "qv", "fdr", "fwer", "padj", "adjp", "bonferroni", "pvalueadjusted", "lfsr", "svalue", "evalue"}
-_WHOLE |= {"pnone", "probnone", "pnull", "probnull", "pnoeffect"}  # of no effect: the smaller, the more
+_WHOLE: Final = {
+    *("p", "q", "pv", "qv", "fdr", "fwer", "padj", "adjp", "bonferroni", "pvalueadjusted", "lfsr", "svalue", "evalue"),
+    *("pnone", "probnone", "pnull", "probnull", "pnoeffect"),  # of no effect: the smaller, the more
+}
 _TEST: Final = re.compile(
-    r"(?:wilcox(?:on)?|ranksums?|t_?test|welch|mann_?whitney|mwu?|ks|lrt|chi_?sq|anova|deseq2?|edger|limma|mast|nominal|raw|emp(?:irical)?"
-    r"|perm(?:utation)?|bonferroni|bh|holm|sidak|adj(?:usted)?)[ _.-]?[pq]"
+    r"(?:wilcox(?:on)?|ranksums?|t_?test|welch|mann_?whitney|mwu?|ks|lrt|chi_?sq|anova|deseq2?|edger|limma|mast|nominal|raw"
+    r"|emp(?:irical)?|perm(?:utation)?|bonferroni|bh|holm|sidak|adj(?:usted)?)[ _.-]?[pq]"
 )
 _PARTS: Final = ("pval", "qval", "padj", "adjp", "pvalue", "qvalue", "fdr", "fwer")
 _LOGARITHM: Final = re.compile(r"log|^nlp|^mlp")
