@@ -64,7 +64,7 @@ def describe_hdf5(file: Hdf5File) -> str:
     if "mod" in found:
         read = f"`cells = anndata.io.read_elem(h5py.File('{file_name}')['mod/rna'])`"
         return f"several modalities (MuData, .h5mu): take one, such as rna, with {read} ({_FIRST}); write it with {_WRITE}"
-    if {"obs", "var"} <= found:
+    if {"obs", "var"} & found:  # what it lacks, its reader says
         return ""
     if {"row_attrs", "col_attrs"} <= found:
         return f"cells as loom: read it with `cells = anndata.io.read_loom('{file_name}')`, which needs loompy ({_FIRST}); {_ADD}"

@@ -60,7 +60,6 @@ def test_names_of_columns_are_no_row(tmp_path: Path, header: list[object]) -> No
         ("x9", [50_000, 40_000, 1, 90_000]),
         ("mean_counts", [0.5, 2.25, 0.1, 7.5]),
         ("pct_dropout_by_counts", [99.5, 12.25, 3.5, 7.5]),
-        ("Unnamed: 0", [0, 1, 2, 3]),
         ("strand", [1, -1, 1, 1]),
         ("baseMean", [50_000.5, 40_000.25, 1.5, 90_000.75]),
     ],
