@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.actions.files import hash_file
+from core.actions.other_formats import refuse_other_format
 from core.actions.workspace import Workspace
 from core.cells.cell_eval import CellEvaluation, evaluate_cells
 from core.cells.evaluation_cells import CellChoice
 from core.cells.predicted_expression import CellOptions, is_cell_file
 from core.cells.strata import within_setting
+from core.datasets.challenge_archive import SUFFIX, predictions_in
 from core.errors import InputError
 from core.fields.record import setting
 from core.store import cell_evaluations, changes, datasets, runs
@@ -42,11 +45,20 @@ def evaluate_predictions(workspace: Workspace, path: Path, options: EvaluationOp
     Raises what `evaluate_cells` raises, NotFound for the run or dataset, InputError for a table instead of cells, a sample below
     1, and a run that was made from another file.
     """
-    if not is_cell_file(path):
+    is_archive = path.suffix.lower() == SUFFIX
+    if not (is_archive or is_cell_file(path)):
+        refuse_other_format(path, path.name)
         raise InputError(f"{path}: cell-eval compares cells, expected AnnData (.h5ad), not a table of predicted changes")
     if options.sample is not None and options.sample < 1:
         raise InputError(f"--sample {options.sample}: expected at least 1 cell of each perturbation")
-    choice = CellChoice(path, options.cells, options.sample, within=options.within)
+    with predictions_in(path) if is_archive else nullcontext(path) as cells:
+        return _evaluate(workspace, path, CellChoice(cells, options.cells, options.sample, within=options.within), options)
+
+
+def _evaluate(
+    workspace: Workspace, path: Path, choice: CellChoice, options: EvaluationOptions
+) -> tuple[CellEvaluation, Run | None]:
+    """path: the file that the run was made from, which may be an archive of the cells of `choice`."""
     if options.run is None and options.dataset is None:
         return evaluate_cells(choice), None
     workspace.refuse_if_read_only("cells evaluate", str(path))

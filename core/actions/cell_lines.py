@@ -26,8 +26,9 @@ def write_file(
     source = record_import(db, workspace, table, path, ImportedRows(len(table.pairs), table.rejected, target.id))
     file_rows.add(db, source, table.pairs, table.lines)
     line = combine(db, target.id)
-    rejected = [*table.rejected, *line.rejected[source]]
-    n_rows = len(table.pairs) - len(line.rejected[source])
+    conflicts = line.rejected.get(source, ())  # none of a file whose rows were all rejected
+    rejected = [*table.rejected, *conflicts]
+    n_rows = len(table.pairs) - len(conflicts)
     elsewhere = [row for other, rows in before.rejected.items() for row in line.rejected[other] if row not in rows]
     refuse_empty_import(path, n_rows, [*rejected, *elsewhere] if options.strict else rejected, options)
     pairs.add_genes(db, [symbol for pair in table.pairs for symbol in (pair.pert, pair.gene)], {})

@@ -47,6 +47,7 @@ from core.system_errors import in_words
 from core.types import PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS, Pair
 
 KIND: Final = "predicted_expression"
+CELL_FILES: Final = (".h5ad", SUFFIX)
 _SAID: Final = ("values", "genes of both files", "negative values read as 0", "perturbations")  # of what a file was read as
 
 
@@ -99,6 +100,9 @@ def import_predictions(workspace: Workspace, path: Path, options: PredictionOpti
     StateError for a name that is taken.
     """
     workspace.refuse_if_read_only("cells predictions", str(path))
+    for each in filter(None, (path, options.cells.real)):
+        if not (each.suffix.lower() == SUFFIX or is_cell_file(each)):
+            refuse_other_format(each, each.name)
     dataset = default_dataset(workspace, options.dataset)
     pairs = tuple(load_pairs(workspace.store, dataset.id).values())
     source = _identify(path, dataset, pairs, options)
@@ -171,8 +175,6 @@ def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> Pr
         with predictions_in(path) as cells:
             return _read(cells, pairs, options)
     wanted = WantedPairs.of(pairs)
-    if not is_cell_file(path):
-        refuse_other_format(path, path.name)
     if is_cell_file(path):
         if options.columns:
             raise InputError(

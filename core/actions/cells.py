@@ -15,6 +15,7 @@ from typing import Any
 from core.actions import jobs, packs
 from core.actions.files import hash_file
 from core.actions.import_target import ImportedRows, record_import
+from core.actions.other_formats import refuse_other_format
 from core.actions.workspace import Workspace
 from core.cells.changes_table import label_changes
 from core.cells.differential_expression import compare_on_one_processor
@@ -80,6 +81,8 @@ def label_cells(
     workspace.settings.server_access.refuse_cluster(ray_address)
     workspace.refuse_if_read_only("cells labels", path.name)
     check_name("dataset", name)
+    if not is_cell_file(path):
+        refuse_other_format(path, path.name)
     folder = job_of(workspace, path, name)
     try:
         with work_on(folder, "labels of cells") as reporter:

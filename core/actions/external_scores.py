@@ -173,7 +173,7 @@ def _build_row(pair_id: str, p_de: float, p_up: float, numbers: Mapping[str, flo
 def describe(de: str | None, direction: str | None, *, turned: bool = False) -> str:
     """Returns what a run of external scores says about which question, in a sentence."""
     if turned:
-        return f"{describe(de, direction)} They are p-values: the smaller, the higher a row ranks."
+        return f"{describe(de, direction)} By their name they are p-values or the like: the smaller, the higher a row ranks."
     if de == direction:
         return f"External score: column {de} ranks rows by an effect and by its direction; nobody said which it is about."
     parts = [

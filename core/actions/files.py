@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -54,6 +55,7 @@ _OF_SYSTEM = frozenset(
     )
 )
 _CHUNK_BYTES = 1 << 20
+_FIRST_LINE = 1 << 12  # bytes that are searched for names of columns
 _PICKLE = b"\x80"
 
 
@@ -258,9 +260,14 @@ def _recognise_plain(path: Path, name: str, epochs: Epochs) -> FileContent:
         except (UnsafeFile, MissingPackage):
             raise
         except InputError as no_space:
-            if isinstance(no_space, UnknownFormat) or path.suffix == ".zip":
+            if isinstance(no_space, UnknownFormat) or path.suffix == ".zip" or _names_pairs(path):
                 raise type(no_table)(f"{no_table}; or a gene space ({FORMATS})") from no_space
             raise
+
+
+def _names_pairs(path: Path) -> bool:
+    """Whether a first line names perturbation and gene, in letters of either case."""
+    return {b"pert", b"gene"} <= set(re.findall(rb"\w+", read_head(path, _FIRST_LINE).partition(b"\n")[0].lower()))
 
 
 def _read_table(path: Path, name: str, epochs: Epochs) -> PairTable | SubmissionFile | ScoreTable:

@@ -7,17 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from core.cells.other_cells import HDF5, USE, describe_hdf5, describe_other_cells
 from core.compressed import DAMAGE, open_archive, unpacked
 from core.datasets.challenge_archive import PREDICTIONS
 from core.errors import InputError, MissingPackage, UnknownFormat
 from core.file_io import open_file, read_head
 from core.file_limits import MAX_UNPACKED_BYTES
 
-_HDF5: Final = b"\x89HDF\r\n\x1a\n"
-_CELLS: Final = "`cells labels FILE --name D` makes a dataset of it, `cells predictions FILE --dataset D` a run"
-_H5AD: Final = f"write it as .h5ad with a column of obs for the perturbation; {_CELLS}"
 _TEXTS: Final[Mapping[bytes, str]] = {
-    b"%%MatrixMarket": f"a matrix (Matrix Market, as of 10x Genomics): read its folder with scanpy.read_10x_mtx, {_H5AD}",
     b"format-version:": "an ontology (OBO), which holds terms and no genes; genes with their terms are read from GAF or GMT",
     b"#string_protein_id": "names of STRING's proteins, which are read beside its protein.links file: import that one",
     b"%PDF": "a PDF; expected a table or a matrix",
@@ -27,6 +24,17 @@ _TEXTS: Final[Mapping[bytes, str]] = {
     b"RDX": "data of R; write a table as CSV, or cells as .h5ad (with anndataR)",
     b"X\n\x00\x00": "data of R; write a table as CSV, or cells as .h5ad (with anndataR)",
     b"\xd0\xcf\x11\xe0": "an old workbook of Excel (.xls), which is not read: save it as .xlsx, or its sheet as CSV UTF-8",
+    b"version https://git-lfs": "a pointer of Git LFS in the place of the file: fetch that with git lfs pull",
+    b"<!DOCTYPE": "a page of the web (HTML), an error perhaps in the place of the file: download that again",
+    b"<html": "a page of the web (HTML), an error perhaps in the place of the file: download that again",
+    b"<?xml": "XML; expected a table or a matrix",
+    b"#1.2": "a table of expression (GCT), which is not read: write it as CSV, a row a gene",
+    b"ARROW1": "a table of Arrow (Feather), which is not read: write it as Parquet or CSV",
+    b"FEA1": "a table of Arrow (Feather), which is not read: write it as Parquet or CSV",
+    b"\x93NUMPY": "an array without names of genes (.npy): write it as .npz beside a list of symbols, or as CSV",
+    b"\xfd7zXZ": "packed by xz, which is not read: unpack it, or pack it by gzip",
+    b"7z\xbc\xaf": "an archive (7z): unpack it, and import what is in it",
+    b"Rar!": "an archive (RAR): unpack it, and import what is in it",
     b"SQLite format 3": "a database (SQLite); write its table as CSV",
 }
 _TAR_AT, _TAR = 257, b"ustar"
@@ -35,17 +43,9 @@ _READ: Final = 1 << 12
 
 def refuse_other_format(path: Path, name: str) -> None:
     """Raise UnknownFormat for a file of a known format that is not read, or by another command, with its name and what to do."""
-    words = _other_folder(path) if path.is_dir() else _other_file(path, name)
+    words = describe_other_cells(path) if path.is_dir() else _other_file(path, name)
     if words:
         raise UnknownFormat(f"{name}: {words}")
-
-
-def _other_folder(path: Path) -> str:
-    if any((path / marker).is_file() for marker in (".zgroup", "zarr.json", ".zattrs")):
-        return f"a zarr store: read it with anndata.read_zarr and {_H5AD}"
-    if any((path / f"matrix.mtx{suffix}").is_file() for suffix in ("", ".gz")):
-        return f"10x Genomics' matrix: read the folder with scanpy.read_10x_mtx and {_H5AD}"
-    return ""
 
 
 def _other_file(path: Path, name: str) -> str:
@@ -53,8 +53,10 @@ def _other_file(path: Path, name: str) -> str:
         head = read_head(path, _READ)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    if head.startswith(_HDF5):
+    if head.startswith(HDF5):
         return _hdf5(path)
+    if words := describe_other_cells(path):
+        return words
     if head.startswith(b"PK"):
         return _zip(path)
     if head[_TAR_AT:].startswith(_TAR):
@@ -63,8 +65,6 @@ def _other_file(path: Path, name: str) -> str:
         plain = unpacked(file, name)
         if plain is not None:
             head = plain.read(_READ) or b""
-    if head.startswith(_HDF5):
-        return f"packed cells (HDF5): unpack the file; then {_CELLS}"
     if head[_TAR_AT:].startswith(_TAR):
         return "a packed archive (tar): unpack it, and import what is in it"
     return next((words for begin, words in _TEXTS.items() if head.lstrip(b"\xef\xbb\xbf").startswith(begin)), "")
@@ -75,18 +75,9 @@ def _hdf5(path: Path) -> str:
 
     try:
         with open_hdf5(path) as file:
-            names = set(file.root)
+            return describe_hdf5(file) or f"cells as AnnData (.h5ad): {USE}"
     except MissingPackage:
-        return f"HDF5, cells perhaps: {_CELLS}"
-    if {"obs", "var"} <= names:
-        return f"cells as AnnData (.h5ad): {_CELLS}"
-    if "mod" in names:
-        return f"cells of several modalities (MuData, .h5mu): take one of them, such as mdata.mod['rna'], and {_H5AD}"
-    if {"row_attrs", "col_attrs"} <= names:
-        return f"cells as loom: read it with anndata.io.read_loom and {_H5AD}"
-    if "matrix" in names or any("barcodes" in file_name for file_name in names):
-        return f"10x Genomics' matrix (HDF5): read it with scanpy.read_10x_h5 and {_H5AD}"
-    return f"HDF5 with {', '.join(sorted(names)[:5]) or 'nothing'} in it; expected cells as AnnData (.h5ad): obs, var and X"
+        return f"HDF5, cells perhaps: {USE}"
 
 
 def _zip(path: Path) -> str:
@@ -99,8 +90,6 @@ def _zip(path: Path) -> str:
         return "a workbook that is not read: save it as .xlsx, or its sheet as CSV UTF-8"
     if any(name.startswith(("word/", "ppt/")) for name in names):
         return "a document of Word or PowerPoint: save its table as CSV UTF-8"
-    if any(name.rsplit("/", 1)[-1] in (".zgroup", "zarr.json") for name in names):
-        return f"a zarr store: read it with anndata.read_zarr and {_H5AD}"
     return ""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace as replace_in
 from pathlib import Path
@@ -32,6 +33,7 @@ __all__ = ["BUILDERS", "MINILM", "coverage_of", "delete", "embed", "load", "matc
 Spec = Mapping[str, Any]
 Labelled = tuple[Sequence[str], Sequence[str], Sequence[Label]]  # perturbations, genes and labels, row by row
 MAX_NAME = 60  # characters
+_BETWEEN = re.compile(r"[|;:,/_ ().]+")  # what joins a symbol to something else
 
 
 def _build_text(workspace: Workspace, spec: Spec, name: str) -> Space:
@@ -207,12 +209,14 @@ def name_uncovered(db: Cursor, space: Space, path: str) -> str:
     """
     real = [each for each in datasets.list_all(db) if each.origin != "simulated"]
     known = {str(symbol) for each in real for column in ("pert", "gene") for symbol in pairs.frame(db, each.id)[column]}
-    folded = {symbol.casefold() for symbol in space.symbols}
-    if not known or any(symbol.casefold() in folded for symbol in known):
+    folded = {symbol.casefold() for symbol in known}
+    if not known or any(symbol.casefold() in folded for symbol in space.symbols):
         return ""
     shown = embeddings.list_some(list(space.symbols), 3)
     said = f"covers no gene of {', '.join(each.name for each in real)}: its names are {shown}"
     kind = embeddings.kind_of_names(space.symbols)
+    if not kind and any(part in folded for symbol in space.symbols for part in _BETWEEN.split(symbol.casefold())):
+        kind = "symbols with something else beside them"
     if kind:
         raise InputError(f"{path}: {said}, which look like {kind}; expected symbols such as {min(known)}")
     return said

@@ -6,6 +6,8 @@ anndata_frames           obs, and the columns of var that name genes
 anndata_values           X or a layer, in the file or in memory
 gene_names               what the genes are called: by the index of var, or by a column
 anndata_file             a file opened in memory or backed, read in blocks and checked
+other_cells              what files of cells in other formats are, and how to make .h5ad of them
+logarithms               to another base than e
 columns                  which columns say what was done to a cell
 conditions               what was done to each cell: columns, names, controls, genes, for all that reads cells
 confounders              cell lines, donors and batches that differ between controls and perturbed cells

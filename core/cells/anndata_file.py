@@ -16,8 +16,8 @@ from core.cells.anndata_frames import read_obs, read_var
 from core.cells.anndata_values import list_layers, open_values
 from core.cells.gene_names import GeneNames, choose_gene_names, is_name_column
 from core.cells.hdf5_walk import Hdf5File, damage_named, open_hdf5
+from core.cells.other_cells import describe_hdf5, describe_other_cells, is_hdf5
 from core.errors import InputError, UnknownFormat
-from core.file_io import read_head
 from core.stats.arrays import Codes, Floats
 from core.symbols.spelling import clean
 
@@ -25,7 +25,6 @@ BLOCK_VALUES = 20_000_000  # of a dense block: 80 MB of float32
 LARGEST_LOG = 20.0  # log1p of 485 million; the natural or binary log of any count is below
 Values: TypeAlias = csr_matrix | np.ndarray
 ValueScale = Literal["counts", "log1p"]
-_HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
 class CellFile:
@@ -99,6 +98,8 @@ def open_cells(path: Path, backed: bool = True, layer: str | None = None) -> Cel
     _refuse_others(path)
     file = open_hdf5(path)
     try:
+        if words := describe_hdf5(file):
+            raise UnknownFormat(f"{path}: {words}")
         with damage_named(str(path)):
             cells = CellFile(file, backed=backed, layer=layer)
             _check_shape(cells)
@@ -110,11 +111,11 @@ def open_cells(path: Path, backed: bool = True, layer: str | None = None) -> Cel
 
 def _refuse_others(path: Path) -> None:
     try:
-        head = read_head(path, len(_HDF5))
+        words = "" if is_hdf5(path) else describe_other_cells(path) or "no HDF5 file, expected cells as .h5ad (AnnData)"
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    if head != _HDF5:
-        raise UnknownFormat(f"{path}: no HDF5 file, expected cells as .h5ad (AnnData)")
+    if words:
+        raise UnknownFormat(f"{path}: {words}")
 
 
 def _check_shape(cells: CellFile) -> None:

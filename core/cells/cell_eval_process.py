@@ -6,7 +6,6 @@ import importlib.metadata
 import json
 import logging
 import math
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -151,11 +150,12 @@ def _call_cell_eval(pair: CellPair, profile: Any, folder: Path) -> tuple[Any, tu
 
     Its rank sum is pdex's for files that are larger than memory, which gives the same numbers as the other many times faster.
     """
+    import numba
     from cell_eval import MetricsEvaluator
 
     problems = _Problems()
     logging.getLogger("cell_eval").addHandler(problems)
-    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    threads = numba.get_num_threads()  # the processors of this process, or what the environment allows
     evaluator = MetricsEvaluator(
         pair.predicted,
         pair.real,

@@ -140,7 +140,7 @@ def read_conditions(
     columns: chosen already, for a file that may be without controls. wanted_genes: symbols that the genes should have.
     Raises InputError as `choose_columns`, `choose_gene_names` and `read_perturbations`, and for `where` that names no cell.
     """
-    chosen = _choose_cells(file, settings.where)
+    chosen = choose_cells(file, settings.where)
     for name in settings.across:
         require_column(file.obs, "across", name)
     if columns is None:
@@ -171,7 +171,7 @@ def compare_within(file: CellFile, found: Conditions, columns: Sequence[str]) ->
     return replace(found, is_chosen=found.is_chosen & ~lost, strata=strata, without_stratum=int(lost.sum()))
 
 
-def _choose_cells(file: CellFile, where: Mapping[str, str]) -> Bools:
+def choose_cells(file: CellFile, where: Mapping[str, str]) -> Bools:
     chosen = np.ones(file.n_cells, dtype=np.bool_)
     for name, value in where.items():
         require_column(file.obs, "where", name)

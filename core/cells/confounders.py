@@ -15,7 +15,19 @@ from core.errors import InputError
 from core.stats.arrays import Bools
 
 # Cells of several lines are no one thing: which is meant has to be said. The others are named where they differ.
-LINES: Final = ("cell_line", "cellline", "cell_lines", "cell_type", "celltype", "cell_types", "celltypes", "tissue", "species")
+LINES: Final = (
+    "cell_line",
+    "cellline",
+    "cell_lines",
+    "cell_line_id",
+    "cell_type_id",
+    "cell_type",
+    "celltype",
+    "cell_types",
+    "celltypes",
+    "tissue",
+    "species",
+)
 _ORIGINS: Final = (
     *("organism", "patient", "individual", "subject", "replicate", "plate", "run", "experiment", "dataset", "day", "timepoint"),
     *("time", "treatment", "stimulation", "dose", "channel", "gem", "donor_id", "sample_id", "batch_id", "library_id"),

@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix
 
 from core.cells.anndata_file import open_cells
 from core.cells.columns import require_column, texts
+from core.cells.conditions import choose_cells
 from core.cells.differential_expression import COUNTS_PER_CELL
 from core.cells.packages import import_anndata
 from core.cells.predicted_expression import CellOptions, ReadSource, compare_files
@@ -104,15 +105,17 @@ def load_cell_pair(choice: CellChoice) -> CellPair:
 
 
 def strata_of(choice: CellChoice) -> list[dict[str, str]]:
-    """Returns the strata of both files by what `where` takes: column → value. Raises InputError for columns that a file does not
-    have."""
+    """Returns the strata of both files, among the cells that `where` takes: column → value. Raises InputError for columns that a
+    file does not have."""
     assert choice.options.real is not None
     found = []
     for path in (choice.predicted, choice.options.real):
         with open_cells(path, layer=choice.options.layer if path == choice.predicted else None) as file:
             for name in choice.within:
                 require_column(file.obs, f"{path.name}: within", name)
-            found.append(pd.DataFrame({name: texts(file.obs[name]) for name in choice.within}, dtype=object).drop_duplicates())
+            where = {name: value for name, value in choice.options.where.items() if name in file.obs.columns}
+            strata = pd.DataFrame({name: texts(file.obs[name]) for name in choice.within}, dtype=object)
+            found.append(strata[choose_cells(file, where)].drop_duplicates())
     both = found[1].merge(found[0]).sort_values(list(choice.within))
     return [dict(zip(choice.within, values, strict=True)) for values in both.itertuples(index=False) if all(values)]
 

@@ -20,6 +20,8 @@ from core.cells.columns import Columns
 from core.cells.conditions import Conditions, ReadingSettings, read_conditions
 from core.cells.confounders import refuse_mixed_lines
 from core.cells.differential_expression import COUNTS_PER_CELL, log2_fold_change
+from core.cells.logarithms import refuse_other_logarithm
+from core.cells.other_cells import is_hdf5
 from core.cells.predicted_changes import PredictedChanges, WantedPairs
 from core.cells.scales import Scale, ValueFacts, linear_values, measure_values, tell_scale, tell_scale_beside
 from core.cells.strata import stratum_of_cells
@@ -84,8 +86,8 @@ class Comparison:
 
 
 def is_cell_file(path: Path) -> bool:
-    """Whether a file's name says that it is AnnData."""
-    return path.suffix.lower() == ".h5ad"
+    """Whether a file is AnnData by its name, or HDF5 by its first bytes."""
+    return path.suffix.lower() == ".h5ad" or is_hdf5(path)
 
 
 def read_predicted_cells(path: Path, wanted: WantedPairs, options: CellOptions, within: Sequence[str] = ()) -> PredictedChanges:
@@ -171,6 +173,7 @@ def compare_with_itself(
     """Returns a file of predictions that holds its own controls. genes: that are asked for. Raises as `read_predicted_cells`."""
     conditions = read_conditions(file, options, wanted_genes=genes)
     _refuse_unclear(file, conditions, options, within)
+    refuse_other_logarithm(file, options.values)
     shared = np.arange(file.n_genes)
     facts = measure_values(file, shared, clip_negative=options.clip_negative)
     used = conditions.is_control | (conditions.genes_of_cell != "")
@@ -189,6 +192,7 @@ def compare_files(
     ours, theirs = _read_both(file, real, options, genes)
     for each, found in ((file, ours), (real, theirs)):
         _refuse_unclear(each, found, options, within)
+    refuse_other_logarithm(file, options.values)
     spellings = real.gene_names.spellings
     named = tuple(spellings.get(gene, gene) for gene in file.genes)
     common = set(named) & set(real.genes)

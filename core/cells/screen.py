@@ -27,6 +27,7 @@ from core.cells.differential_expression import (
 from core.cells.gene_names import GeneNames
 from core.cells.groups import CellGroups, GroupSettings, group_cells
 from core.cells.labels import DOWN, LEFT_OUT, MOST_REMAINING, NONE, UP, Thresholds, knockdown_table, label_pairs
+from core.cells.logarithms import refuse_other_logarithm
 from core.cells.sampling import NAMES, SPLITS, Sample, SamplingSettings, sample_pairs
 from core.cells.strata import within_setting
 from core.fields.record import setting, without_effect
@@ -185,6 +186,7 @@ def label_screen(path: Path, settings: LabelSettings, say: Say, compare_each: Co
         refuse_mixed_lines(str(path), found.confounders, (*settings.across, *settings.within), within=True)
         group_cells(file, found, None, settings.groups)  # what is wrong with them is said before the values are read
         say(f"reading {file.n_cells:,} cells × {file.n_genes:,} genes")
+        refuse_other_logarithm(file, settings.values)
         counts = summarise_counts(file, settings.values)
         groups = group_cells(file, found, counts.totals, settings.groups)
         say(f"comparing {len(groups.targets):,} perturbations with {groups.n_control:,} control cells")

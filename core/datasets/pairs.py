@@ -24,6 +24,7 @@ _PERTURBQA_COLUMNS = ("pert", "gene", "label", "split")
 _SPLITS = {"train": "train", "training": "train", "val": "val", "valid": "val", "validation": "validation", "test": "test"}
 _SPLITS |= {"dev": "val", "testing": "test"}
 _KNOWN_SPLITS = {*_SPLITS.values()}
+_TRUTH = {"1.0": "1", "true": "1", "0.0": "0", "false": "0"}  # as pandas writes numbers beside missing ones, and truth values
 _PERTURBQA_LABELS = {"de": {"1": Label.DE, "0": Label.NONE}, "dir": {"1": Label.UP, "0": Label.DOWN}}
 
 
@@ -123,7 +124,7 @@ def read_perturbqa(table: Table, sha256: str) -> PairTable:
         if isinstance(read, Rejected):
             return read
         code, split = map(clean, cells[2:])
-        label = _PERTURBQA_LABELS[task].get(code)
+        label = _PERTURBQA_LABELS[task].get(_TRUTH.get(code.lower(), code))
         if label is None:
             return Rejected(table.name, line, "bad label", f"{quote(code)}, expected 0 or 1")
         split = _SPLITS.get(split.lower(), split)

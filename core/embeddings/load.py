@@ -192,7 +192,7 @@ def _is_word2vec(header: str) -> bool:
     fields = header.split()
     if len(fields) == 2 and all(field.isdecimal() for field in fields):
         return True
-    return " " in header.strip() and len(fields) > 1 and all(map(tables.is_number, fields[1:]))
+    return " " in header.strip() and not set(",;") & set(header) and len(fields) > 1 and all(map(tables.is_number, fields[1:]))
 
 
 def _load_word2vec(path: Path, name: str) -> Space:

@@ -16,43 +16,23 @@ from core.symbols.excel import spreadsheet_damage
 from core.symbols.spelling import clean, is_missing
 
 # Columns of numbers about a gene, or of groups, that are no dimension of a space.
-_ABOUT: Final = {
-    *(
-        "cluster",
-        "clusters",
-        "leiden",
-        "louvain",
-        "ncells",
-        "ncounts",
-        "ngenes",
-        "entrez",
-        "entrezid",
-        "entrezgene",
-        "entrezgeneid",
-    ),
-    *(
-        "geneid",
-        "ncbiid",
-        "length",
-        "genelength",
-        "start",
-        "end",
-        "chromosome",
-        "rank",
-        "totalcounts",
-        "highlyvariable",
-        "hgncid",
-    ),
-}
+_ABOUT: Final = re.compile(
+    "clusters?|leiden|louvain|n(?:u)?(?:cells|counts|genes)(?:bycounts)?|(?:logp)?(?:total|mean)counts|means|dispersions(?:norm)?"
+    "|variances(?:norm)?|pctdropoutbycounts|highlyvariable|entrez(?:gene)?(?:id)?|(?:gene|ncbi|hgnc)id|(?:gene)?length|size|start"
+    "|end|strand|chr|chrom|chromosome|pos|position|gc|gccontent|percentagegccontent|[tfr]pkm|tpm|rank|index|unnamed"
+)
 _DIMENSION: Final = re.compile(r"(?:d|dim|pc|pca|x|v|f|feature|emb|embedding|component|latent|z|factor|col)?[_ .-]?\d+", re.I)
 _OTHER_NAMES: Final = {
     "Ensembl's identifiers of genes": re.compile(r"ENS[A-Z]*G\d{6,}(?:\.\d+)?"),
     "Ensembl's identifiers of proteins": re.compile(r"(?:\d+\.)?ENS[A-Z]*P\d{6,}(?:\.\d+)?"),
     "UniProt's accessions": re.compile(r"[OPQ]\d[A-Z0-9]{3}\d|[A-NR-Z]\d(?:[A-Z][A-Z0-9]{2}\d){1,2}"),
+    "identifiers of RefSeq": re.compile(r"[NX][MPR]_\d{6,}(?:\.\d+)?"),
+    "identifiers of a database": re.compile(r"(?:HGNC|MGI|RGD|NCBIGene|ENTREZ|GeneID):?\d+", re.I),
+    "probes of an array": re.compile(r"\d+(?:_[asx])?_at|ILMN_\d+"),
     "dimensions": _DIMENSION,
 }
 _SYMBOL: Final = re.compile(r"[A-Za-z][A-Za-z0-9.-]*\d*")
-_LARGER: Final = 100.0  # times the other columns' scale, from which on whole numbers are no dimension
+_LARGER: Final = 100.0  # times the other columns' scale, from which on a column is no dimension
 _LEAST_COLUMNS: Final = 3
 
 
@@ -114,13 +94,15 @@ def _refuse_sideways(symbols: Sequence[str], columns: Sequence[str], source: str
 
 
 def _odd_columns(columns: Sequence[str], vectors: NDArray[Any]) -> list[int]:
-    """Returns the positions of columns with a name of _ABOUT, or of whole numbers of a much larger scale than the others."""
+    """Returns the positions of columns with a name of _ABOUT, or of a much larger scale than the others: of whole numbers, or
+    under names that are not those of dimensions (the first principal component may be large)."""
     if len(columns) < _LEAST_COLUMNS or vectors.dtype.kind not in "fiu" or not len(vectors):
         return []
     values = vectors.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         scale = np.nanmedian(np.abs(values), axis=0)
         whole = (values == np.rint(values)).all(axis=0)
-    named = [re.sub(r"[^a-z]", "", name.lower()) in _ABOUT for name in columns]
+    named = [_ABOUT.fullmatch(re.sub(r"[^a-z]", "", name.lower())) is not None for name in columns]
     usual = float(np.median(scale[~whole])) if (~whole).any() else np.inf
-    return [i for i in range(len(columns)) if named[i] or (whole[i] and scale[i] > _LARGER * usual)]
+    other = [bool(whole[i]) or not _DIMENSION.fullmatch(name) for i, name in enumerate(columns)]
+    return [i for i in range(len(columns)) if named[i] or (other[i] and scale[i] > _LARGER * usual)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_MONTH: Final = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec|mrz|mai|okt|dez)"
-_NAMED_DATE: Final = rf"\d{{1,2}}-{_MONTH}(?:-\d{{2,4}})?|{_MONTH}-\d{{1,4}}"
+_MONTH: Final = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec|mrz|mär|märz|mars|mai|okt|dez|déc|dic)"
+_NAMED_DATE: Final = rf"\d{{1,2}}(?:\.?[ -]|[./]){_MONTH}\.?(?:[ ./-]\d{{2,4}})?|{_MONTH}\.?[ -]\d{{1,4}}"
 _DATE: Final = re.compile(rf"{_NAMED_DATE}|\d{{1,2}}[/.]\d{{1,2}}[/.]\d{{2,4}}|\d{{4}}-\d{{2}}-\d{{2}}(?:[ T].*)?", re.I)
 _FLOAT: Final = re.compile(r"[+-]?\d+(?:[.,]\d+)?E[+-]\d+|[+-]?\d+[.,]\d+(?:E\d+)?", re.I)
 _WHOLE: Final = re.compile(r"[+-]?\d+")

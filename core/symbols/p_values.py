@@ -1,4 +1,4 @@
-"""Columns whose names say that they hold p-values, for which smaller is more; their logarithms are none."""
+"""Columns whose names say that they hold p-values, for which smaller is more; their logarithms, where none is above 0, too."""
 
 from __future__ import annotations
 
@@ -6,9 +6,18 @@ import re
 from typing import Final
 
 _WORDS: Final = re.compile(r"[a-z]+|\d+")
-_WHOLE: Final = {"p", "q", "pv", "qv", "fdr", "fwer", "padj", "adjp", "bonferroni", "pvalueadjusted"}
+_WHOLE: Final = {
+    *("p", "q", "pv", "qv", "fdr", "fwer", "padj", "adjp", "bonferroni", "pvalueadjusted", "lfsr", "svalue", "evalue"),
+    *("pnone", "probnone", "pnull", "probnull", "pnoeffect"),  # of no effect: the smaller, the more
+}
+_TEST: Final = re.compile(
+    r"(?:wilcox(?:on)?|ranksums?|t_?test|welch|mann_?whitney|mwu?|ks|lrt|chi_?sq|anova|deseq2?|edger|limma|mast|nominal|raw"
+    r"|emp(?:irical)?|perm(?:utation)?|bonferroni|bh|holm|sidak|adj(?:usted)?)[ _.-]?[pq]"
+)
 _PARTS: Final = ("pval", "qval", "padj", "adjp", "pvalue", "qvalue", "fdr", "fwer")
 _LOGARITHM: Final = re.compile(r"log|^nlp|^mlp")
+# log p alone may be a log-probability, for which larger is more.
+_LOG_P: Final = re.compile(r"log10[pq]$|log(?:2|10|e)?(?:pv|qv|pval\w*|qval\w*|padj\w*|adjp\w*|fdr)$")
 _COMPLEMENT: Final = re.compile(r"1\s*[-_]\s*p|one_?minus|inv")
 
 
@@ -18,4 +27,10 @@ def is_p_value_name(name: str) -> bool:
     squeezed = "".join(_WORDS.findall(folded))
     if _LOGARITHM.search(squeezed) or _COMPLEMENT.search(folded):
         return False
-    return squeezed in _WHOLE or any(part in squeezed for part in _PARTS)
+    return squeezed in _WHOLE or _TEST.fullmatch(folded) is not None or any(part in squeezed for part in _PARTS)
+
+
+def is_log_p_name(name: str) -> bool:
+    """Whether a column's name says that it holds logarithms of p-values, of either sign: log10p, neg_log10_pval, -log10(padj)."""
+    squeezed = "".join(_WORDS.findall(name.strip().lower()))
+    return _LOG_P.search(squeezed) is not None

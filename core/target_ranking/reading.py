@@ -15,6 +15,7 @@ from core.cells.anndata_file import CellFile, open_cells, summarise_counts
 from core.cells.columns import texts
 from core.cells.conditions import FOUND, Conditions, ReadingSettings, read_conditions
 from core.cells.confounders import refuse_mixed_lines
+from core.cells.logarithms import refuse_other_logarithm
 from core.cells.simulator import ScreenSettings, simulate_screen
 from core.errors import InputError
 from core.fields.record import setting
@@ -103,6 +104,7 @@ def _read_file(source: CellSource) -> ReadCells:
         assigned = np.flatnonzero(conditions != "")
         require_targets(file.genes, {str(condition) for condition in conditions[assigned]})
         kept = assigned[_choose_cells(conditions[assigned].astype(np.str_), source, path.name)]
+        refuse_other_logarithm(file, source.values)
         summarise_counts(file, source.values)
         x = _read_rows(file, kept)
         batch = found.columns.batch

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 from dataclasses import replace
 from pathlib import Path
 
+import h5py
 import pytest
 
 from core.actions import cell_evaluation
@@ -14,6 +16,7 @@ from core.actions.cell_predictions import PredictionOptions, import_predictions
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace
 from core.cells.cell_eval import CellEvaluation, Metric
+from core.cells.challenge_cells import write_challenge_cells
 from core.cells.evaluation_cells import CellChoice
 from core.cells.predicted_expression import CellOptions
 from core.cells.simulator import ScreenSettings, simulate_screen, write_screen
@@ -95,6 +98,7 @@ def test_the_wrong_run_or_file_is_refused_before_cell_eval_is_called(
     other = tmp_path / "other.h5ad"
     other.write_bytes(predicted.read_bytes() + b"\0")
     import_upload(workspace, cases.as_csv(["id", "pert", "gene"], [("X_Y", "X", "Y")]), "t.csv")
+    (tmp_path / "t.csv").write_text("pert,gene,log2_fc\nG01,G02,1\n")
     for path, options, kind, message in (
         (other, EvaluationOptions(real, run="model"), InputError, "run model was made from model.h5ad, expected the run of this"),
         (other, EvaluationOptions(real, dataset="bmdm"), InputError, "no run of dataset bmdm was made from this file"),
@@ -138,3 +142,35 @@ def test_the_commands(workspace: Workspace, predicted: Path, asked: list[CellCho
     bad = commands.core(place, "cells", "predictions", str(table), "--column", "log2_fc")
     assert bad.status == 1
     assert "expected ROLE=NAME" in bad.err
+
+
+@pytest.mark.parametrize("command", ["describe", "describe --predictions", "labels --name d", "predictions", "evaluate --real x"])
+@pytest.mark.parametrize(("name", "words"), [("x.h5ad.gz", "packed by gzip"), ("x.h5", "10x Genomics"), ("x.zarr", "zarr store")])
+def test_commands_say_what_other_files_of_cells_are(
+    workspace: Workspace, predicted: Path, tmp_path: Path, command: str, name: str, words: str
+) -> None:
+    path = tmp_path / name
+    if name.endswith(".gz"):
+        path.write_bytes(gzip.compress(predicted.read_bytes()))
+    elif name.endswith(".h5"):
+        with h5py.File(path, "w") as file:
+            file.create_group("matrix")
+    else:
+        path.mkdir()
+        (path / ".zgroup").write_text("{}")
+    verb, *options = command.split()
+    refused = commands.core(workspace.settings.workspace, "cells", verb, str(path), *options)
+    assert (refused.status, refused.out) == (1, "")
+    assert words in refused.err
+    assert refused.err.count("\n") == 1
+
+
+def test_an_archive_of_the_challenge_is_compared(
+    workspace: Workspace, predicted: Path, asked: list[CellChoice], tmp_path: Path
+) -> None:
+    archive = tmp_path / "model.vcc"
+    write_challenge_cells(predicted, archive, CellOptions(perturbation="perturbation"))
+    import_predictions(workspace, archive, PredictionOptions(name="archive"))
+    _, run = evaluate_predictions(workspace, archive, EvaluationOptions(CellOptions(real=predicted), run="archive"))
+    assert run is not None
+    assert asked[0].predicted.name == "model.h5ad"

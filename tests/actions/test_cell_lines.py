@@ -119,6 +119,15 @@ def test_a_line_takes_no_other_files(workspace: Workspace) -> None:
     assert bring(workspace, DIR, "other-dir.csv", dataset="k562").name == "k562"
 
 
+def test_a_file_whose_rows_are_all_rejected_is_refused(workspace: Workspace) -> None:
+    content = cases.as_csv(["pert", "gene", "label", "split"], [("A", "X", "DE", "train"), ("A", "Y", "no", "train")])
+    for n_files in range(2):  # alone, and beside another one
+        refused = import_upload(workspace, content, "k562-de.csv")
+        assert "no row could be imported (the first, line 2: bad label, 'DE', expected 0 or 1)" in refused.message
+        if not n_files:
+            bring(workspace, DIR, "k562-dir.csv")
+
+
 def run_on(workspace: Workspace, *ids: str) -> None:
     numbers = {"A_X": (0.6, 0.3), "A_Y": (0.1, 0.2), "B_X": (0.2, 0.5), "B_Y": (0.2, 0.6)}
     rows = [(key, *numbers[key], "none") for key in ids]

@@ -167,9 +167,18 @@ def test_p_values_are_turned_round() -> None:
     run = run_of(found, columns, rows.append)
     assert [row.prediction.p_de for row in rows] == [0.75, 0.25, 0.5]  # mid-rank / (n + 1) of −p
     assert run.note is not None
-    assert run.note.endswith("They are p-values: the smaller, the higher a row ranks.")
+    assert run.note.endswith("By their name they are p-values or the like: the smaller, the higher a row ranks.")
     with pytest.raises(InputError, match="--dir p_value: p-values have no direction"):
         choose_columns(found, None, "p_value")
+
+
+def test_logarithms_of_p_values_that_fall_with_an_effect_are_refused() -> None:
+    rising, falling = (read(f"id,log10p\nA_G,{sign}5\nA_H,{sign}0.1\n".encode(), "s.csv") for sign in ("", "-"))
+    assert isinstance(rising, ScoreTable)
+    assert isinstance(falling, ScoreTable)
+    run_of(rising, choose_columns(rising, None, None)[0], lambda _: None)
+    with pytest.raises(InputError, match=r"column log10p is called as p-values are, .* but holds -5"):
+        run_of(falling, choose_columns(falling, None, None)[0], lambda _: None)
 
 
 @pytest.mark.parametrize("name", ["p_value", "padj", "q"])

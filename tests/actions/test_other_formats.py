@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import lzma
 import tarfile
 import zipfile
 from pathlib import Path
@@ -71,6 +72,12 @@ OTHERS = {
     "go.obo": (lambda path: path.write_text("format-version: 1.2\n[Term]\nid: GO:1\n"), "ontology"),
     "x.fa": (lambda path: path.write_text(">STAT1\nACGT\n"), "FASTA"),
     "x.rds": (lambda path: path.write_bytes(gzip.compress(b"X\n\0\0\0\x03")), "data of R"),
+    "lfs.csv": (lambda path: path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:aa\n"), "Git LFS"),
+    "page.csv": (lambda path: path.write_text("<!DOCTYPE html>\n<html></html>\n"), "a page of the web"),
+    "x.gct": (lambda path: path.write_text("#1.2\n2\t2\nName\tDescription\ta\n"), "GCT"),
+    "x.feather": (lambda path: pd.DataFrame({"a": [1]}).to_feather(path), "Feather"),
+    "x.csv.xz": (lambda path: path.write_bytes(lzma.compress(ROWS.encode())), "packed by xz"),
+    "upper-de.csv": (lambda path: path.write_text(ROWS.replace("pert,gene", "PERT,GENE")), "columns 'PERT, GENE, label, split'"),
     "split.pkl": (
         lambda path: path.write_bytes(b"\x80\x04}\x94\x8c\x05train\x94]\x94s."),
         "a split of conditions, as GEARS keeps it",
@@ -133,6 +140,15 @@ def test_a_packed_table_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> N
     (tmp_path / "k562-de.csv.gz").write_bytes(gzip.compress(ROWS.encode() + b"," * (80 << 20)))
     with pytest.raises(UnsafeFile, match="unpacks to more than"):
         recognise(tmp_path / "k562-de.csv.gz")
+
+
+@pytest.mark.parametrize(("one", "zero"), [("1.0", "0.0"), ("True", "False"), ("TRUE", "FALSE")])
+def test_labels_as_pandas_and_spreadsheets_write_them(tmp_path: Path, one: str, zero: str) -> None:
+    (tmp_path / "k562-de.csv").write_text(ROWS.replace(",1,", f",{one},").replace(",0,", f",{zero},"))
+    found = recognise(tmp_path / "k562-de.csv")
+    assert isinstance(found, PairTable)
+    assert [str(pair.label) for pair in found.pairs] == ["de", "none", "de"]
+    assert found.rejected == ()
 
 
 def test_lists_in_parquet_are_no_table(tmp_path: Path) -> None:

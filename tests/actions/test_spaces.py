@@ -422,3 +422,27 @@ def test_read_only_refuses_every_change(workspace: Workspace, tmp_path: Path) ->
         assert imports.list_imports(db).shape[0] == 12
         assert runs.find(db, "knn").total == 6
     assert len(packs.read(reader, "network")) == 2
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        (["ENSG00000115415", "ENSG00000125347.14", "ENSMUSG00000026104"], "Ensembl's identifiers of genes"),
+        (["9606.ENSP00000354394", "9606.ENSP00000245414", "ENSP00000401303"], "Ensembl's identifiers of proteins"),
+        (["P42224", "P10914", "Q99836"], "UniProt's accessions"),
+        (["NM_007315.4", "NM_002198", "XM_0123456"], "identifiers of RefSeq"),
+        (["HGNC:11362", "HGNC:6116", "HGNC:7562"], "identifiers of a database"),
+        (["209969_s_at", "202531_at", "ILMN_1690105"], "probes of an array"),
+        (["Pa.1", "Ga.1", "Zz.1"], "symbols with something else beside them"),
+        (["Pa|123", "Ga|7", "Zz|9"], "symbols with something else beside them"),
+        (["PA_ENSG01", "GA_ENSG02", "ZZ_ENSG03"], "symbols with something else beside them"),
+    ],
+)
+def test_a_space_that_covers_no_gene_is_refused_by_what_its_names_look_like(
+    workspace: Workspace, names: list[str], kind: str
+) -> None:
+    import_upload(workspace, cases.as_csv(["id", "pert", "gene", "label"], [("Pa_Ga", "Pa", "Ga", "up")]), "train.csv")
+    content = cases.as_csv(["gene", "d0", "d1"], [(name, i, 1.5) for i, name in enumerate(names)])
+    refused = import_upload(workspace, content, "x.csv")
+    assert f"covers no gene of bmdm: its names are {names[0]}" in refused.message
+    assert f"which look like {kind}; expected symbols such as Ga" in refused.message

@@ -115,11 +115,11 @@ def test_another_name_asks_for_one_that_tells(name: str) -> None:
 
 
 def test_every_wrong_row_of_perturbqa_is_named() -> None:
-    table = pairs(b"pert,gene,label,split\nA,B,1,train\nA,B,0,test\nA,C,2,train\nA,D,1.0,train\nA,E,1,\n", "x-de.csv")
+    table = pairs(b"pert,gene,label,split\nA,B,1,train\nA,B,0,test\nA,C,2,train\nA,D,1.5,train\nA,E,1,\n", "x-de.csv")
     assert [(bad.line, bad.reason, bad.detail) for bad in table.rejected] == [
         (3, "duplicate", "'A_B' stands on line 2 already"),
         (4, "bad label", "'2', expected 0 or 1"),
-        (5, "bad label", "'1.0', expected 0 or 1"),
+        (5, "bad label", "'1.5', expected 0 or 1"),
         (6, "empty cell", "nothing in column split"),
     ]
     assert [pair.pair_id for pair in table.pairs] == ["A_B"]

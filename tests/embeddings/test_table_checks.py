@@ -58,14 +58,24 @@ def test_names_of_columns_are_no_row(tmp_path: Path, header: list[object]) -> No
         ("cluster", [0, 1, 0, 2]),
         ("length", [900, 2_000, 40, 5]),
         ("x9", [50_000, 40_000, 1, 90_000]),
+        ("mean_counts", [0.5, 2.25, 0.1, 7.5]),
+        ("pct_dropout_by_counts", [99.5, 12.25, 3.5, 7.5]),
+        ("strand", [1, -1, 1, 1]),
+        ("baseMean", [50_000.5, 40_000.25, 1.5, 90_000.75]),
     ],
 )
-def test_columns_that_are_no_dimension_are_named_and_left_out(tmp_path: Path, name: str, values: list[int]) -> None:
+def test_columns_that_are_no_dimension_are_named_and_left_out(tmp_path: Path, name: str, values: list[float]) -> None:
     FRAME.assign(**{name: values}).rename_axis("gene").to_csv(tmp_path / "x.csv")
     found = load_space(tmp_path / "x.csv", "x")
     assert found.vectors.shape == (4, 3)
     assert found.notes == (f"1 columns left out that are no dimension ({name}); --keep-column takes one along",)
     assert load_space(tmp_path / "x.csv", "x", kept=[name]).vectors.shape == (4, 4)
+
+
+def test_a_large_first_component_is_a_dimension(tmp_path: Path) -> None:
+    frame = FRAME.set_axis(["PC1", "PC2", "PC3"], axis=1)
+    frame.assign(PC1=frame["PC1"] * 5_000 + 0.5).rename_axis("gene").to_csv(tmp_path / "x.csv")
+    assert load_space(tmp_path / "x.csv", "x").vectors.shape == (4, 3)
 
 
 def test_whole_numbers_of_one_scale_are_dimensions(tmp_path: Path) -> None:

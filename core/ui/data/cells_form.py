@@ -42,7 +42,7 @@ def show(context: PageContext) -> None:
         if not path.strip():
             return
         found = cell_jobs.describe_typed(context.workspace, path, settings, address)
-        st.text("\n".join(description_lines(found)))
+        st.code("\n".join(description_lines(found)), language=None, wrap_lines=True)  # its columns stand below one another
         name_side, context_side = st.columns(2)
         name = name_side.text_input("Name of the dataset", **bind("cells_name"))
         about = context_side.text_input("What cells these are, for prompts", placeholder="K562 cells", **bind("cells_context"))

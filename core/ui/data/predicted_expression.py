@@ -37,8 +37,9 @@ def show_form(context: PageContext, show_results: ShowResults) -> None:
     """Show the form that makes a run from predicted expression. show_results: shows what came of it, and runs the page again."""
     with st.expander("A run from predicted expression"):
         st.markdown(
-            "What STATE, GEARS or another model predicts: cells or one profile a perturbation (`.h5ad`), or a table of predicted "
-            "log2 fold changes (`.csv`, `.tsv`, `.parquet`). Each pair of the dataset gets P(DE) and P(up | DE)."
+            "What STATE, GEARS or another model predicts: cells or one profile a perturbation (`.h5ad`, `.vcc`), or a table of "
+            "predicted log2 fold changes (`.csv`, `.tsv`, `.parquet`, `.xlsx`). "
+            "Each pair of the dataset gets P(DE) and P(up | DE)."
         )
         names = {each.id: each.name for each in loaders.all_datasets()}
         if not names:
@@ -75,14 +76,14 @@ def _ask_options(chosen: dict[str, Any]) -> PredictionOptions:
 
 
 def _show_upload(context: PageContext, options: PredictionOptions, show_results: ShowResults) -> None:
-    kinds = [suffix.removeprefix(".") for suffix in (".h5ad", *TABLES)]
+    kinds = [suffix.removeprefix(".") for suffix in (*cell_predictions.CELL_FILES, *TABLES)]
     file = st.file_uploader("Predicted expression", kinds, key="upload-predicted")
     real = st.file_uploader("Real control cells, if the predictions have none", ["h5ad"], key="upload-real")
     second = None if real is None else (real.name, real.getvalue())
     is_read = file is not None and _show_reading(
         lambda: cell_predictions.describe_uploaded(context.workspace, (file.name, file.getvalue()), second, options)
     )
-    if not st.button("Make a run of the upload", disabled=file is None) or file is None or not is_read:
+    if not st.button("Make a run of the upload", disabled=not is_read) or file is None:
         return
     with explain_errors(), st.spinner("Reading …"):
         made = cell_predictions.import_uploaded(context.workspace, (file.name, file.getvalue()), second, options)
@@ -94,7 +95,7 @@ def _show_reading(describe: Callable[[], list[str]]) -> bool:
     lines: list[str] = []
     with explain_errors():
         lines = describe()
-        st.text("\n".join(lines))
+        st.code("\n".join(lines), language=None, wrap_lines=True)  # its columns stand below one another
     return bool(lines)
 
 
@@ -109,7 +110,7 @@ def _show_path(context: PageContext, options: PredictionOptions, show_results: S
     is_read = bool(path) and _show_reading(
         lambda: page_imports.describe_predictions(context.workspace, path, real or None, options, address)
     )
-    if not st.button("Make a run of the file", disabled=not path) or not is_read:
+    if not st.button("Make a run of the file", disabled=not is_read):
         return
     with explain_errors(), st.spinner("Reading …"):
         show_results([page_imports.import_predictions(context.workspace, path, real or None, options, address)])

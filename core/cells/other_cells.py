@@ -1,0 +1,101 @@
+"""Files of cells that are no AnnData (.h5ad), by what they are, and the lines of Python that make one of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from core.cells.anndata_frames import is_group
+from core.cells.hdf5_walk import Hdf5File
+from core.compressed import DAMAGE, open_archive, packing_of, unpacked
+from core.errors import InputError
+from core.file_io import open_file, read_head
+from core.file_limits import MAX_UNPACKED_BYTES
+
+HDF5: Final = b"\x89HDF\r\n\x1a\n"
+USE: Final = "`cells labels FILE --name D` makes a dataset of it, `cells predictions FILE --dataset D` a run"
+_TEXT: Final = b"%%MatrixMarket"
+_ZARR_FILES: Final = (".zgroup", ".zattrs", ".zmetadata", "zarr.json")
+_UNPACK: Final = {"gzip": "gunzip", "bz2": "bunzip2", "zstd": "unzstd"}
+# anndata 0.12 cannot write the texts that it reads where pandas is 3.
+_FIRST: Final = "with pandas 3, first `pandas.set_option('future.infer_string', False)`"
+_WRITE: Final = "`cells.write_h5ad('cells.h5ad')`"
+_ADD: Final = (
+    "it does not say what was done to each cell: add that as `cells.obs['perturbation']`, with one value for controls, and "
+    f"write it with {_WRITE}"
+)
+_TENX: Final = f"({_FIRST}); `cells.var_names_make_unique()`; {_ADD}"
+
+
+def is_hdf5(path: Path) -> bool:
+    """Whether a file begins as HDF5 does; False for what cannot be read."""
+    try:
+        return read_head(path, len(HDF5)) == HDF5
+    except (OSError, InputError):
+        return False
+
+
+def describe_other_cells(path: Path) -> str:
+    """Return what a file or folder of cells is that is no HDF5, and what to do with it; "" for anything else.
+
+    Raise OSError, and InputError or UnsafeFile for what is damaged or unpacks to too much.
+    """
+    if path.is_dir():
+        return _describe_folder(path)
+    head = read_head(path, len(_TEXT))
+    if head.startswith(b"PK"):
+        return f"a packed zarr store: unpack it; what is in it is {_zarr('FOLDER')}" if _is_zipped_zarr(path) else ""
+    if head.startswith(_TEXT):
+        return _matrix_market(".")
+    kind = packing_of(head)
+    if not kind:
+        return ""
+    with open_file(path, MAX_UNPACKED_BYTES) as file:
+        plain = unpacked(file, path.name)
+        inside = b"" if plain is None else plain.read(len(_TEXT)) or b""
+    if inside.startswith(HDF5):
+        return f"cells (HDF5) packed by {kind}: unpack the file, with `{_UNPACK[kind]} -c {path.name} > cells.h5ad`; then {USE}"
+    return _matrix_market(".") if inside.startswith(_TEXT) else ""
+
+
+def describe_hdf5(file: Hdf5File) -> str:
+    """Return what an HDF5 file is by the names in it, and what to do with it; "" for AnnData."""
+    found, file_name = set(file.root), file.path.name
+    if "mod" in found:
+        read = f"`cells = anndata.io.read_elem(h5py.File('{file_name}')['mod/rna'])`"
+        return f"several modalities (MuData, .h5mu): take one, such as rna, with {read} ({_FIRST}); write it with {_WRITE}"
+    if {"obs", "var"} & found:  # what it lacks, its reader says
+        return ""
+    if {"row_attrs", "col_attrs"} <= found:
+        return f"cells as loom: read it with `cells = anndata.io.read_loom('{file_name}')`, which needs loompy ({_FIRST}); {_ADD}"
+    if "matrix" in found or any(is_group(node) and "barcodes" in node for node in file.root.values()):
+        return f"10x Genomics' matrix (HDF5): read it with `cells = scanpy.read_10x_h5('{file_name}')` {_TENX}"
+    return f"HDF5 with {', '.join(sorted(found)[:5]) or 'nothing'} in it; expected cells as AnnData (.h5ad): obs, var and X"
+
+
+def _describe_folder(path: Path) -> str:
+    if any((path / marker).is_file() for marker in _ZARR_FILES):
+        return _zarr(path.name)
+    if any(path.glob("*matrix.mtx")) or any(path.glob("*matrix.mtx.gz")):
+        return _matrix_market(path.name)
+    return ""
+
+
+def _zarr(name: str) -> str:
+    read = f"`cells = anndata.read_zarr('{name}')`"
+    return f"a zarr store, which is not read here: write it as .h5ad, with {read} ({_FIRST}) and {_WRITE}; then {USE}"
+
+
+def _matrix_market(folder: str) -> str:
+    return (
+        "10x Genomics' matrix (Matrix Market): read its folder, which holds barcodes and features too, with "
+        f"`cells = scanpy.read_10x_mtx('{folder}')` {_TENX}"
+    )
+
+
+def _is_zipped_zarr(path: Path) -> bool:
+    try:
+        with path.open("rb") as file, open_archive(file, path.name) as archive:
+            return any(name.rsplit("/", 1)[-1] in _ZARR_FILES for name in archive.namelist())
+    except DAMAGE:
+        return False  # the reader of zips says what is wrong with it
