@@ -1,0 +1,238 @@
+"""What the probes of a gene space say: of its vectors as those of target genes and as those of perturbations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.errors import InputError, StateError
+from core.stats.arrays import Codes, Floats
+from core.stats.ranks import midranks
+from core.stats.scores_and_labels import outcome_of
+from core.stats.share_probe import LEAST_OF_FIXED, ShareProbe, probe_shares
+from core.stats.space_probe import Question, WithinProbe, probe_within
+from core.stats.unit_rows import UnitRows
+from core.stats.within_axis import Axis
+from core.store.spaces import SpaceRecord
+from core.texts import number_text
+from core.transfer.row_index import RowIndex
+from core.transfer.similarity import Space
+
+SEED = 0  # of what the probes draw
+LOADED = "loaded"
+AXES: tuple[Axis, ...] = ("gene", "pert")
+TASKS: tuple[Question, ...] = ("DE", "DIR")
+UNITS: dict[Axis, tuple[str, str]] = {"gene": ("target gene", "target genes"), "pert": ("perturbation", "perturbations")}
+ALL_ROWS = "all labelled rows"
+LEAST_ORDERED, ORDERED = 50, 0.99  # units, and |Spearman| from which a column is their order
+_DECIMALS, _LEAST_COLUMNS, _FEW_TIED = 4, 8, 0.1  # of a direction; of columns; of symbols that share a vector
+_SHARED_STEM = 3  # letters that names of one family begin with
+_SHOWN = 3  # pairs that a text names
+_ALIKE, _LEAST_ALIKE = 0.5, 2  # share and number of common rows of two names of one gene
+
+
+@dataclass(frozen=True, slots=True)
+class ProbedRows:
+    """Both probes of one axis for one task (DE, DIR), on all labelled rows or on those of one split."""
+
+    axis: Axis
+    task: Question
+    split: str
+    shares: ShareProbe
+    within: WithinProbe
+
+    @property
+    def has_seen_labels(self) -> bool:
+        """Whether either probe says so."""
+        return self.shares.has_seen_labels or self.within.has_seen_labels
+
+    @property
+    def is_probed(self) -> bool:
+        """Whether either probe had enough rows."""
+        return self.shares.units > 0 or any(score.value == score.value for score in self.within.scores)
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceCheck:
+    """One space. built_from: as the space declares it; error: why its vectors cannot be read, "" if they can.
+
+    twins: pairs of names with the same vector that are one gene by their rows, or have no reason for it; ties: the number
+    of other symbols that share a vector. ordered: columns that are an order of names.
+    """
+
+    name: str
+    built_from: str | None
+    probes: tuple[ProbedRows, ...] = ()
+    twins: tuple[tuple[str, str], ...] = ()
+    ties: int = 0
+    ordered: tuple[str, ...] = ()
+    error: str = ""
+
+    @property
+    def findings(self) -> list[str]:
+        """What was found, in words; labels that are declared are no finding."""
+        seen = [] if self.built_from else [_seen_text(probe) for probe in self.probes if probe.has_seen_labels]
+        return [
+            *seen,
+            *([f"renamed duplicates: two names have one vector: {self._twins_text()}"] if self.twins else []),
+            *self.ordered,
+        ]
+
+    def _twins_text(self) -> str:
+        more = len(self.twins) - _SHOWN
+        return ", ".join(f"{a} = {b}" for a, b in self.twins[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+
+    def probe_of(self, axis: Axis, task: Question) -> ProbedRows | None:
+        """The probe on all labelled rows."""
+        return next((each for each in self.probes if (each.axis, each.task, each.split) == (axis, task, ALL_ROWS)), None)
+
+
+def check_space(record: SpaceRecord, load: Callable[[], Space], index: RowIndex, splits: np.ndarray) -> SpaceCheck:
+    """Probe a space on a dataset; load: returns its vectors over the index's symbols; splits: of shape (n_rows,)."""
+    try:
+        vectors = load().columns
+    except (InputError, StateError) as error:
+        return SpaceCheck(record.name, record.built_from, error=str(error))
+    probes = tuple(_probe(vectors, index, splits))
+    twins, ties = _find_twins(vectors, index, is_loaded=record.kind == LOADED)
+    return SpaceCheck(record.name, record.built_from, probes, twins, ties, tuple(_find_orders(vectors, index)))
+
+
+def describe_space(space: SpaceCheck) -> str:
+    """What was found about a space and what could not be probed, in a few words."""
+    if space.error:
+        return f"cannot be read: {space.error}"
+    seen = any(probe.has_seen_labels for probe in space.probes)
+    words = ["has seen labels of this screen or of one like it" if seen else "no label found by these probes"]
+    words += [f"declared as built from the labels of {space.built_from}"] if space.built_from else []
+    words += [f"{space.ties:,} other symbols share a vector"] if space.ties else []
+    missing = [f"{UNITS[each.axis][1]} {each.task}" for each in space.probes if each.split == ALL_ROWS and not each.is_probed]
+    words += [f"too few rows to probe: {', '.join(missing)}"] if missing else []
+    return "; ".join(words)
+
+
+def task_rows(index: RowIndex, axis: Axis, task: Question) -> tuple[Codes, UnitRows]:
+    """The positions of a task's rows among all rows, and these rows, whose units are codes of the index's symbols."""
+    outcome = outcome_of(index.labels)
+    rows, positive = (outcome.labelled, outcome.effect) if task == "DE" else (outcome.directed, outcome.up)
+    at = np.flatnonzero(rows)
+    perts, genes = index.rows.pert[at], index.rows.gene[at]
+    unit, other = (genes, perts) if axis == "gene" else (perts, genes)
+    return at, UnitRows(positive[at], unit, other)
+
+
+def _probe(vectors: Floats, index: RowIndex, splits: np.ndarray) -> Iterator[ProbedRows]:
+    """Every axis and task; where several splits have labels, each of them too if nothing was found on all rows."""
+    for axis in AXES:
+        for task in TASKS:
+            at, rows = task_rows(index, axis, task)
+            whole = _probe_rows(vectors, rows, axis, task, ALL_ROWS)
+            yield whole
+            names = dict.fromkeys(splits[at].tolist())
+            if len(names) > 1 and not whole.has_seen_labels:
+                for name in names:
+                    yield _probe_rows(vectors, rows.take(splits[at] == name), axis, task, str(name))
+
+
+def _probe_rows(vectors: Floats, rows: UnitRows, axis: Axis, task: Question, split: str) -> ProbedRows:
+    rng = np.random.default_rng(SEED)
+    return ProbedRows(axis, task, split, probe_shares(rows, vectors, rng), probe_within(task, rows, vectors, rng))
+
+
+def _seen_text(found: ProbedRows) -> str:
+    unit, units = UNITS[found.axis]
+    parts = []
+    if found.shares.fixed and found.shares.has_seen_labels:
+        parts.append(
+            f"they predict the {found.task} shares of {units}, which sampling fixed, at a correlation of "
+            f"{found.shares.correlation:.2f} (suspect from {LEAST_OF_FIXED:.2f})"
+        )
+    elif found.shares.has_seen_labels:
+        parts.append(
+            f"they predict the {found.task} shares of {units} at a correlation of {found.shares.correlation:.2f}, "
+            f"{found.shares.excess:.0f} standard errors above the noise ceiling of {found.shares.ceiling:.2f}"
+        )
+    others = UNITS["pert" if found.axis == "gene" else "gene"][1]
+    parts += [
+        f"they know which {others} have {found.task} within a {unit}: AUROC {number_text(score.in_units)} (by {score.kind}; "
+        f"suspect from {score.limit:.2f})"
+        for score in found.within.scores
+        if score.has_seen_labels
+    ]
+    where = "" if found.split == ALL_ROWS else f" of {found.split}"
+    return f"vectors of {units} have seen labels{where}, of this screen or of one like it: {'; '.join(parts)}"
+
+
+def _find_twins(vectors: Floats, index: RowIndex, *, is_loaded: bool) -> tuple[tuple[tuple[str, str], ...], int]:
+    """Pairs of symbols with one vector (but for its length) that are duplicates, and the number of other symbols that share one.
+
+    Two symbols are duplicates if the rows of one are those of the other. In a space that was loaded, and in which few symbols
+    share a vector, two of different families are enough: texts and networks that were built here give genes about which they
+    know the same one vector.
+    """
+    lengths = np.linalg.norm(vectors, axis=1)
+    covered = np.flatnonzero(lengths > 0)
+    directions = np.round(vectors[covered] / lengths[covered, None], _DECIMALS) + 0.0  # adding 0 makes -0 a 0
+    keys = np.ascontiguousarray(directions.astype(np.float32)).view(f"V{4 * vectors.shape[1]}").ravel()
+    _, group, size = np.unique(keys, return_inverse=True, return_counts=True)
+    tied = int(size[size > 1].sum())
+    pairs = [tuple(covered[group == each].tolist()) for each in np.flatnonzero(size == 2)]
+    labels = _labels_by_symbol(index) if pairs else {}
+    are_rare = is_loaded and vectors.shape[1] >= _LEAST_COLUMNS and tied <= _FEW_TIED * len(covered)
+    twins = []
+    for a, b in pairs:
+        names = index.symbols[a], index.symbols[b]
+        if _have_same_rows(labels, a, b) or (are_rare and not _are_family(*names)):
+            twins.append(names)
+    return tuple(twins), tied - 2 * len(twins)
+
+
+def _labels_by_symbol(index: RowIndex) -> dict[Axis, dict[int, dict[int, object]]]:
+    """The labels of each symbol's rows by the other symbol."""
+    found: dict[Axis, dict[int, dict[int, object]]] = {"gene": {}, "pert": {}}
+    at = index.labelled_positions
+    for pert, gene, label in zip(index.rows.pert[at].tolist(), index.rows.gene[at].tolist(), index.labels[at], strict=True):
+        found["gene"].setdefault(gene, {})[pert] = label
+        found["pert"].setdefault(pert, {})[gene] = label
+    return found
+
+
+def _have_same_rows(labels: dict[Axis, dict[int, dict[int, object]]], a: int, b: int) -> bool:
+    """Whether two symbols share most of their rows on an axis, and every label there."""
+    for rows in labels.values():
+        one, other = rows.get(a, {}), rows.get(b, {})
+        both = one.keys() & other.keys()
+        are_most = len(both) >= max(_LEAST_ALIKE, _ALIKE * len(one.keys() | other.keys()))
+        if are_most and all(one[key] == other[key] for key in both):
+            return True
+    return False
+
+
+def _are_family(a: str, b: str) -> bool:
+    return a[:_SHARED_STEM].casefold() == b[:_SHARED_STEM].casefold()
+
+
+def _find_orders(vectors: Floats, index: RowIndex) -> Iterator[str]:
+    """Columns that are the order of the names, or of their first rows."""
+    for axis in AXES:
+        codes = index.rows.gene if axis == "gene" else index.rows.pert
+        used, first = np.unique(codes, return_index=True)
+        covered = ~np.isnan(vectors[used, 0])
+        if covered.sum() < LEAST_ORDERED:
+            continue
+        values = vectors[used[covered]].astype(np.float64)
+        ranks = _centred(np.apply_along_axis(midranks, 0, values))
+        for name, order in (("alphabetical order", used), ("order in the file", first)):
+            agreement = ranks.T @ _centred(midranks(order[covered].astype(np.float64))[:, None])[:, 0]
+            column = int(np.abs(agreement).argmax())
+            if abs(agreement[column]) >= ORDERED:
+                yield f"column {column + 1} is the {name} of {UNITS[axis][1]}"
+
+
+def _centred(ranks: Floats) -> Floats:
+    """Ranks less their mean, of length 1."""
+    left = ranks - ranks.mean(axis=0)
+    length = np.sqrt((left**2).sum(axis=0))
+    return np.asarray(np.divide(left, length, out=np.zeros_like(left), where=length > 0))
