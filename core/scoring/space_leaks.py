@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from core.errors import InputError, StateError
 from core.stats.arrays import Codes, Floats
-from core.stats.ranks import midranks
 from core.stats.scores_and_labels import outcome_of
 from core.stats.share_probe import LEAST_OF_FIXED, ShareProbe, probe_shares
 from core.stats.space_probe import Question, WithinProbe, probe_within
@@ -27,7 +28,8 @@ TASKS: tuple[Question, ...] = ("DE", "DIR")
 UNITS: dict[Axis, tuple[str, str]] = {"gene": ("target gene", "target genes"), "pert": ("perturbation", "perturbations")}
 ALL_ROWS = "all labelled rows"
 LEAST_ORDERED, ORDERED = 50, 0.99  # units, and |Spearman| from which a column is their order
-_DECIMALS, _LEAST_COLUMNS, _FEW_TIED = 4, 8, 0.1  # of a direction; of columns; of symbols that share a vector
+_DECIMALS, _LEAST_COLUMNS, _FEW_TIED = 4, 8, 0.1  # of a direction; columns that are not 0; symbols that share a vector
+_EQUAL = 1e-5  # relative difference of two lengths
 _SHARED_STEM = 3  # letters that names of one family begin with
 _SHOWN = 3  # pairs that a text names
 _ALIKE, _LEAST_ALIKE = 0.5, 2  # share and number of common rows of two names of one gene
@@ -89,14 +91,15 @@ class SpaceCheck:
         return next((each for each in self.probes if (each.axis, each.task, each.split) == (axis, task, ALL_ROWS)), None)
 
 
-def check_space(record: SpaceRecord, load: Callable[[], Space], index: RowIndex, splits: np.ndarray) -> SpaceCheck:
+def check_space(record: SpaceRecord, load: Callable[[], Space], index: RowIndex, splits: NDArray[np.object_]) -> SpaceCheck:
     """Probe a space on a dataset; load: returns its vectors over the index's symbols; splits: of shape (n_rows,)."""
     try:
-        vectors = load().columns
+        space = load()
     except (InputError, StateError) as error:
         return SpaceCheck(record.name, record.built_from, error=str(error))
+    vectors = space.columns
     probes = tuple(_probe(vectors, index, splits))
-    twins, ties = _find_twins(vectors, index, is_loaded=record.kind == LOADED)
+    twins, ties = _find_twins(space, index, is_loaded=record.kind == LOADED)
     return SpaceCheck(record.name, record.built_from, probes, twins, ties, tuple(_find_orders(vectors, index)))
 
 
@@ -123,7 +126,7 @@ def task_rows(index: RowIndex, axis: Axis, task: Question) -> tuple[Codes, UnitR
     return at, UnitRows(positive[at], unit, other)
 
 
-def _probe(vectors: Floats, index: RowIndex, splits: np.ndarray) -> Iterator[ProbedRows]:
+def _probe(vectors: Floats, index: RowIndex, splits: NDArray[np.object_]) -> Iterator[ProbedRows]:
     """Every axis and task; where several splits have labels, each of them too if nothing was found on all rows."""
     for axis in AXES:
         for task in TASKS:
@@ -165,26 +168,29 @@ def _seen_text(found: ProbedRows) -> str:
     return f"vectors of {units} have seen labels{where}, of this screen or of one like it: {'; '.join(parts)}"
 
 
-def _find_twins(vectors: Floats, index: RowIndex, *, is_loaded: bool) -> tuple[tuple[tuple[str, str], ...], int]:
-    """Pairs of symbols with one vector (but for its length) that are duplicates, and the number of other symbols that share one.
+def _find_twins(space: Space, index: RowIndex, *, is_loaded: bool) -> tuple[tuple[tuple[str, str], ...], int]:
+    """Pairs of symbols with one direction that are duplicates, and the number of other symbols that share one.
 
     Two symbols are duplicates if the rows of one are those of the other. In a space that was loaded, and in which few symbols
-    share a vector, two of different families are enough: texts and networks that were built here give genes about which they
-    know the same one vector.
+    share a direction, equal vectors of different families are enough: texts and networks that were built here give one vector
+    to genes about which they know the same.
     """
-    lengths = np.linalg.norm(vectors, axis=1)
+    vectors, lengths = space.columns, np.linalg.norm(space.columns, axis=1)
     covered = np.flatnonzero(lengths > 0)
+    if space.entries is not None:  # symbols that were matched to one vector are no two vectors
+        covered = np.sort(covered[np.unique(space.entries[covered], return_index=True)[1]])
     directions = np.round(vectors[covered] / lengths[covered, None], _DECIMALS) + 0.0  # adding 0 makes -0 a 0
     keys = np.ascontiguousarray(directions.astype(np.float32)).view(f"V{4 * vectors.shape[1]}").ravel()
     _, group, size = np.unique(keys, return_inverse=True, return_counts=True)
     tied = int(size[size > 1].sum())
+    dense = (np.count_nonzero(vectors, axis=1) >= _LEAST_COLUMNS) & is_loaded & (tied <= _FEW_TIED * len(covered))
     pairs = [tuple(covered[group == each].tolist()) for each in np.flatnonzero(size == 2)]
     labels = _labels_by_symbol(index) if pairs else {}
-    are_rare = is_loaded and vectors.shape[1] >= _LEAST_COLUMNS and tied <= _FEW_TIED * len(covered)
     twins = []
     for a, b in pairs:
         names = index.symbols[a], index.symbols[b]
-        if _have_same_rows(labels, a, b) or (are_rare and not _are_family(*names)):
+        are_equal = dense[a] and abs(lengths[a] / lengths[b] - 1) < _EQUAL and not _are_family(*names)
+        if are_equal or _have_same_rows(labels, a, b):
             twins.append(names)
     return tuple(twins), tied - 2 * len(twins)
 
@@ -223,9 +229,9 @@ def _find_orders(vectors: Floats, index: RowIndex) -> Iterator[str]:
         if covered.sum() < LEAST_ORDERED:
             continue
         values = vectors[used[covered]].astype(np.float64)
-        ranks = _centred(np.apply_along_axis(midranks, 0, values))
+        ranks = _centred(rankdata(values, axis=0))
         for name, order in (("alphabetical order", used), ("order in the file", first)):
-            agreement = ranks.T @ _centred(midranks(order[covered].astype(np.float64))[:, None])[:, 0]
+            agreement = ranks.T @ _centred(rankdata(order[covered])[:, None])[:, 0]
             column = int(np.abs(agreement).argmax())
             if abs(agreement[column]) >= ORDERED:
                 yield f"column {column + 1} is the {name} of {UNITS[axis][1]}"

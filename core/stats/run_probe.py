@@ -19,7 +19,7 @@ from core.stats.ranks import equal_groups, midranks
 from core.stats.scores_and_labels import Task
 
 LIMIT, LIMIT_LOW = 0.75, 0.70  # of the headline's AUROC, and of its interval's end nearer to chance; no published run has .75
-MEAN_OF_LABELS = 0.8  # of the variance explained by rates: an inverted run is a mean over the labels of other rows
+MEAN_OF_LABELS = 0.8  # of the variance explained by rates: a run is a mean over the labels of other rows
 SAME_RATE = 0.70  # among pairs of rows whose genes, or perturbations, have the same rate
 MANY, FEW = 10, 4  # groups of about the same rate
 EDGES, EDGE_LIMIT, LEAST_EDGE = (0.01, 0.02, 0.05), 0.95, 40  # shares of the rows at either end, their AUROC and number
@@ -59,6 +59,8 @@ class RunProbe:
     @property
     def edge_tail(self) -> Tail:
         """The same for the rows at either end, where a run that knows some of the labels puts these."""
+        if self.by_rates >= MEAN_OF_LABELS:
+            return ""
         if self.edge >= EDGE_LIMIT:
             return "labels"
         return "inverted labels" if self.edge <= 1 - EDGE_LIMIT else ""
