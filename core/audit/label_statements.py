@@ -19,6 +19,7 @@ LEAST_CODED, CODED_RIGHT, CODED_ABOVE = 20, 0.80, 0.20  # the same of any token,
 LEAST_NAMED, NAMED_RIGHT = 40, 0.95  # rows that are only named, and the share of them with an effect
 SHOWN = 3
 _NEAR = 5  # tokens after a mention, and before it, in which its word is looked for
+_KNOCKDOWN = re.compile(r"\bknock(?:ed|ing|s)?[- ]?down\b", re.I)  # says nothing about which way the target gene goes
 _SENTENCE = re.compile(r"[\n;|]+|(?<=[.!?])\s+")
 _TOKEN = re.compile(r"[A-Za-z0-9][\w\-./]*[A-Za-z0-9]|[A-Za-z0-9]|[↑↓→⇑⇓]|[+\-−]\d*")
 _WORDS: tuple[tuple[Label, re.Pattern[str]], ...] = (
@@ -73,7 +74,7 @@ def check_texts(name: str, texts: Mapping[str, str], labels: Mapping[tuple[str, 
 def _mentions(texts: Mapping[str, str], labels: Mapping[tuple[str, str], str]) -> Iterator[_Mention]:
     symbols = {symbol for pair in labels for symbol in pair}
     for about, text in texts.items():
-        for sentence in _SENTENCE.split(text):
+        for sentence in _SENTENCE.split(_KNOCKDOWN.sub("knockdown", text)):
             tokens = _TOKEN.findall(sentence)
             at = [i for i, token in enumerate(tokens) if token.casefold() in symbols]
             before = [about.casefold()]

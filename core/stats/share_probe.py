@@ -28,6 +28,7 @@ LEAST_OF_FIXED, LEAST_FISHER = 0.45, 5.0  # correlation, and the same times √u
 FOLDS = 5
 _PENALTIES = (1e-8, 1e-5, 1e-2, 0.1, 1.0, 10.0, 100.0)  # of the mean eigenvalue
 _TOP_COLUMNS, _BINS = 3, 8
+_WAVES, _SCALES = 60, (1.0, 3.0)  # random directions for each scale, in 1 / standard deviation
 _ROWS_ALIKE = 30  # units that are compared with others of about as many rows
 
 
@@ -75,7 +76,8 @@ def probe_shares(rows: UnitRows, vectors: Floats, rng: np.random.Generator) -> S
     shares = _halves(known, len(usable), rng)
     if shares.reliability <= 0:
         return _probe_fixed(known, columns, rng)
-    predictions = (_ridge(columns, shares.known), *_single_columns(columns, shares.known))
+    waves = standardised(_waves(columns, rng))
+    predictions = (_ridge(columns, shares.known), _ridge(waves, shares.known), *_single_columns(columns, shares.known))
     return max((_against_ceiling(shares, found) for found in predictions), key=lambda found: found.excess)
 
 
@@ -164,6 +166,13 @@ def _ridge(columns: Floats, targets: Floats) -> Floats:
         better = error < best
         best[better], predicted[:, better] = error[better], (centred - left_out)[:, better]
     return predicted
+
+
+def _waves(columns: Floats, rng: np.random.Generator) -> Floats:
+    """Random Fourier features of two widths, which show a ridge what is no line in several columns together."""
+    n_columns = columns.shape[1]
+    directions = np.hstack([scale * rng.normal(size=(n_columns, _WAVES)) / np.sqrt(n_columns) for scale in _SCALES])
+    return np.asarray(np.sin(columns @ directions + rng.uniform(0, 2 * np.pi, directions.shape[1])))
 
 
 def _single_columns(columns: Floats, targets: Floats) -> tuple[Floats, Floats]:

@@ -136,7 +136,7 @@ def column_scores(positive: Bools, group: Codes, vector: Codes, columns: Floats)
     order = np.argsort(group, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
         hits = int(positive[rows].sum())
-        if len(rows) >= LEAST_GROUP and 2 <= hits <= len(rows) - 2:
+        if columns.shape[1] and len(rows) >= LEAST_GROUP and 2 <= hits <= len(rows) - 2:
             scores[rows] = _scores_by_best_column(positive[rows].astype(np.float64), columns[vector[rows]])
     return scores
 
