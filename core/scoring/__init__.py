@@ -9,7 +9,12 @@ label_means   means of labels over rows that share a gene or a perturbation
 public_noise  how far a leaderboard's score can be from the truth
 argument_kinds  kinds of arguments of a run, and how often their rows are hits
 slices        the ways to cut a run's rows into slices
-leakage       what a dataset's splits share, which spaces and runs repeat labels or row counts
+leakage       what a dataset's splits share, and all that gives labels away
+row_leaks     names of copies, orders and ids that give labels away
+space_leaks   gene spaces that have seen labels
+run_leaks     runs that have seen labels, or copy row counts
+leak_power    how weak a leak of a space is still found
+leak_shapes   the JSON of the leakage audit
 sentences     scores and comparisons in words
 standing      where the runs of a dataset stand, and in words
 terms         the terms of the field, each explained once

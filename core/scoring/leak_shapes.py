@@ -12,7 +12,7 @@ from core.scoring.json_shapes import shape_shown
 from core.scoring.leak_power import LeakPower
 from core.scoring.leakage import NOT_PROBED, LeakageAudit
 from core.scoring.run_leaks import RunCheck
-from core.scoring.space_leaks import ProbedRows, SpaceCheck
+from core.scoring.space_leaks import TASKS, ProbedRows, SpaceCheck
 from core.stats.delong import Estimate
 from core.store.runs import Run
 
@@ -59,10 +59,7 @@ def _searched(text: TextCheck) -> dict[str, Any]:
 
 
 def _probed_space(space: SpaceCheck) -> dict[str, Any]:
-    cosines = {
-        name: probe.within.cosine if (probe := space.probe_of("gene", task)) else None
-        for name, task in (("de", "DE"), ("dir", "DIR"))
-    }
+    cosines = {task.lower(): probe.within.cosine if (probe := space.probe_of("gene", task)) else None for task in TASKS}
     return {
         "name": space.name,
         "built_from": space.built_from,

@@ -76,7 +76,7 @@ def probe_run(task: Task, pert: Codes, gene: Codes) -> RunProbe:
     edges = (found for share in EDGES if len(found := _edge(values, share)) >= 2 * LEAST_EDGE)
     at_edges = [_auroc(positive[edge], values[edge], coarse[edge]) for edge in edges]
     known = [value for value in at_edges if not np.isnan(value)]
-    same = tuple(_auroc(positive, values, cells) for cells in (rates[0].cells, rates[1].cells, about))
+    same = (_auroc(positive, values, rates[0].cells), _auroc(positive, values, rates[1].cells), _auroc(positive, values, about))
     edge = max(known, key=lambda value: abs(value - 0.5), default=float("nan"))
     return RunProbe(len(rows), same, edge, _explained(values, rates[0].rate, rates[1].rate))
 

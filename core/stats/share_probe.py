@@ -24,7 +24,7 @@ MOST_UNITS = 700  # drawn from more, which keeps a probe below a fifth of a seco
 LEAST_UNITS = 30
 HALVES = 4  # random cuts of the other axis
 LEAST_EXCESS = 4.0  # standard errors above the ceiling, by units
-LEAST_OF_FIXED, LEAST_FISHER = 0.45, 5.0  # correlation, and the same times √units, where shares are fixed by sampling
+LEAST_OF_FIXED, LEAST_FISHER = 0.65, 5.0  # correlation (true rates reach .45), and that times √units, for fixed shares
 FOLDS = 5
 _PENALTIES = (1e-8, 1e-5, 1e-2, 0.1, 1.0, 10.0, 100.0)  # of the mean eigenvalue
 _TOP_COLUMNS, _BINS = 3, 8
@@ -165,7 +165,7 @@ def _ridge(columns: Floats, targets: Floats) -> Floats:
         error = (left_out**2).sum(axis=0)
         better = error < best
         best[better], predicted[:, better] = error[better], (centred - left_out)[:, better]
-    return predicted
+    return np.asarray(predicted)
 
 
 def _waves(columns: Floats, rng: np.random.Generator) -> Floats:
@@ -216,7 +216,7 @@ def _probe_fixed(rows: UnitRows, columns: Floats, rng: np.random.Generator) -> S
         top = np.argsort(-np.abs(columns[known].T @ left[known]))[:_TOP_COLUMNS]
         by_top[~known] = _fit(columns[known][:, top], left[known], columns[~known][:, top])
     found = max(_correlation(each, left) for each in (_ridge(columns, left[:, None])[:, 0], by_top))
-    return ShareProbe(n_units, found, excess=found * np.sqrt(n_units), fixed=True)
+    return ShareProbe(n_units, found, excess=float(found * np.sqrt(n_units)), fixed=True)
 
 
 def _correlation(a: Floats, b: Floats) -> float:
