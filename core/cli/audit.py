@@ -20,12 +20,13 @@ from core.cli.base import Json, RunName, show
 from core.errors import InputError, StateError
 from core.scoring import leak_shapes
 from core.scoring.leak_power import LeakPower, leak_power
-from core.scoring.leakage import NOT_PROBED, LeakageAudit, check_counts, check_pack
+from core.scoring.leakage import NOT_PROBED, LeakageAudit, check_counts
 from core.scoring.row_leaks import check_rows
 from core.scoring.run_leaks import check_run
 from core.scoring.run_scores import add_count_controls, score_run, scored_rows
 from core.scoring.sentences import interval_text
 from core.scoring.space_leaks import TASKS, SpaceCheck, check_space, describe_space
+from core.scoring.text_leaks import check_pack
 from core.store import findings, pairs, predictions, runs, spaces
 from core.store.datasets import Dataset
 from core.store.spaces import PackRecord, SpaceRecord
@@ -93,16 +94,16 @@ def _audit_leakage(workspace: Workspace, dataset: Dataset, index: RowIndex) -> L
         check_counts(rows),
         tuple(compare_splits(rows, tables)),
         check_rows(rows),
-        tuple(_check_pack(workspace, pack, rows) for pack in pack_texts.list_with_texts(workspace)),
+        tuple(_check_pack(workspace, pack, index) for pack in pack_texts.list_with_texts(workspace)),
         tuple(_check_space(workspace, dataset, index, splits, space) for space in known_spaces),
         tuple((each.run, check_run(each, score_run(each))) for each in predicted),
         tables.notes,
     )
 
 
-def _check_pack(workspace: Workspace, pack: PackRecord, rows: pd.DataFrame) -> TextCheck:
+def _check_pack(workspace: Workspace, pack: PackRecord, index: RowIndex) -> TextCheck:
     try:
-        return check_pack(pack.name, pack_texts.read(workspace, pack), rows)
+        return check_pack(pack.name, pack_texts.read(workspace, pack), index)
     except (InputError, StateError) as error:
         return TextCheck(pack.name, 0, error=str(error))
 

@@ -11,6 +11,7 @@ argument_kinds  kinds of arguments of a run, and how often their rows are hits
 slices        the ways to cut a run's rows into slices
 leakage       what a dataset's splits share, and all that gives labels away
 row_leaks     names of copies, orders and ids that give labels away
+text_leaks    texts that state labels, or whose words go along with them
 space_leaks   gene spaces that have seen labels
 run_leaks     runs that have seen labels, or copy row counts
 leak_power    how weak a leak of a space is still found

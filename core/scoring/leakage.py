@@ -5,13 +5,13 @@ Each part is checked by itself, so that a page can cache it; `LeakageAudit` hold
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import pandas as pd
 
-from core.audit.label_statements import TextCheck, check_texts
+from core.audit.label_statements import TextCheck
 from core.audit.shared_symbols import SharedSymbols, SplitOverlap
 from core.scoring.row_leaks import RowFinding
 from core.scoring.run_leaks import RunCheck
@@ -77,13 +77,6 @@ def check_counts(pairs: pd.DataFrame) -> CountControls:
     labelled = pairs[pairs.groupby("split")["label"].transform("count") > 0]
     pert, gene = (pd.factorize(labelled[name])[0] for name in ("pert", "gene"))  # codes are faster to group by than names
     return score_count_controls(labelled["label"], pert, gene)
-
-
-def check_pack(name: str, texts: Mapping[str, str], pairs: pd.DataFrame) -> TextCheck:
-    """What a pack's texts by gene say of a dataset's labelled rows; pairs: from store.pairs.frame."""
-    labelled = pairs[pairs["label"].notna()]
-    keys = zip(labelled["pert"].str.casefold(), labelled["gene"].str.casefold(), strict=True)
-    return check_texts(name, texts, dict(zip(keys, labelled["label"], strict=True)))
 
 
 def _shared_findings(pair: SplitOverlap, dataset: Dataset) -> Iterator[Finding]:

@@ -144,22 +144,22 @@ def _probe_rows(vectors: Floats, rows: UnitRows, axis: Axis, task: Question, spl
     return ProbedRows(axis, task, split, probe_shares(rows, vectors, rng), probe_within(task, rows, vectors, rng))
 
 
+def shares_text(axis: Axis, task: Question, probe: ShareProbe) -> str:
+    """How well label shares are predicted, in words."""
+    predicted = f"they predict the {task} shares of {UNITS[axis][1]}"
+    if probe.fixed:
+        fixed = f"at a correlation of {probe.correlation:.2f} (suspect from {LEAST_OF_FIXED:.2f})"
+        return f"{predicted}, which sampling fixed, {fixed}"
+    above = f"{probe.excess:.0f} standard errors above the noise ceiling of {probe.ceiling:.2f}"
+    return f"{predicted} at a correlation of {probe.correlation:.2f}, {above}"
+
+
 def _seen_text(found: ProbedRows) -> str:
     unit, units = UNITS[found.axis]
-    parts = []
-    if found.shares.fixed and found.shares.has_seen_labels:
-        parts.append(
-            f"they predict the {found.task} shares of {units}, which sampling fixed, at a correlation of "
-            f"{found.shares.correlation:.2f} (suspect from {LEAST_OF_FIXED:.2f})"
-        )
-    elif found.shares.has_seen_labels:
-        parts.append(
-            f"they predict the {found.task} shares of {units} at a correlation of {found.shares.correlation:.2f}, "
-            f"{found.shares.excess:.0f} standard errors above the noise ceiling of {found.shares.ceiling:.2f}"
-        )
+    parts = [shares_text(found.axis, found.task, found.shares)] if found.shares.has_seen_labels else []
     others = UNITS["pert" if found.axis == "gene" else "gene"][1]
     parts += [
-        f"they know which {others} have {found.task} within a {unit}: AUROC {number_text(score.in_units)} (by {score.kind}; "
+        f"they know which {others} have {found.task} within a {unit}: AUROC {number_text(score.value)} (by {score.kind}; "
         f"suspect from {score.limit:.2f})"
         for score in found.within.scores
         if score.has_seen_labels

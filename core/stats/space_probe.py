@@ -40,7 +40,7 @@ LIMITS: dict[tuple[Question, ScoreKind], float] = {
 LEAST_EXCESS = 5.0  # standard deviations above permuted vectors
 PERMUTATIONS = 10
 LEAST_ROWS, LEAST_GROUP = 60, 8  # rows with a score; rows of a group whose columns are compared
-MOST_ROWS, MOST_VALUES = 20_000, 8_000_000  # drawn group by group from more; values: rows × columns
+MOST_ROWS, MOST_VALUES = 10_000, 4_000_000  # drawn group by group from more; values: rows × columns
 _PRODUCTS_AT_ONCE = 1 << 22
 _LARGEST = 6.0  # standard deviations that a cubed value counts at most
 
@@ -191,7 +191,7 @@ def _excess(result: ProbedScore, null: Floats) -> float:
 
 def _of_length_1(vectors: Floats) -> Floats:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return np.asarray(np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0))
 
 
 def _mean_cosine(members: Bools, group: Codes, vector: Codes, vectors: Floats) -> Floats:

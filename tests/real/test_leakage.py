@@ -13,9 +13,9 @@ import pytest
 from core.actions.imports import import_paths
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from core.scoring.leakage import check_pack
 from core.scoring.row_leaks import check_rows
 from core.scoring.space_leaks import check_space
+from core.scoring.text_leaks import check_pack
 from core.stats.auroc import auroc
 from core.stats.run_probe import probe_run
 from core.stats.scores_and_labels import Task, outcome_of
@@ -160,14 +160,13 @@ def test_a_noisy_decomposition_of_labels_has_seen_them(index: RowIndex, rows: pd
     assert any("within a target gene" in finding for finding in found_in(index, rows, pd.DataFrame(columns, index=matrix.index)))
 
 
-def test_answers_in_descriptions_are_named(rows: pd.DataFrame, shared_data: Path) -> None:
+def test_answers_in_descriptions_are_named(index: RowIndex, rows: pd.DataFrame, shared_data: Path) -> None:
     texts = json.loads((shared_data / "knowledge" / "gene_desc.json").read_text())
-    frame = rows.assign(pair_id=rows["pert"] + "_" + rows["gene"])
-    assert check_pack("gene_desc", texts, frame).findings == ()
+    assert check_pack("gene_desc", texts, index).findings == ()
     some = rows[rows["label"] != "de"].sample(60, random_state=0)
     for pert, gene, label in zip(some["pert"], some["gene"], some["label"], strict=True):
         texts[gene] = f"{texts.get(gene, '')} Without {pert} it is {label}."
-    [finding] = check_pack("gene_desc", texts, frame).findings
+    [finding] = check_pack("gene_desc", texts, index).findings
     assert finding.startswith("states labels as they are: ")
 
 

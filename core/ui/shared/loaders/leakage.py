@@ -12,6 +12,7 @@ from core.scoring.leakage import LeakageAudit
 from core.scoring.row_leaks import RowFinding, check_rows
 from core.scoring.run_leaks import RunCheck
 from core.scoring.space_leaks import SpaceCheck
+from core.scoring.text_leaks import check_pack
 from core.stats.count_controls import CountControls
 from core.ui.shared.loaders.cache import cache_by
 from core.ui.shared.loaders.records import all_datasets, all_runs, dataset_rows
@@ -66,7 +67,7 @@ def _text_checks(dataset: str) -> tuple[TextCheck, ...]:
     found = []
     for pack in pack_texts.list_with_texts(read_workspace()):
         try:
-            found.append(leakage.check_pack(pack.name, pack_texts.read(read_workspace(), pack), dataset_rows(dataset)))
+            found.append(check_pack(pack.name, pack_texts.read(read_workspace(), pack), row_index(dataset)))
         except (InputError, StateError) as error:
             found.append(TextCheck(pack.name, 0, error=str(error)))
     return tuple(found)
