@@ -17,13 +17,15 @@ from core.scoring.row_leaks import RowFinding
 from core.scoring.run_leaks import RunCheck
 from core.scoring.space_leaks import SpaceCheck
 from core.stats.count_controls import CountControls, score_count_controls
+from core.stats.run_probe import LIMIT
 from core.store.datasets import Dataset
 from core.store.runs import Run
 
 Kind = Literal["shared", "rows", "text", "space", "run"]
 NOT_PROBED = (
-    "Not probed: how runs were made, prompts, traces and literature; scores and spaces that combine genes and perturbations in "
-    "ways that no probe here asks for; labels of another screen than this one."
+    "Not probed: how runs were made, their prompts, traces and literature. "
+    f"A run with an AUROC between {1 - LIMIT:.2f} and {LIMIT:.2f} can have seen labels unnoticed. "
+    "Spaces are probed for target genes and for perturbations, not for both together."
 )
 
 
