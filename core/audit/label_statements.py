@@ -11,10 +11,11 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import comb
 
 from core.types import Label
 
-LEAST_STATED, STATED_RIGHT = 5, 0.85  # rows with a word of direction, and the share of them that is right (or opposite)
+STATED_RIGHT, LEAST_CHANCE = 0.85, 0.005  # the share of words of direction that is right (or opposite), and by chance
 LEAST_CODED, CODED_RIGHT, CODED_ABOVE = 20, 0.80, 0.20  # the same of any token, and how far above the commonest label
 LEAST_NAMED, NAMED_RIGHT = 40, 0.95  # rows that are only named, and the share of them with an effect
 SHOWN = 3
@@ -30,7 +31,7 @@ _WORDS: tuple[tuple[Label, re.Pattern[str]], ...] = (
     ),
     (Label.DOWN, re.compile(r"(down|down-?regulat\w*|decreas\w*|reduc\w*|lower\w*|falls?|loss|↓|⇓|[-−]1?)$", re.I)),
 )
-_OPPOSITE = {Label.UP: Label.DOWN, Label.DOWN: Label.UP, Label.NONE: Label.NONE, Label.DE: Label.NONE}
+_OPPOSITE = {Label.UP: Label.DOWN, Label.DOWN: Label.UP, Label.NONE: Label.NONE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +64,16 @@ class _Mention:
     of: str
 
 
-def check_texts(name: str, texts: Mapping[str, str], labels: Mapping[tuple[str, str], str]) -> TextCheck:
-    """Look for labels in texts by symbol; labels: by (perturbation, target gene), in casefold."""
-    mentions = list({(each.row, each.of): each for each in _mentions(texts, labels)}.values())
+def check_texts(name: str, texts: Mapping[str, str], rows: Mapping[tuple[str, str], tuple[str, str]]) -> TextCheck:
+    """Look for labels in texts by symbol; rows: id and label by (perturbation, target gene), in casefold."""
+    mentions = list({(each.row, each.of): each for each in _mentions(texts, rows)}.values())
     stated = [(each, said) for each in mentions if (said := _said(each)) is not None]
     findings = [*_find_stated(stated), *([] if _right(stated) else _find_coded(mentions)), *_find_named(mentions)]
     return TextCheck(name, len(texts), len({each.row for each in mentions}), len(stated), tuple(findings))
 
 
-def _mentions(texts: Mapping[str, str], labels: Mapping[tuple[str, str], str]) -> Iterator[_Mention]:
-    symbols = {symbol for pair in labels for symbol in pair}
+def _mentions(texts: Mapping[str, str], rows: Mapping[tuple[str, str], tuple[str, str]]) -> Iterator[_Mention]:
+    symbols = {symbol for pair in rows for symbol in pair}
     for about, text in texts.items():
         for sentence in _SENTENCE.split(_KNOCKDOWN.sub("knockdown", text)):
             tokens = _TOKEN.findall(sentence)
@@ -84,8 +85,9 @@ def _mentions(texts: Mapping[str, str], labels: Mapping[tuple[str, str], str]) -
                 near = [*_padded(tokens[i + 1 : until]), *_padded(tokens[since:i][::-1])]
                 for other in dict.fromkeys(before):
                     for pair in ((other, symbol), (symbol, other)):
-                        if pair in labels and other != symbol:
-                            yield _Mention("_".join(pair), Label(labels[pair]), tuple(near), about)
+                        if pair in rows and other != symbol:
+                            row, label = rows[pair]
+                            yield _Mention(row, Label(label), tuple(near), about)
                 before = [about.casefold(), symbol]
 
 
@@ -103,15 +105,22 @@ def _said(mention: _Mention) -> Label | None:
 
 
 def _right(stated: list[tuple[_Mention, Label]]) -> tuple[str, int] | None:
-    """How statements agree with labels, "as they are" or "inverted", and how often; None if neither."""
-    if len({mention.row for mention, _ in stated}) < LEAST_STATED:
+    """How statements agree with labels, "as they are" or "inverted", and how often; None if neither, or if chance might.
+
+    A label of unknown direction agrees with either; statements that all say one thing say little, and have to be many.
+    """
+    if len({said for _, said in stated}) == 1 and len(stated) < LEAST_CODED:
         return None
-    for way, wanted in (("as they are", lambda label: label), ("inverted", _OPPOSITE.__getitem__)):
-        n = sum(said == wanted(mention.label) for mention, said in stated)
-        informative = len({said for _, said in stated}) > 1 or len(stated) >= LEAST_CODED
-        if informative and n >= STATED_RIGHT * len(stated):
+    for way, meant in (("as they are", lambda said: said), ("inverted", _OPPOSITE.__getitem__)):
+        n = sum(meant(said) == each.label or (each.label == Label.DE and said != Label.NONE) for each, said in stated)
+        if n >= STATED_RIGHT * len(stated) and _by_chance(n, len(stated)) <= LEAST_CHANCE:
             return way, n
     return None
+
+
+def _by_chance(right: int, n: int) -> float:
+    """The probability of as many right statements or more if half of them are, as what is known of a pair may be."""
+    return sum(comb(n, k) for k in range(right, n + 1)) / 2**n
 
 
 def _find_stated(stated: list[tuple[_Mention, Label]]) -> Iterator[str]:

@@ -26,6 +26,12 @@ LOADED = "loaded"
 AXES: tuple[Axis, ...] = ("gene", "pert")
 TASKS: tuple[Question, ...] = ("DE", "DIR")
 UNITS: dict[Axis, tuple[str, str]] = {"gene": ("target gene", "target genes"), "pert": ("perturbation", "perturbations")}
+_KNOWN: dict[tuple[Axis, Question], str] = {
+    ("gene", "DE"): "which perturbations change a target gene",
+    ("gene", "DIR"): "which perturbations move a target gene up",
+    ("pert", "DE"): "which target genes a perturbation changes",
+    ("pert", "DIR"): "which target genes a perturbation moves up",
+}
 ALL_ROWS = "all labelled rows"
 LEAST_ORDERED, ORDERED = 50, 0.99  # units, and |Spearman| from which a column is their order
 _DECIMALS, _LEAST_COLUMNS, _FEW_TIED = 4, 8, 0.1  # of a direction; columns that are not 0; symbols that share a vector
@@ -155,12 +161,11 @@ def shares_text(axis: Axis, task: Question, probe: ShareProbe) -> str:
 
 
 def _seen_text(found: ProbedRows) -> str:
-    unit, units = UNITS[found.axis]
+    units = UNITS[found.axis][1]
     parts = [shares_text(found.axis, found.task, found.shares)] if found.shares.has_seen_labels else []
-    others = UNITS["pert" if found.axis == "gene" else "gene"][1]
     parts += [
-        f"they know which {others} have {found.task} within a {unit}: AUROC {number_text(score.value)} (by {score.kind}; "
-        f"suspect from {score.limit:.2f})"
+        f"they know {_KNOWN[found.axis, found.task]}: {found.task} {number_text(score.value)} by {score.kind}, suspect from "
+        f"{score.limit:.2f}"
         for score in found.within.scores
         if score.has_seen_labels
     ]

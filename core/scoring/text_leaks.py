@@ -24,7 +24,8 @@ def check_pack(name: str, texts: Mapping[str, str], index: RowIndex) -> TextChec
     at = index.labelled_positions
     symbols = [symbol.casefold() for symbol in index.symbols]
     perts, genes = ([symbols[code] for code in codes[at].tolist()] for codes in (index.rows.pert, index.rows.gene))
-    found = check_texts(name, texts, dict(zip(zip(perts, genes, strict=True), index.labels[at], strict=True)))
+    known = zip([index.pair_ids[row] for row in at.tolist()], index.labels[at], strict=True)
+    found = check_texts(name, texts, dict(zip(zip(perts, genes, strict=True), known, strict=True)))
     return replace(found, findings=(*found.findings, *_find_shares(texts, index, symbols)))
 
 

@@ -9,6 +9,7 @@ from core.audit.label_statements import TextCheck, check_texts
 
 RNG = np.random.default_rng(0)
 PAIRS = {(f"pert{p}", f"gene{g}"): str(RNG.choice(["up", "down", "none"])) for p in range(12) for g in range(p % 3, 30, 3)}
+ROWS = {pair: ("_".join(pair), label) for pair, label in PAIRS.items()}
 WORDS = {"up": "increases", "down": "decreases", "none": "is unchanged"}
 CODES = {"up": "alpha", "down": "beta", "none": "gamma"}
 
@@ -37,7 +38,7 @@ def texts(sentence: str, by: int = 1) -> dict[str, str]:
 @pytest.mark.parametrize("by", [0, 1])
 def test_statements_are_found_in_texts_about_either_gene(sentence: str, way: str, by: int) -> None:
     other = sentence if by else sentence.replace("{gene}", "x").replace("{pert}", "{gene}")
-    found = check_texts("pack", texts(other, by), PAIRS)
+    found = check_texts("pack", texts(other, by), ROWS)
     [finding] = found.findings
     assert finding.startswith(f"states labels {way}")
     assert "pert0_gene0 (" in finding or "pert" in finding
@@ -49,7 +50,16 @@ def test_inverted_statements_are_found() -> None:
     about = {f"gene{g}": "" for g in range(30)}
     for (pert, gene), label in PAIRS.items():
         about[gene] += f"With {pert} it {turned[label]}. "
-    assert check_texts("pack", about, PAIRS).findings[0].startswith("states labels inverted")
+    assert check_texts("pack", about, ROWS).findings[0].startswith("states labels inverted")
+
+
+@pytest.mark.parametrize(("n", "is_found"), [(7, False), (8, True)])
+def test_as_many_statements_are_needed_as_chance_does_not_get_right(n: int, is_found: bool) -> None:
+    """2^-7 is .8%, 2^-8 is .4%."""
+    about: dict[str, str] = {}
+    for (pert, gene), label in [*((pair, label) for pair, label in PAIRS.items() if label != "none")][:n]:
+        about[gene] = f"{about.get(gene, '')} {pert} goes {label}."
+    assert bool(check_texts("pack", about, ROWS).findings) is is_found
 
 
 def test_naming_only_rows_with_an_effect_is_found() -> None:
@@ -57,14 +67,14 @@ def test_naming_only_rows_with_an_effect_is_found() -> None:
         f"gene{g}": " ".join(pert for (pert, gene), label in PAIRS.items() if gene == f"gene{g}" and label != "none")
         for g in range(30)
     }
-    [finding] = check_texts("pack", about, PAIRS).findings
+    [finding] = check_texts("pack", about, ROWS).findings
     assert finding.startswith("names rows with an effect: ")
 
 
 def test_knowledge_that_names_genes_states_no_label() -> None:
     verbs = ["binds", "increases", "reduces", "is near", "activates"]
     about = {f"gene{g}": f"It {RNG.choice(verbs)} Pert{g % 12}. With Pert{g % 7} it {RNG.choice(verbs)} DNA." for g in range(30)}
-    found = check_texts("pack", about, PAIRS)
+    found = check_texts("pack", about, ROWS)
     assert found.findings == ()
     assert found.mentions > 10
     assert found.describe().endswith("no label found by this search")

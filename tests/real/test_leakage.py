@@ -148,7 +148,7 @@ def test_label_shares_among_noise_have_seen_labels(index: RowIndex, rows: pd.Dat
 def test_a_matrix_of_labels_has_seen_them(index: RowIndex, rows: pd.DataFrame, by: str, other: str, noise: float) -> None:
     matrix = label_matrix(rows, by, other)
     noisy = matrix + noise * np.random.default_rng(1).normal(size=matrix.shape)
-    assert any("within a" in finding for finding in found_in(index, rows, noisy))
+    assert any("they know which" in finding for finding in found_in(index, rows, noisy))
 
 
 def test_a_noisy_decomposition_of_labels_has_seen_them(index: RowIndex, rows: pd.DataFrame) -> None:
@@ -157,7 +157,10 @@ def test_a_noisy_decomposition_of_labels_has_seen_them(index: RowIndex, rows: pd
     u, s, _ = np.linalg.svd(matrix.to_numpy(), full_matrices=False)
     columns = u[:, :128] * s[:128]
     columns += np.random.default_rng(0).normal(scale=2.1 * columns.std(), size=columns.shape)
-    assert any("within a target gene" in finding for finding in found_in(index, rows, pd.DataFrame(columns, index=matrix.index)))
+    assert any(
+        "which perturbations move a target gene up" in finding
+        for finding in found_in(index, rows, pd.DataFrame(columns, index=matrix.index))
+    )
 
 
 def test_answers_in_descriptions_are_named(index: RowIndex, rows: pd.DataFrame, shared_data: Path) -> None:
@@ -168,6 +171,7 @@ def test_answers_in_descriptions_are_named(index: RowIndex, rows: pd.DataFrame, 
         texts[gene] = f"{texts.get(gene, '')} Without {pert} it is {label}."
     [finding] = check_pack("gene_desc", texts, index).findings
     assert finding.startswith("states labels as they are: ")
+    assert any(f"{pert}_{gene} (" in finding for pert, gene in zip(some["pert"], some["gene"], strict=True))
 
 
 def test_a_renamed_duplicate_is_named(index: RowIndex, rows: pd.DataFrame) -> None:
