@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from math import comb
 
@@ -22,7 +22,7 @@ SHOWN = 3
 _NEAR = 5  # tokens after a mention, and before it, in which its word is looked for
 _KNOCKDOWN = re.compile(r"\bknock(?:ed|ing|s)?[- ]?down\b", re.I)  # says nothing about which way the target gene goes
 _SENTENCE = re.compile(r"[\n;|]+|(?<=[.!?])\s+")
-_TOKEN = re.compile(r"[A-Za-z0-9][\w\-./]*[A-Za-z0-9]|[A-Za-z0-9]|[↑↓→⇑⇓]|[+\-−]\d*")
+_TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-.]*[A-Za-z0-9]|[A-Za-z0-9]|[↑↓→⇑⇓]|[+\-−]\d*")
 _WORDS: tuple[tuple[Label, re.Pattern[str]], ...] = (
     (Label.NONE, re.compile(r"(none|unchanged|unaffected|no|not|n\.?s|0)$", re.I)),
     (
@@ -76,7 +76,7 @@ def _mentions(texts: Mapping[str, str], rows: Mapping[tuple[str, str], tuple[str
     symbols = {symbol for pair in rows for symbol in pair}
     for about, text in texts.items():
         for sentence in _SENTENCE.split(_KNOCKDOWN.sub("knockdown", text)):
-            tokens = _TOKEN.findall(sentence)
+            tokens = _tokens(sentence, symbols)
             at = [i for i, token in enumerate(tokens) if token.casefold() in symbols]
             before = [about.casefold()]
             for k, i in enumerate(at):
@@ -89,6 +89,15 @@ def _mentions(texts: Mapping[str, str], rows: Mapping[tuple[str, str], tuple[str
                             row, label = rows[pair]
                             yield _Mention(row, Label(label), tuple(near), about)
                 before = [about.casefold(), symbol]
+
+
+def _tokens(sentence: str, symbols: Set[str]) -> list[str]:
+    """The words and signs of a sentence; what is joined by hyphens or dots is taken apart unless it is a symbol (H2-K1)."""
+    tokens = []
+    for token in _TOKEN.findall(sentence):
+        joined = len(token) > 2 and token[0].isalnum() and token.casefold() not in symbols
+        tokens += re.split(r"[-.]+", token) if joined else [token]
+    return tokens
 
 
 def _padded(tokens: list[str]) -> list[str]:

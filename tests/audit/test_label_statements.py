@@ -30,6 +30,9 @@ def texts(sentence: str, by: int = 1) -> dict[str, str]:
     [
         ("When {pert} is knocked down, it {word}.", "as they are"),
         ("{pert}: {label};", "as they are"),
+        ("{pert}_{gene}={label}", "as they are"),
+        ("{pert}-{gene} {label}-regulated", "as they are"),
+        ("({pert}/{gene}:{label})", "as they are"),
         ("After loss of {pert} → {gene} goes {label}.", "as they are"),
         ("{pert} {code} 7 |", "in a code"),
         ("Screen {code} {pert}.", "in a code"),
