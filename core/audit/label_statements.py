@@ -129,7 +129,7 @@ def _right(stated: list[tuple[_Mention, Label]]) -> tuple[str, int] | None:
 
 def _by_chance(right: int, n: int) -> float:
     """The probability of as many right statements or more if half of them are, as what is known of a pair may be."""
-    return sum(comb(n, k) for k in range(right, n + 1)) / 2**n
+    return float(sum(comb(n, k) for k in range(right, n + 1)) / 2**n)
 
 
 def _find_stated(stated: list[tuple[_Mention, Label]]) -> Iterator[str]:

@@ -10,6 +10,7 @@ public_noise  how far a leaderboard's score can be from the truth
 argument_kinds  kinds of arguments of a run, and how often their rows are hits
 slices        the ways to cut a run's rows into slices
 leakage       what a dataset's splits share, and all that gives labels away
+copies        whether two names are one gene by their rows
 row_leaks     names of copies, orders and ids that give labels away
 text_leaks    texts that state labels, or whose words go along with them
 space_leaks   gene spaces that have seen labels

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
+from math import log
 
 import numpy as np
 import pandas as pd
 
+from core.scoring.copies import LEAST_ALIKE, SURE, CopyEvidence
 from core.stats.arrays import Bools, Codes, Floats, sum_by_group
 from core.stats.cell_auroc import auroc_within_cells
 from core.stats.scores_and_labels import Task, outcome_of
 
 LIMIT, LIMIT_OF_ALL = 0.75, 0.85  # AUROC of the rows' order inside an axis, and over all rows, whose perturbations stand together
 LEAST = 20  # rows of each class
-LEAST_ALIKE, ALIKE = 3, 0.8  # number and share of common rows of two names of one gene
+MOST_ALIKE = 30  # names with the same two rows of which any two are compared; of more, those that follow each other
 SHOWN = 3
 _ROLES = {"gene": "target genes", "pert": "perturbations"}
 
@@ -81,8 +83,9 @@ def _pairs(some: Bools, positive: Bools, cells: Codes | None) -> float:
 def _duplicates(labelled: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """By axis, the names that share most of their rows and every label there.
 
-    Only names that share their first row by the other axis' names are compared: those of a copy that is whole or nearly so.
+    Only names that share two rows in a row are compared: those of a copy that is whole or nearly so.
     """
+    evidence: CopyEvidence[str] = CopyEvidence.of(labelled["label"], labelled["pert"].nunique(), labelled["gene"].nunique())
     for axis, other in (("gene", "pert"), ("pert", "gene")):
         rows = {name: dict(zip(some[other], some["label"], strict=True)) for name, some in labelled.groupby(axis, sort=True)}
         by_first: dict[tuple[str, ...], list[str]] = {}
@@ -90,8 +93,10 @@ def _duplicates(labelled: pd.DataFrame) -> Iterator[tuple[str, str]]:
             if len(known) >= LEAST_ALIKE:
                 for key in _signatures(known):
                     by_first.setdefault(key, []).append(str(name))
-        neighbours = {pair for names in by_first.values() for pair in pairwise(sorted(set(names)))}
-        pairs = {(a, b) for a, b in neighbours if _are_alike(rows[a], rows[b])}
+        alike = (sorted(set(names)) for names in by_first.values())
+        asked = {pair for names in alike for pair in (combinations(names, 2) if len(names) <= MOST_ALIKE else pairwise(names))}
+        sure = SURE + log(max(1, len(rows) ** 2 / 2))  # among as many pairs of names
+        pairs = {(a, b) for a, b in asked if evidence.weigh(rows[a], rows[b]) >= sure}
         if pairs:
             named = [f"{a} = {b}" for a, b in sorted(pairs)]
             more = f" and {len(named) - SHOWN:,} more" if len(named) > SHOWN else ""
@@ -103,8 +108,3 @@ def _signatures(known: dict[str, str]) -> list[tuple[str, ...]]:
     names = sorted(known)
     middle = len(names) // 2
     return [tuple(names[:2]), tuple(names[-2:]), tuple(names[middle - 1 : middle + 1])]
-
-
-def _are_alike(a: dict[str, str], b: dict[str, str]) -> bool:
-    both = a.keys() & b.keys()
-    return len(both) >= max(LEAST_ALIKE, ALIKE * len(a.keys() | b.keys())) and all(a[key] == b[key] for key in both)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from core.errors import InputError, StateError
+from core.scoring.copies import SURE, CopyEvidence
 from core.stats.arrays import Codes, Floats
 from core.stats.scores_and_labels import outcome_of
 from core.stats.share_probe import LEAST_OF_FIXED, ShareProbe, probe_shares
@@ -38,7 +39,6 @@ _DECIMALS, _LEAST_COLUMNS, _FEW_TIED = 4, 8, 0.1  # of a direction; columns that
 _EQUAL = 1e-5  # relative difference of two lengths
 _SHARED_STEM = 3  # letters that names of one family begin with
 _SHOWN = 3  # pairs that a text names
-_ALIKE, _LEAST_ALIKE = 0.5, 2  # share and number of common rows of two names of one gene
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,14 +190,21 @@ def _find_twins(space: Space, index: RowIndex, *, is_loaded: bool) -> tuple[tupl
     tied = int(size[size > 1].sum())
     dense = (np.count_nonzero(vectors, axis=1) >= _LEAST_COLUMNS) & is_loaded & (tied <= _FEW_TIED * len(covered))
     pairs = [tuple(covered[group == each].tolist()) for each in np.flatnonzero(size == 2)]
-    labels = _labels_by_symbol(index) if pairs else {}
+    labels, evidence = (_labels_by_symbol(index) if pairs else {}), _evidence(index)
     twins = []
     for a, b in pairs:
         names = index.symbols[a], index.symbols[b]
         are_equal = dense[a] and abs(lengths[a] / lengths[b] - 1) < _EQUAL and not _are_family(*names)
-        if are_equal or _have_same_rows(labels, a, b):
+        odds = max((evidence.weigh(rows.get(a, {}), rows.get(b, {})) for rows in labels.values()), default=0.0)
+        if are_equal or odds >= SURE:
             twins.append(names)
     return tuple(twins), tied - 2 * len(twins)
+
+
+def _evidence(index: RowIndex) -> CopyEvidence[int]:
+    at = index.labelled_positions
+    perts, genes = (len(np.unique(codes[at])) for codes in (index.rows.pert, index.rows.gene))
+    return CopyEvidence.of(index.labels[at].tolist(), max(1, perts), max(1, genes))
 
 
 def _labels_by_symbol(index: RowIndex) -> dict[Axis, dict[int, dict[int, object]]]:
@@ -208,17 +215,6 @@ def _labels_by_symbol(index: RowIndex) -> dict[Axis, dict[int, dict[int, object]
         found["gene"].setdefault(gene, {})[pert] = label
         found["pert"].setdefault(pert, {})[gene] = label
     return found
-
-
-def _have_same_rows(labels: dict[Axis, dict[int, dict[int, object]]], a: int, b: int) -> bool:
-    """Whether two symbols share most of their rows on an axis, and every label there."""
-    for rows in labels.values():
-        one, other = rows.get(a, {}), rows.get(b, {})
-        both = one.keys() & other.keys()
-        are_most = len(both) >= max(_LEAST_ALIKE, _ALIKE * len(one.keys() | other.keys()))
-        if are_most and all(one[key] == other[key] for key in both):
-            return True
-    return False
 
 
 def _are_family(a: str, b: str) -> bool:

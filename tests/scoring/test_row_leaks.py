@@ -56,3 +56,11 @@ def test_a_name_for_a_copy(axis: str) -> None:
     [(where, what)] = found(pd.concat([frame, copy.assign(pair_id=copy["pert"] + "_" + copy["gene"])], ignore_index=True))
     assert where == {"pert": "perturbations", "gene": "target genes"}[axis]
     assert what == f"renamed duplicates: two names have the same rows and labels: {name} = Zzz"
+
+
+def test_genes_that_never_respond_are_no_copies_where_every_pair_was_measured() -> None:
+    pairs = [(f"P{p}", f"G{g}") for p in range(20) for g in range(30)]
+    frame = pd.DataFrame(pairs, columns=["pert", "gene"]).assign(split="train")
+    frame["label"] = np.where(frame["gene"].isin(["G0", "G1"]), np.where(frame["pert"] < "P15", "up", "none"), "none")
+    frame["pair_id"] = frame["pert"] + "_" + frame["gene"]
+    assert found(frame) == [("target genes", "renamed duplicates: two names have the same rows and labels: G0 = G1")]
