@@ -23,16 +23,16 @@ from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_captioned, show_empty
 
 _CEILING = (
-    "How well the vectors predict the label shares of {units}, beside the noise ceiling: the most that is possible without "
-    "having seen these labels. More than four standard errors above it is a finding."
+    "How well the vectors predict label shares, beside the noise ceiling: the most that is possible without having seen "
+    "these labels. Four standard errors above it are a finding."
 )
 _SPEARMAN = (
     f"Rank correlation of the run's {{number}} with the {NO_BIOLOGY}, {{control}}, in the split where it is largest. Above 0.9 "
     "is a finding."
 )
 _SEEN = (
-    f"The AUROC that the dataset is judged by, with its interval. From {LIMIT:.2f}, or up to {1 - LIMIT:.2f}, it is suspect. It "
-    "is a finding if pairs of rows from genes and perturbations of equal rates are ordered as well."
+    f"AUROC over all rows, with its interval. A run is suspect if the dataset's headline is {LIMIT:.2f} or more, or "
+    f"{1 - LIMIT:.2f} or less. It is a finding if pairs of rows from genes and perturbations of equal rates are ordered too."
 )
 _COUNT = st.column_config.NumberColumn(format="localized")
 
@@ -135,7 +135,6 @@ def _probe_line(space: str, probe: ProbedRows) -> dict[str, object]:
 
 
 def _probe_columns() -> dict[str, Any]:
-    shares = _CEILING.format(units="genes (or perturbations)")
     limits = ", ".join(f"{LIMITS[task, 'similarity']:.2f} for {task}" for task in TASKS)
     columns = ", ".join(f"{LIMITS[task, 'column']:.2f} for {task}" for task in TASKS)
     within = (
@@ -143,7 +142,7 @@ def _probe_columns() -> dict[str, Any]:
         "of that within genes and that within perturbations. Suspect from {limits}."
     )
     helps = {
-        "shares predicted": shares,
+        "shares predicted": _CEILING,
         "noise ceiling": "The split-half reliability of the shares. Empty where sampling fixed the shares.",
         "within, by similarity": within.format(limits=limits),
         "within, by a column": within.format(limits=columns),
