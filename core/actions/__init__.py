@@ -59,6 +59,7 @@ submissions    checks and packages submissions
 spaces         gene spaces: build, load, delete
 text_vectors   encoders of texts, by name
 packs          knowledge packs: import, read, delete
+pack_texts     knowledge packs as texts about genes, to be searched
 labels         draws texts of a run to read for a rubric; stores what people answer
 label_files    labels as CSV: export, import
 prompt_files   files of prompts that runs ask: read, check, keep

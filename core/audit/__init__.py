@@ -14,5 +14,6 @@ kind_settings      what may be chosen of how they are sorted
 argument_words     which words of an argument count, and which tell kinds apart
 word_counts        how often each of many texts holds which words, kept on disk
 shared_symbols     perturbations and target genes that two splits share
+label_statements   labels that texts about genes state
 concerns           what a person should look at before believing a number
 """

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
+import numpy as np
 import pandas as pd
 import typer
+from numpy.typing import NDArray
 
-from core.actions import component_loader, packs
+from core.actions import component_loader, pack_texts, packs
 from core.actions.workspace import Workspace
 from core.audit.brief_checks import FINDINGS, SHORT
 from core.audit.debate_audit import DebateAudit, audit_debate
+from core.audit.label_statements import TextCheck
 from core.audit.shared_symbols import compare_splits
 from core.cli.base import Json, RunName, show
-from core.errors import InputError
-from core.scoring import json_shapes
-from core.scoring.leakage import LeakageAudit, SpaceCheck, check_counts, check_run, check_space, describe_space
+from core.errors import InputError, StateError
+from core.scoring import leak_shapes
+from core.scoring.leak_power import LeakPower, leak_power
+from core.scoring.leakage import NOT_PROBED, LeakageAudit, check_counts
+from core.scoring.row_leaks import check_rows
+from core.scoring.run_leaks import check_run
 from core.scoring.run_scores import add_count_controls, score_run, scored_rows
 from core.scoring.sentences import interval_text
+from core.scoring.space_leaks import TASKS, SpaceCheck, check_space, describe_space
+from core.scoring.text_leaks import check_pack
 from core.store import findings, pairs, predictions, runs, spaces
 from core.store.datasets import Dataset
-from core.store.spaces import SpaceRecord
+from core.store.spaces import PackRecord, SpaceRecord
 from core.texts import NO_BIOLOGY, number_text
 from core.transfer.row_index import RowIndex
 
@@ -64,33 +73,48 @@ def leakage(
     dataset: Annotated[str | None, typer.Option(help="By default the only one that is not the demo.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Find what splits share, spaces and runs that repeat labels, and what the no-biology baseline scores."""
-    audit = _audit_leakage(context.obj, component_loader.default_dataset(context.obj, dataset))
-    show(json_shapes.leakage(audit), as_json, "\n".join(_leakage_lines(audit)))
+    """Find what splits share, texts, spaces and runs that have seen labels, and what the no-biology baseline scores."""
+    chosen = component_loader.default_dataset(context.obj, dataset)
+    index = component_loader.load_index(context.obj, chosen)
+    audit = _audit_leakage(context.obj, chosen, index)
+    power = leak_power(index) if audit.spaces else ()
+    show(leak_shapes.leakage(audit, power), as_json, "\n".join(_leakage_lines(audit, power)))
 
 
-def _audit_leakage(workspace: Workspace, dataset: Dataset) -> LeakageAudit:
-    index, tables = component_loader.load_index(workspace, dataset), packs.read_symbol_tables(workspace, dataset.organism)
+def _audit_leakage(workspace: Workspace, dataset: Dataset, index: RowIndex) -> LeakageAudit:
+    tables = packs.read_symbol_tables(workspace, dataset.organism)
     with workspace.store.read() as db:
         rows, known_spaces = pairs.frame(db, dataset.id), spaces.list_all(db)
         known_runs = {run.id: run for run in runs.list_predicting(db, dataset.id)}
         frames = {key: add_count_controls(predictions.frame(db, key), rows) for key in known_runs}
+    splits = rows["split"].to_numpy()
     predicted = [scored_rows(run, known_runs.get, frames[run.id], index, dataset.headline) for run in known_runs.values()]
     return LeakageAudit(
         dataset,
         check_counts(rows),
         tuple(compare_splits(rows, tables)),
-        tuple(_check_space(workspace, dataset, index, space) for space in known_spaces),
+        check_rows(rows),
+        tuple(_check_pack(workspace, pack, index) for pack in pack_texts.list_with_texts(workspace)),
+        tuple(_check_space(workspace, dataset, index, splits, space) for space in known_spaces),
         tuple((each.run, check_run(each, score_run(each))) for each in predicted),
         tables.notes,
     )
 
 
-def _check_space(workspace: Workspace, dataset: Dataset, index: RowIndex, record: SpaceRecord) -> SpaceCheck:
-    return check_space(record, lambda: component_loader.load_spaces(workspace, index, dataset, [record.name])[0], index)
+def _check_pack(workspace: Workspace, pack: PackRecord, index: RowIndex) -> TextCheck:
+    try:
+        return check_pack(pack.name, pack_texts.read(workspace, pack), index)
+    except (InputError, StateError) as error:
+        return TextCheck(pack.name, 0, error=str(error))
 
 
-def _leakage_lines(audit: LeakageAudit) -> list[str]:
+def _check_space(
+    workspace: Workspace, dataset: Dataset, index: RowIndex, splits: NDArray[np.object_], record: SpaceRecord
+) -> SpaceCheck:
+    return check_space(record, lambda: component_loader.load_spaces(workspace, index, dataset, [record.name])[0], index, splits)
+
+
+def _leakage_lines(audit: LeakageAudit, power: Sequence[LeakPower]) -> list[str]:
     counts = audit.counts
     controls = {
         f"{NO_BIOLOGY} (count-only), DE": counts.count_only_de,
@@ -104,7 +128,10 @@ def _leakage_lines(audit: LeakageAudit) -> list[str]:
             f"splits {pair.a} and {pair.b}: share {len(pair.perts):,} perturbations and {len(pair.genes):,} target genes"
             for pair in audit.splits
         ),
+        *(f"texts {text.name}: {text.describe()}" for text in audit.texts),
         *(f"space {space.name}: {_probe_text(space)}{describe_space(space)}" for space in audit.spaces),
+        *(f"a planted leak, {line.describe()}" for line in power),
+        NOT_PROBED,
         *(f"note: {note}" for note in audit.notes),
         f"findings: {len(found)}",
         *(f"  {line}" for line in found),
@@ -112,5 +139,5 @@ def _leakage_lines(audit: LeakageAudit) -> list[str]:
 
 
 def _probe_text(space: SpaceCheck) -> str:
-    probe = space.probe
-    return f"DE {number_text(probe.de.value)}, DIR {number_text(probe.dir.value)}; " if probe else ""
+    cosines = {task: probe.within.cosine for task in TASKS if (probe := space.probe_of("gene", task))}
+    return "".join(f"{task} {number_text(value)}{', ' if task == 'DE' else '; '}" for task, value in cosines.items())

@@ -10,7 +10,14 @@ constant_parents  runs of a fusion that are constant inside its cells
 public_noise  how far a leaderboard's score can be from the truth
 argument_kinds  kinds of arguments of a run, and how often their rows are hits
 slices        the ways to cut a run's rows into slices
-leakage       what a dataset's splits share, which spaces and runs repeat labels or row counts
+leakage       what a dataset's splits share, and all that gives labels away
+copies        whether two names are one gene by their rows
+row_leaks     names of copies, orders and ids that give labels away
+text_leaks    texts that state labels, or whose words go along with them
+space_leaks   gene spaces that have seen labels
+run_leaks     runs that have seen labels, or copy row counts
+leak_power    how weak a leak of a space is still found
+leak_shapes   the JSON of the leakage audit
 sentences     scores in words
 comparison_words  the comparison of two runs in words
 standing      where the runs of a dataset stand, and in words

@@ -9,9 +9,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from core.audit.shared_symbols import SplitOverlap
 from core.scoring.compare_runs import RunComparison
-from core.scoring.leakage import LeakageAudit, SpaceCheck
 from core.scoring.other_scores import OtherScores
 from core.scoring.run_scores import Headline, RunScore
 from core.stats.arrays import Floats
@@ -246,48 +244,4 @@ def neighbours(why: Provenance, pair_ids: list[str], labels: list[str]) -> dict[
         "prior_de": why.prior_de,
         "prior_up": why.prior_up,
         "neighbours": [dict(zip(names, row, strict=True)) for row in rows],
-    }
-
-
-def leakage(audit: LeakageAudit) -> dict[str, Any]:
-    """`audit leakage`: plain numbers, as the contract says, their intervals, and what each check found."""
-    counts = audit.counts
-    values: dict[str, Estimate] = {
-        "count_only_de": counts.count_only_de,
-        "count_only_de_without_singletons": counts.count_only_de_without_singletons,
-        "rarer_up_dir": counts.rarer_up_dir,
-    }
-    return {
-        **{name: value.value for name, value in values.items()},
-        "shared_perts": audit.shared_perts,
-        "shared_genes": audit.shared_genes,
-        "singletons": counts.singletons,
-        "singletons_none": counts.singletons_none,
-        "intervals": {name: shape_shown(value) for name, value in values.items()},
-        "splits": [_overlap(pair) for pair in audit.splits],
-        "spaces": [_probed_space(space) for space in audit.spaces],
-        "findings": [{"kind": found.kind, "name": found.name, "what": found.what} for found in audit.findings],
-        "notes": list(audit.notes),
-    }
-
-
-def _overlap(pair: SplitOverlap) -> dict[str, Any]:
-    roles = {"pert": pair.perts, "gene": pair.genes}
-    return {
-        "a": pair.a,
-        "b": pair.b,
-        "shared_perts": len(pair.perts),
-        "shared_genes": len(pair.genes),
-        "paralogs": [{"role": role, **asdict(group)} for role, symbols in roles.items() for group in symbols.paralogs],
-    }
-
-
-def _probed_space(space: SpaceCheck) -> dict[str, Any]:
-    tasks = {"de": space.probe.de, "dir": space.probe.dir} if space.probe else {}
-    return {
-        "name": space.name,
-        "built_from": space.built_from,
-        **{name: tasks[name].value if name in tasks else None for name in ("de", "dir")},
-        "probes": {name: asdict(task) for name, task in tasks.items()},
-        "error": space.error or None,
     }

@@ -19,7 +19,9 @@ count_controls      what row counts reveal         count_matching     scores tha
 permuted_labels     what scores make of labels that are permuted inside groups
 exact_permutation   two small samples, all ways to share them out
 sign_flips          paired differences of clustered rows
-space_probe         do a space's similarities repeat the labels?
+space_probe         does a space know which rows of a gene or a perturbation have the label?
+share_probe         does it predict label shares above the noise ceiling?
+unit_rows           rows as both see them       run_probe          has a run seen its rows' labels?
 prediction_powered  a rate from a judge and labels kappa              agreement of two readers
 group_contributions  what groups of rows add to an AUROC
 """

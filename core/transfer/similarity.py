@@ -23,13 +23,15 @@ class Space:
 
     columns: of shape (n_symbols, n_columns), a row of NaN for a symbol that the space does not cover. built_from: the
     labels that it was built from (dataset and label view), "" for none. rebuild: for a space built from labels, computes
-    the columns from only those labelled rows that are flagged True.
+    the columns from only those labelled rows that are flagged True. entries: the place of each symbol's vector in the file,
+    -1 for none, where two symbols may be matched to one vector; None if every symbol has its own.
     """
 
     name: str
     columns: Floats
     built_from: str = ""
     rebuild: Callable[[Bools], Floats] | None = None
+    entries: Codes | None = None
 
 
 def space_over(
@@ -41,7 +43,7 @@ def space_over(
     """A gene space over these symbols, matched as `core.embeddings.symbol_matching` does; rebuild: see `Space`."""
     index = embeddings.match_symbols(space, symbols, orthologs).index
     columns = np.where(index[:, None] >= 0, space.vectors[index].astype(np.float64), np.nan)
-    return Space(space.name, columns, space.built_from_labels or "", rebuild)
+    return Space(space.name, columns, space.built_from_labels or "", rebuild, index)
 
 
 class Similarity(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,16 @@ import pytest
 from core.actions.imports import import_paths
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from core.stats.space_probe import SpaceProbe, probe_space
-from core.transfer.similarity import unit_vectors
+from core.scoring.row_leaks import check_rows
+from core.scoring.space_leaks import check_space
+from core.scoring.text_leaks import check_pack
+from core.stats.auroc import auroc
+from core.stats.run_probe import probe_run
+from core.stats.scores_and_labels import Task, outcome_of
+from core.transfer.row_index import RowIndex
+from core.transfer.similarity import Space
 from tests.commands import core_json
+from tests.scoring.planted_leaks import loaded_record
 
 pytestmark = pytest.mark.real
 
@@ -79,7 +87,7 @@ def assert_no_finding(workspace: Workspace) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("dataset", SHARED_GENES)
 def test_perturbqa_shares_genes_by_design_and_nothing_else(everything: Workspace, dataset: str) -> None:
-    """STRING reaches DE 0.73 on k562, since genes that respond to most perturbations are close in it; it is no leak."""
+    """STRING reaches DE 0.73 within perturbations of k562: genes that respond to most are close in it. It is no leak."""
     found = audit(everything, dataset)
     assert (found["shared_perts"], found["shared_genes"]) == (0, SHARED_GENES[dataset])
     [finding] = found["findings"]
@@ -88,50 +96,106 @@ def test_perturbqa_shares_genes_by_design_and_nothing_else(everything: Workspace
     assert finding["what"].startswith(by_design)
 
 
-def probe(rows: pd.DataFrame, matrix: pd.DataFrame) -> SpaceProbe:
-    """The probe of genes × columns on labelled rows; genes without a vector are left out."""
-    units = unit_vectors(matrix.to_numpy())
-    vector = units.row[matrix.index.get_indexer(rows["gene"])]
-    return probe_space(rows["label"].to_numpy(), rows["pert"].to_numpy(), vector, units.vectors, np.random.default_rng(0))
+def read_rows(shared_data: Path, dataset: str) -> pd.DataFrame:
+    """The labelled rows of the challenge or of a cell line: pert, gene, label (up, down, none, de), split."""
+    if dataset == "bmdm":
+        return pd.read_csv(shared_data / "challenge" / "train.csv", keep_default_na=False).assign(split="train")
+    de, direction = (
+        pd.read_csv(shared_data / "perturbqa" / f"{dataset}-{name}.csv", keep_default_na=False) for name in ("de", "dir")
+    )
+    rows = de.merge(direction[["pert", "gene", "label"]], on=["pert", "gene"], how="left", suffixes=("_de", ""))
+    rows["label"] = rows["label"].map({1.0: "up", 0.0: "down"}).where(rows["label_de"] == 1, "none").fillna("de")
+    return rows[["pert", "gene", "label", "split"]]
+
+
+@pytest.fixture(scope="module", params=["bmdm", pytest.param("k562", marks=pytest.mark.soak)])
+def rows(request: pytest.FixtureRequest, shared_data: Path) -> pd.DataFrame:
+    return read_rows(shared_data, request.param)
 
 
 @pytest.fixture(scope="module")
-def challenge(shared_data: Path) -> pd.DataFrame:
-    return pd.read_csv(shared_data / "challenge" / "train.csv", keep_default_na=False)
+def index(rows: pd.DataFrame) -> RowIndex:
+    ids = (rows["pert"] + "_" + rows["gene"]).tolist()
+    return RowIndex.build(ids, rows["pert"].tolist(), rows["gene"].tolist(), rows["label"].to_numpy(object), rows["split"])
 
 
-@pytest.fixture(scope="module")
-def label_matrix(challenge: pd.DataFrame) -> pd.DataFrame:
-    """Genes × perturbations: 1 for up, -1 for down, 0 for none and for no row."""
-    values = challenge.assign(value=challenge["label"].map({"up": 1.0, "down": -1.0, "none": 0.0}))
-    return values.pivot_table(index="gene", columns="pert", values="value", fill_value=0.0)
+def found_in(index: RowIndex, rows: pd.DataFrame, vectors: pd.DataFrame) -> list[str]:
+    """What is found in a space of symbols × columns that was loaded."""
+    space = Space("space", vectors.reindex(list(index.symbols)).to_numpy(np.float64))
+    return check_space(loaded_record(), lambda: space, index, rows["split"].to_numpy(object)).findings
 
 
-def test_a_matrix_of_labels_is_found(challenge: pd.DataFrame, label_matrix: pd.DataFrame) -> None:
-    found = probe(challenge, label_matrix)
-    assert (found.de.value, found.dir.value) == pytest.approx((0.72, 0.999), abs=0.005)
-    assert found.de.repeats_labels
-    assert found.dir.repeats_labels
-    assert min(found.de.excess, found.dir.excess) > 15
+def label_matrix(rows: pd.DataFrame, by: str, other: str) -> pd.DataFrame:
+    """1 for up, -1 for down, a half for an effect of unknown direction, 0 for none and for no row."""
+    values = rows.assign(value=rows["label"].map({"up": 1.0, "down": -1.0, "none": 0.0, "de": 0.5}))
+    return values.pivot_table(index=by, columns=other, values="value", fill_value=0.0)
 
 
-def test_its_noisy_decomposition_is_found(challenge: pd.DataFrame, label_matrix: pd.DataFrame) -> None:
+def noise_like(table: pd.DataFrame, columns: int = 30) -> pd.DataFrame:
+    return pd.DataFrame(np.random.default_rng(0).normal(size=(len(table), columns)), index=table.index)
+
+
+@pytest.mark.parametrize("axis", ["gene", "pert"])
+def test_label_shares_among_noise_have_seen_labels(index: RowIndex, rows: pd.DataFrame, axis: str) -> None:
+    known = rows.assign(effect=rows["label"] != "none", up=(rows["label"] == "up").where(rows["label"].isin(["up", "down"])))
+    shares = known.groupby(axis)[["effect", "up"]].agg(lambda some: float(some.astype(float).mean())).fillna(0.0)
+    [*_, finding] = found_in(index, rows, pd.concat([noise_like(shares), shares], axis=1))
+    assert "above the noise ceiling" in finding
+    assert found_in(index, rows, noise_like(shares)) == []
+
+
+@pytest.mark.parametrize(("by", "other", "noise"), [("gene", "pert", 0.5), ("pert", "gene", 0.0)])
+def test_a_matrix_of_labels_has_seen_them(index: RowIndex, rows: pd.DataFrame, by: str, other: str, noise: float) -> None:
+    matrix = label_matrix(rows, by, other)
+    noisy = matrix + noise * np.random.default_rng(1).normal(size=matrix.shape)
+    assert any("they know which" in finding for finding in found_in(index, rows, noisy))
+
+
+def test_a_noisy_decomposition_of_labels_has_seen_them(index: RowIndex, rows: pd.DataFrame) -> None:
     """128 columns with noise of twice their standard deviation, as a plausible embedding would be faked."""
-    u, s, _ = np.linalg.svd(label_matrix.to_numpy(), full_matrices=False)
+    matrix = label_matrix(rows, "gene", "pert")
+    u, s, _ = np.linalg.svd(matrix.to_numpy(), full_matrices=False)
     columns = u[:, :128] * s[:128]
-    spread = columns[label_matrix.to_numpy().any(axis=1)].std()
-    noise = np.random.default_rng(0).normal(scale=2.1 * spread, size=columns.shape)
-    found = probe(challenge, pd.DataFrame(columns + noise, index=label_matrix.index))
-    assert (found.de.value, found.dir.value) == pytest.approx((0.64, 0.985), abs=0.025)
-    assert found.repeats_labels
+    columns += np.random.default_rng(0).normal(scale=2.1 * columns.std(), size=columns.shape)
+    assert any(
+        "which perturbations move a target gene up" in finding
+        for finding in found_in(index, rows, pd.DataFrame(columns, index=matrix.index))
+    )
 
 
-@pytest.mark.soak
-def test_a_matrix_of_perturbqas_labels_is_found(shared_data: Path) -> None:
-    """Its value among genes of like rates stays high, where that of an honest space falls."""
-    rows = pd.read_csv(shared_data / "perturbqa" / "hepg2-dir.csv", keep_default_na=False)
-    values = rows.assign(value=rows["label"] * 2.0 - 1.0)
-    rows["label"] = rows["label"].map({1: "up", 0: "down"})
-    found = probe(rows, values.pivot_table(index="gene", columns="pert", values="value", fill_value=0.0))
-    assert found.dir.rate_matched > 0.95
-    assert found.repeats_labels
+def test_answers_in_descriptions_are_named(index: RowIndex, rows: pd.DataFrame, shared_data: Path) -> None:
+    texts = json.loads((shared_data / "knowledge" / "gene_desc.json").read_text())
+    assert check_pack("gene_desc", texts, index).findings == ()
+    some = rows[rows["label"] != "de"].sample(60, random_state=0)
+    for pert, gene, label in zip(some["pert"], some["gene"], some["label"], strict=True):
+        texts[gene] = f"{texts.get(gene, '')} Without {pert} it is {label}."
+    [finding] = check_pack("gene_desc", texts, index).findings
+    assert finding.startswith("states labels as they are: ")
+    assert any(f"{pert}_{gene} (" in finding for pert, gene in zip(some["pert"], some["gene"], strict=True))
+
+
+def test_a_renamed_duplicate_is_named(index: RowIndex, rows: pd.DataFrame) -> None:
+    name = rows["gene"].value_counts().index[5]
+    both = pd.concat([rows, rows[rows["gene"] == name].assign(gene="Zzz9")], ignore_index=True)
+    [finding] = [found for found in check_rows(both.assign(pair_id=both["pert"] + "_" + both["gene"])) if "renamed" in found.what]
+    assert finding.what.endswith(f"{name} = Zzz9")
+    genes = pd.DataFrame(index=sorted(set(rows["gene"])))
+    vectors = noise_like(genes)
+    vectors.loc[genes.index[10]] = vectors.loc[genes.index[-10]]
+    assert found_in(index, rows, vectors) == [
+        f"renamed duplicates: two names have one vector: {genes.index[10]} = {genes.index[-10]}"
+    ]
+
+
+def test_oracles_among_runs(index: RowIndex, rows: pd.DataFrame) -> None:
+    """Noisy ones and inverted ones; a mean over the labels of a gene's other rows is none."""
+    rng = np.random.default_rng(0)
+    outcome, pert, gene = outcome_of(rows["label"]), index.rows.pert, index.rows.gene
+    for known, hit in ((outcome.labelled, outcome.effect), (outcome.directed, outcome.up)):
+        label, noise = hit.astype(float), rng.normal(size=len(rows))
+        n = np.bincount(gene[known], minlength=len(index.symbols))[gene] - known
+        hits = np.bincount(gene[known], label[known], len(index.symbols))[gene] - label * known
+        mean = np.divide(hits, n, out=np.full(len(rows), 0.5), where=n > 0)
+        for values, tail in ((label + 0.7 * noise, "labels"), (-label + 0.1 * noise, "inverted labels"), (mean, ""), (noise, "")):
+            probe, value = probe_run(Task(known, hit, values), pert, gene), auroc(hit[known], values[known])
+            assert probe.tail(value, value, value) == tail

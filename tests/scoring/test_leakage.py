@@ -18,8 +18,8 @@ from core.actions.imports import ImportOptions, import_upload
 from core.actions.workspace import Workspace
 from core.errors import StateError
 from core.scoring import run_scores
-from core.scoring.leakage import SpaceCheck, check_run, check_space, describe_space
-from core.stats.space_probe import ProbedTask, SpaceProbe
+from core.scoring.run_leaks import check_run
+from core.scoring.space_leaks import check_space, describe_space
 from core.store.spaces import SpaceRecord
 from core.transfer.row_index import RowIndex
 from tests import cases, worlds
@@ -114,8 +114,8 @@ def test_a_space_built_from_the_labels_and_loaded_from_csv(screened: Workspace) 
     bring(screened, label_space(), "embedding.csv")
     [finding] = audit(screened)["findings"]
     assert (finding["kind"], finding["name"]) == ("space", "embedding")
-    assert finding["what"].startswith("repeats the labels without declaring it: within perturbations DIR 1.000, ")
-    assert finding["what"].endswith(" standard deviations above permuted vectors")
+    assert finding["what"].startswith("vectors of target genes have seen labels, of this screen or of one like it: ")
+    assert "they know which perturbations move a target gene up: DIR 1.000 by similarity, suspect from 0.85" in finding["what"]
 
 
 def test_a_space_that_declares_its_labels_is_named_and_not_accused(screened: Workspace) -> None:
@@ -127,7 +127,7 @@ def test_a_space_that_declares_its_labels_is_named_and_not_accused(screened: Wor
     assert space["dir"] > 0.8
     text = core(screened.settings.workspace, "audit", "leakage").out
     assert "space own: DE" in text
-    assert "repeats the labels; declared as built from the labels of bmdm" in text
+    assert "has seen labels of this screen or of one like it; declared as built from the labels of bmdm" in text
 
 
 @pytest.mark.parametrize("axis", ["DE", "DIR"])
@@ -139,7 +139,10 @@ def test_a_run_that_repeats_the_labels(screened: Workspace, axis: str) -> None:
     [finding] = audit(screened)["findings"]
     assert (finding["kind"], finding["name"]) == ("run", "too good")
     n_rows = len(SCREEN.train) if axis == "DE" else int((labels != "none").sum())
-    assert finding["what"] == f"repeats the labels: {axis} 1.000 on {n_rows} labelled rows; scored: all rows"
+    assert finding["what"] == (
+        f"has seen labels: {axis} 1.000 [1.000, 1.000] on {n_rows} labelled rows, and among genes and perturbations of "
+        "equal rates too; scored: all rows"
+    )
 
 
 @pytest.mark.parametrize(("split", "sign"), [("train", 1), ("test", 1), ("test", -1)])
@@ -223,15 +226,8 @@ def test_a_space_that_cannot_be_read_is_said_so() -> None:
 
     index = RowIndex.build(["a_b"], ["a"], ["b"], ["up"])
     record = SpaceRecord("1", "x", "loaded", {}, "x.csv", "", 1, 1, (), None, None, "tester")
-    found = check_space(record, load, index)
-    assert (found.probe, describe_space(found)) == (None, "cannot be read: space x: its file is gone")
-
-
-def test_a_space_is_cleared_in_words() -> None:
-    """A value at the limit is explained where it stands, or it would look like a finding."""
-    probe = SpaceProbe(ProbedTask(0.73, 100, 0.65, rate_matched=0.613), ProbedTask(0.6, 50, 0.8))
-    found = SpaceCheck("STRING", None, probe)
-    assert describe_space(found) == "does not repeat the labels; among genes of like rates DE is 0.613"
+    found = check_space(record, load, index, np.array(["train"], dtype=object))
+    assert (found.probes, describe_space(found)) == ((), "cannot be read: space x: its file is gone")
 
 
 def test_rows_without_numbers_are_left_out_of_the_comparison_with_counts(screened: Workspace) -> None:

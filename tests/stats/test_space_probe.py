@@ -1,9 +1,8 @@
-"""The probe of a gene space against loops, and on spaces that do and do not repeat labels."""
+"""The probe inside genes and perturbations against loops, and on spaces that have and have not seen labels."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -12,17 +11,16 @@ from hypothesis import strategies as st
 
 from core.stats import space_probe
 from core.stats.arrays import Codes, Floats
-from core.stats.space_probe import SpaceProbe, probe_space, similarity_contrasts
-
-Labels = np.ndarray
+from core.stats.space_probe import WithinProbe, column_scores, probe_within, similarity_contrasts
+from core.stats.unit_rows import UnitRows
 
 
 def unit(vectors: np.ndarray) -> Floats:
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def probed(labels: Labels, pert: Codes, gene: Codes, vectors: Floats, seed: int = 0) -> SpaceProbe:
-    return probe_space(labels, pert, gene, vectors, np.random.default_rng(seed))
+def probed(rows: UnitRows, vectors: Floats, seed: int = 0, permutations: int = 10) -> WithinProbe:
+    return probe_within("DIR", rows, vectors, np.random.default_rng(seed), permutations)
 
 
 def test_contrasts_by_hand() -> None:
@@ -65,107 +63,101 @@ def test_contrasts_equal_those_of_a_loop_in_blocks_of_any_size(
     np.testing.assert_allclose(found, contrasts_by_loop(*made), atol=1e-12)
 
 
-@given(screens())
-def test_the_value_counts_pairs_inside_perturbations(made: tuple[np.ndarray, Codes, Codes, Floats]) -> None:
-    positive, pert, gene, vectors = made
-    contrast = np.round(contrasts_by_loop(*made), 12)
-    won, pairs = 0.0, 0
-    for i in np.flatnonzero(positive & ~np.isnan(contrast)):
-        for j in np.flatnonzero(~positive & ~np.isnan(contrast) & (pert == pert[i])):
-            won += 0.5 if contrast[i] == contrast[j] else float(contrast[i] > contrast[j])
-            pairs += 1
-    value = probed(np.where(positive, "de", "none"), pert, gene, vectors).de.value
-    assert value == pytest.approx(won / pairs, abs=1e-12) if pairs else math.isnan(value)
+def columns_by_loop(positive: np.ndarray, columns: Floats) -> Floats:
+    """Scores of one group: of each row, from the column that correlates most with the labels of the others."""
+    label, n = positive.astype(float), len(positive)
+    scores = np.empty(n)
+    for i in range(n):
+        others = np.arange(n) != i
+        correlations = [np.corrcoef(column[others], label[others])[0, 1] for column in columns.T]
+        best = int(np.abs(correlations).argmax())
+        of_others = columns[others, best]
+        scores[i] = np.sign(correlations[best]) * (columns[i, best] - of_others.mean()) / of_others.std()
+    return scores - scores.mean()
 
 
-@dataclass(frozen=True)
-class Screen:
-    labels: Labels
-    pert: Codes
-    gene: Codes
+def test_columns_equal_those_of_a_loop() -> None:
+    rng = np.random.default_rng(2)
+    positive, columns = np.arange(12) % 3 == 0, rng.normal(size=(12, 5))
+    columns[:, 3] += 2 * positive
+    group = np.zeros(12, dtype=int)
+    np.testing.assert_allclose(
+        column_scores(positive, group, np.arange(12), columns), columns_by_loop(positive, columns), atol=1e-9
+    )
+    # a group of seven rows, and one with a single positive row, say too little
+    assert np.isnan(column_scores(positive[:7], group[:7], np.arange(7), columns)).all()
+    assert np.isnan(column_scores(np.arange(12) == 0, group, np.arange(12), columns)).all()
 
-    def label_matrix(self) -> Floats:
-        """Genes × perturbations: 1 for up, -1 for down, a little of neither for none."""
-        matrix = np.full((self.gene.max() + 1, self.pert.max() + 1), 1e-3)
-        matrix[self.gene, self.pert] = np.select([self.labels == "up", self.labels == "down"], [1.0, -1.0], 1e-3)
-        return unit(matrix)
 
-
-def random_screen(rows_per_pert: int = 20) -> Screen:
+def screen(rows_per_pert: int = 20) -> UnitRows:
+    """40 perturbations of genes among 120; units are genes."""
     rng = np.random.default_rng(3)
-    pairs = [(p, g) for p in range(40) for g in rng.choice(120, rows_per_pert, replace=False)]
-    pert, gene = np.array(pairs).T
-    return Screen(rng.choice(["up", "down", "none"], len(pairs), p=[0.3, 0.2, 0.5]), pert, gene)
+    pert, gene = np.array([(p, g) for p in range(40) for g in rng.choice(120, rows_per_pert, replace=False)]).T
+    return UnitRows(rng.random(len(pert)) < 0.6, gene, pert)
 
 
-SCREEN = random_screen()
+SCREEN = screen()
 
 
-def test_a_space_built_from_the_labels_repeats_them() -> None:
-    found = probed(SCREEN.labels, SCREEN.pert, SCREEN.gene, SCREEN.label_matrix())
-    assert found.dir.value > 0.95
-    assert found.dir.rate_matched > 0.95
-    assert found.dir.excess > 5
-    assert abs(found.dir.null_mean - 0.5) < 0.1
-    assert found.repeats_labels
+def label_matrix(noise: float = 0.0) -> Floats:
+    """Genes × perturbations: 1 for up, -1 for down."""
+    matrix = noise * np.random.default_rng(1).normal(size=(120, 40))
+    matrix[SCREEN.unit, SCREEN.other] += np.where(SCREEN.positive, 1.0, -1.0)
+    return matrix
 
 
-def test_a_space_without_labels_does_not() -> None:
-    vectors = unit(np.random.default_rng(4).normal(size=(120, 16)))
-    found = probed(SCREEN.labels, SCREEN.pert, SCREEN.gene, vectors)
-    assert abs(found.de.value - 0.5) < 0.06
-    assert abs(found.dir.value - 0.5) < 0.1
-    assert not found.repeats_labels
-    assert math.isnan(found.de.null_mean)  # below the limit nothing is permuted
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_a_matrix_of_labels_has_seen_them(noise: float) -> None:
+    found = probed(SCREEN, label_matrix(noise))
+    assert found.has_seen_labels
+    similarity, column = found.scores
+    assert (similarity.kind, column.kind) == ("similarity", "column")
+    assert min(similarity.value, column.value) > 0.8
+    assert similarity.excess > 5
 
 
-def test_equal_vectors_score_a_half() -> None:
-    found = probed(SCREEN.labels, SCREEN.pert, SCREEN.gene, np.tile([[0.6, 0.8]], (120, 1)))
-    assert (found.de.value, found.dir.value) == (0.5, 0.5)
+@pytest.mark.parametrize("vectors", [np.random.default_rng(4).normal(size=(120, 16)), np.tile([[0.6, 0.8]], (120, 1))])
+def test_noise_and_equal_vectors_have_not(vectors: Floats) -> None:
+    found = probed(SCREEN, vectors)
+    assert abs(found.cosine - 0.5) < 0.06
+    assert abs(found.scores[0].in_units - 0.5) < 0.06
+    assert not found.has_seen_labels
+    assert math.isnan(found.scores[0].excess)  # below the limit nothing is permuted
 
 
-def test_a_space_that_knows_which_genes_always_respond_repeats_no_label() -> None:
+def test_a_space_that_knows_which_genes_always_respond_has_not() -> None:
     """Genes differ in how often they respond, and the space has the responsive ones together, as a network does."""
     rng = np.random.default_rng(5)
     rate = rng.choice([0.02, 0.6], 150, p=[0.8, 0.2])
     pert, gene = (axis.ravel() for axis in np.meshgrid(np.arange(80), np.arange(150), indexing="ij"))
-    labels = np.where(rng.random(len(gene)) < rate[gene], "de", "none")
-    vectors = unit(np.stack([rate > 0.1, rate < 0.1], axis=1) + rng.normal(scale=0.3, size=(150, 2)))
-    found = probed(labels, pert, gene, vectors).de
-    assert found.value > 0.8
-    assert abs(found.rate_matched - 0.5) < 0.05
-    assert not found.repeats_labels
+    vectors = np.stack([rate > 0.1, rate < 0.1], axis=1) + rng.normal(scale=0.3, size=(150, 2))
+    found = probed(UnitRows(rng.random(len(gene)) < rate[gene], gene, pert), vectors)
+    assert found.cosine > 0.8
+    assert abs(found.scores[0].in_units - 0.5) < 0.05
+    assert not found.has_seen_labels
 
 
 def test_few_rows_are_not_enough_for_a_finding() -> None:
-    """Four rows are ranked perfectly, and so they are after many permutations."""
-    labels, vectors = np.array(["up", "up", "down", "down"]), np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
-    found = probed(labels, np.zeros(4, dtype=int), np.arange(4), vectors)
-    assert found.dir.value == 1.0
-    assert found.dir.excess < 5
-    assert not found.repeats_labels
+    """Four rows are ranked perfectly."""
+    rows = UnitRows(np.array([True, True, False, False]), np.arange(4), np.zeros(4, dtype=int))
+    found = probed(rows, np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]))
+    assert found.cosine == 1.0
+    assert not found.has_seen_labels
 
 
-def test_genes_without_a_vector_and_rows_without_a_label_do_not_count() -> None:
-    keep = (SCREEN.gene % 3 > 0) & (np.arange(len(SCREEN.gene)) % 7 > 0)
-    vectors = SCREEN.label_matrix()
-    labels = np.where(np.arange(len(SCREEN.gene)) % 7 > 0, SCREEN.labels, None)
-    some = probed(labels, SCREEN.pert, np.where(SCREEN.gene % 3 > 0, SCREEN.gene, -1), vectors)
-    assert some == probed(SCREEN.labels[keep], SCREEN.pert[keep], SCREEN.gene[keep], vectors)
-    assert some.de.n < len(SCREEN.gene)
+def test_units_without_a_vector_do_not_count() -> None:
+    vectors = label_matrix()
+    vectors[::3] = np.nan
+    some = probed(SCREEN, vectors)
+    assert some == probed(SCREEN.take(SCREEN.unit % 3 > 0), vectors)
+    assert some.n < len(SCREEN)
+    assert probed(SCREEN, np.full((120, 3), np.nan)) == WithinProbe()
 
 
-def test_labels_of_one_task_leave_the_other_undefined() -> None:
-    directions = SCREEN.labels != "none"
-    found = probed(SCREEN.labels[directions], SCREEN.pert[directions], SCREEN.gene[directions], SCREEN.label_matrix())
-    assert (math.isnan(found.de.value), found.de.n) == (True, 0)
-    assert found.dir.repeats_labels
-    nothing = probed(np.array([None] * 3), np.arange(3), np.arange(3), np.eye(3))
-    assert math.isnan(nothing.de.value)
-    assert not nothing.repeats_labels
-
-
-def test_the_same_seed_gives_the_same_null() -> None:
-    arguments = (SCREEN.labels, SCREEN.pert, SCREEN.gene, SCREEN.label_matrix())
-    assert probed(*arguments) == probed(*arguments)
-    assert probed(*arguments).dir.null_mean != probed(*arguments, seed=1).dir.null_mean
+def test_the_null_is_that_of_its_seed_and_can_be_left_out() -> None:
+    first, again, other = (probed(SCREEN, label_matrix(), seed).scores[0] for seed in (0, 0, 1))
+    assert first == again
+    assert first.excess != other.excess
+    without = probed(SCREEN, label_matrix(), permutations=0).scores[0]
+    assert without.reaches_limit
+    assert not without.has_seen_labels

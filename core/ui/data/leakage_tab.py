@@ -1,17 +1,20 @@
-"""The Leakage tab of the Data page: what splits share, which spaces and runs repeat labels, what the baselines score."""
+"""The Leakage tab of the Data page: what splits share, what gives labels away, and what the baselines score."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from core.audit.shared_symbols import Paralogs
 from core.report.figures import gene_rows
-from core.scoring.leakage import LeakageAudit, describe_space
+from core.scoring.leakage import NOT_PROBED, LeakageAudit
+from core.scoring.space_leaks import TASKS, UNITS, ProbedRows, describe_space
 from core.stats.count_controls import CountControls
-from core.stats.space_probe import SUSPECT_DE, SUSPECT_DIR
+from core.stats.run_probe import LIMIT
+from core.stats.space_probe import LIMITS
 from core.texts import NO_BIOLOGY, number_text
 from core.ui.shared import loaders, tables
 from core.ui.shared.number_box import Number, show_numbers
@@ -19,17 +22,17 @@ from core.ui.shared.score_box import range_text, score_text
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_captioned, show_empty
 
-_PROBE = (
-    "AUROC, within perturbations, of how much more similar a gene is to the genes that {have} than to those that {have_not}, "
-    "its own row left out. Chance is 0.5; a space is suspect from {limit:.2f}."
+_CEILING = (
+    "How well the vectors predict label shares, beside the noise ceiling: the most that is possible without having seen "
+    "these labels. Four standard errors above it are a finding."
 )
 _SPEARMAN = (
     f"Rank correlation of the run's {{number}} with the {NO_BIOLOGY}, {{control}}, in the split where it is largest. Above 0.9 "
     "is a finding."
 )
-_REPEATS = (
-    "AUROC with its 95% interval, allowing for shared perturbations and genes. From 0.95, with a lower end of 0.9, a run "
-    "repeats the labels."
+_SEEN = (
+    f"AUROC over all rows, with its interval. A run is suspect if the dataset's headline is {LIMIT:.2f} or more, or "
+    f"{1 - LIMIT:.2f} or less. It is a finding if pairs of rows from genes and perturbations of equal rates are ordered too."
 )
 _COUNT = st.column_config.NumberColumn(format="localized")
 
@@ -43,6 +46,7 @@ def show(context: PageContext) -> None:
         rows, audit = loaders.dataset_rows(context.dataset.id), loaders.leakage_audit(context.dataset.id)
     _show_findings(audit)
     _show_splits(audit)
+    _show_texts(audit)
     _show_spaces(audit)
     _show_runs(audit)
     if rows["label"].notna().any():
@@ -56,11 +60,12 @@ def _show_findings(audit: LeakageAudit) -> None:
     st.markdown("**Findings**")
     if not audit.findings:
         st.markdown(
-            "None. No two splits share a perturbation or a target gene, no space repeats the labels without "
-            "declaring it, and no run repeats labels or the no-biology baseline."
+            "None. No two splits share a perturbation or a target gene. No label was found by these probes in rows, texts, "
+            "spaces and runs, and no run copies the no-biology baseline."
         )
     for finding in audit.findings:
         st.markdown(f"**{as_text(finding.name)}**: {as_text(finding.what)}")
+    st.caption(NOT_PROBED)
     for note in audit.notes:
         st.caption(as_text(note))
 
@@ -92,33 +97,57 @@ def _paralogs_text(group: Paralogs) -> str:
     return f"{', '.join(group.a)} and {', '.join(group.b)} ({group.ortholog})"
 
 
+def _show_texts(audit: LeakageAudit) -> None:
+    """Show how many labelled rows the texts of each knowledge pack name."""
+    if audit.texts:
+        st.markdown("**Texts**")
+        lines = [{"pack": text.name, "found": text.describe()} for text in audit.texts]
+        tables.show_table(pd.DataFrame(lines), "texts")
+
+
 def _show_spaces(audit: LeakageAudit) -> None:
-    """Show the probe of every space."""
+    """Show the probes of every space, one line for each axis and task, and how weak a leak they would still find."""
     if not audit.spaces:
         return
     st.markdown("**Spaces**")
-    lines = [
-        {
-            "space": space.name,
-            "DE probe": space.probe.de.value if space.probe else None,
-            "DIR probe": space.probe.dir.value if space.probe else None,
-            "rows": max(space.probe.de.n, space.probe.dir.n) if space.probe else None,
-            "found": describe_space(space),
-        }
-        for space in audit.spaces
-    ]
-    helps = {
-        "DE probe": _PROBE.format(have="changed", have_not="did not", limit=SUSPECT_DE),
-        "DIR probe": _PROBE.format(have="went up", have_not="went down", limit=SUSPECT_DIR),
+    found = pd.DataFrame([{"space": space.name, "found": describe_space(space)} for space in audit.spaces])
+    tables.show_table(found, "what was found in spaces")
+    lines = [_probe_line(space.name, probe) for space in audit.spaces for probe in space.probes]
+    if lines:
+        tables.show_table(pd.DataFrame(lines), "probes of spaces", _probe_columns())
+    st.caption("How weak a leak would still be found, tried by planting one. A weaker one would pass.")
+    power = [{"probe": line.describe()} for line in loaders.probe_power(audit.dataset.id)]
+    tables.show_table(pd.DataFrame(power, columns=["probe"]), "power of the probes")
+
+
+def _probe_line(space: str, probe: ProbedRows) -> dict[str, object]:
+    by_kind = {score.kind: score.value for score in probe.within.scores}
+    return {
+        "space": space,
+        "vectors of": UNITS[probe.axis][1],
+        "task": probe.task,
+        "rows": probe.split,
+        "shares predicted": probe.shares.correlation,
+        "noise ceiling": probe.shares.ceiling,
+        "within, by similarity": by_kind.get("similarity"),
+        "within, by a column": by_kind.get("column"),
     }
-    tables.show_table(
-        pd.DataFrame(lines),
-        "probes of spaces",
-        {
-            **{name: st.column_config.NumberColumn(format="%.3f", help=text) for name, text in helps.items()},
-            "rows": st.column_config.NumberColumn(format="localized", help="Labelled rows that could be probed."),
-        },
+
+
+def _probe_columns() -> dict[str, Any]:
+    limits = ", ".join(f"{LIMITS[task, 'similarity']:.2f} for {task}" for task in TASKS)
+    columns = ", ".join(f"{LIMITS[task, 'column']:.2f} for {task}" for task in TASKS)
+    within = (
+        "AUROC: which of a gene's perturbations moved it (of a perturbation, which genes), from the vectors alone. The smaller "
+        "of that within genes and that within perturbations. Suspect from {limits}."
     )
+    helps = {
+        "shares predicted": _CEILING,
+        "noise ceiling": "The split-half reliability of the shares. Empty where sampling fixed the shares.",
+        "within, by similarity": within.format(limits=limits),
+        "within, by a column": within.format(limits=columns),
+    }
+    return {name: st.column_config.NumberColumn(format="%.3f", help=text) for name, text in helps.items()}
 
 
 def _show_runs(audit: LeakageAudit) -> None:
@@ -145,7 +174,7 @@ def _show_runs(audit: LeakageAudit) -> None:
         pd.DataFrame(lines),
         "likeness of runs",
         {
-            **{name: st.column_config.TextColumn(help=_REPEATS) for name in ("DE", "DIR")},
+            **{name: st.column_config.TextColumn(help=_SEEN) for name in ("DE", "DIR")},
             **{name: st.column_config.NumberColumn(format="%+.2f", help=text) for name, text in helps.items()},
         },
     )

@@ -10,7 +10,7 @@ benchmarks  benchmarks that were started here, and what they found
 asked_again  rows that were asked again, and how sure judges are
 attributions  which evidence moved runs, as it was asked here
 jobs      background jobs other than runs
-leakage   what splits share, and which spaces and runs repeat labels or row counts
+leakage   what splits share, and which rows, texts, spaces and runs give labels away
 spaces    gene spaces, knowledge packs and what is computed from them
 """
 
@@ -20,7 +20,7 @@ from core.ui.shared.loaders.benchmarks import benchmark_plan, benchmark_report, 
 from core.ui.shared.loaders.cache import refresh, run_version, versions_of
 from core.ui.shared.loaders.jobs import other_jobs
 from core.ui.shared.loaders.labels import labels, samples, texts_by_place
-from core.ui.shared.loaders.leakage import leakage_audit
+from core.ui.shared.loaders.leakage import leakage_audit, probe_power
 from core.ui.shared.loaders.records import (
     all_datasets,
     all_imports,
@@ -138,6 +138,7 @@ __all__ = [
     "predicting_runs",
     "principal_axes",
     "prior_cache",
+    "probe_power",
     "protocol_sentences",
     "ranks_moved",
     "read_ahead",

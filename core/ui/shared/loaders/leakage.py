@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from core.actions import packs
+from core.actions import pack_texts, packs
+from core.audit.label_statements import TextCheck
 from core.audit.shared_symbols import SplitOverlap, compare_splits
-from core.scoring import leakage
-from core.scoring.leakage import LeakageAudit, RunCheck, SpaceCheck
+from core.errors import InputError, StateError
+from core.scoring import leakage, run_leaks, space_leaks
+from core.scoring.leak_power import LeakPower, leak_power
+from core.scoring.leakage import LeakageAudit
+from core.scoring.row_leaks import RowFinding, check_rows
+from core.scoring.run_leaks import RunCheck
+from core.scoring.space_leaks import SpaceCheck
+from core.scoring.text_leaks import check_pack
 from core.stats.count_controls import CountControls
 from core.ui.shared.loaders.cache import cache_by
 from core.ui.shared.loaders.records import all_datasets, all_runs, dataset_rows
@@ -22,10 +29,18 @@ def leakage_audit(dataset: str) -> LeakageAudit:
         record,
         _count_controls(dataset),
         splits,
+        _row_findings(dataset),
+        _text_checks(dataset),
         tuple(_space_check(dataset, space.name) for space in all_spaces()),
         tuple((run, _run_check(run.id)) for run in all_runs() if run.dataset == dataset),
         notes,
     )
+
+
+@cache_by("datasets", entries=4)
+def probe_power(dataset: str) -> tuple[LeakPower, ...]:
+    """How weak a leak of a space the probes still find on a dataset (id); takes seconds."""
+    return leak_power(row_index(dataset))
 
 
 @cache_by("datasets", entries=4)
@@ -41,13 +56,31 @@ def _split_overlaps(dataset: str) -> tuple[tuple[SplitOverlap, ...], tuple[str, 
     return tuple(compare_splits(dataset_rows(dataset), tables)), tables.notes
 
 
+@cache_by("datasets", entries=4)
+def _row_findings(dataset: str) -> tuple[RowFinding, ...]:
+    return check_rows(dataset_rows(dataset))
+
+
+@cache_by("datasets", "spaces", entries=4)
+def _text_checks(dataset: str) -> tuple[TextCheck, ...]:
+    """What the texts of every pack say of a dataset's labelled rows."""
+    found = []
+    for pack in pack_texts.list_with_texts(read_workspace()):
+        try:
+            found.append(check_pack(pack.name, pack_texts.read(read_workspace(), pack), row_index(dataset)))
+        except (InputError, StateError) as error:
+            found.append(TextCheck(pack.name, 0, error=str(error)))
+    return tuple(found)
+
+
 @cache_by("datasets", "spaces", entries=100)
 def _space_check(dataset: str, space: str) -> SpaceCheck:
     """The probe of a space (name) on a dataset (id)."""
     [record] = [each for each in all_spaces() if each.name == space]
-    return leakage.check_space(record, lambda: space_vectors(dataset, space), row_index(dataset))
+    splits = dataset_rows(dataset)["split"].to_numpy()
+    return space_leaks.check_space(record, lambda: space_vectors(dataset, space), row_index(dataset), splits)
 
 
 @cache_by("run:{0}", "datasets", entries=100)
 def _run_check(run: str) -> RunCheck:
-    return leakage.check_run(scored_rows(run), run_score(run))
+    return run_leaks.check_run(scored_rows(run), run_score(run))

@@ -1,0 +1,38 @@
+"""Knowledge packs as texts about genes, for what searches them: descriptions, pathways, networks and regulation."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from core.actions import packs
+from core.actions.workspace import Workspace
+from core.datasets.knowledge_packs import Descriptions, Network, Pathways, Regulation
+from core.store import spaces
+from core.store.spaces import PackRecord
+
+_KINDS = (Descriptions.kind, Pathways.kind, Network.kind, Regulation.kind)
+_SIGNS = {1: "up", -1: "down", 0: ""}
+
+
+def list_with_texts(workspace: Workspace) -> list[PackRecord]:
+    """Returns the packs that say something about pairs of genes, oldest first."""
+    with workspace.store.read() as db:
+        return [pack for pack in spaces.list_packs(db) if pack.kind in _KINDS]
+
+
+def read(workspace: Workspace, record: PackRecord) -> Mapping[str, str]:
+    """Returns a pack's texts by gene; of edges a sentence each. Raises StateError or InputError if it cannot be read."""
+    pack = packs.read(workspace, record.name, record.sha256)
+    if isinstance(pack, Descriptions):
+        return pack.texts
+    if isinstance(pack, Pathways):
+        return {gene: "\n".join(names) for gene, names in pack.names.items()}
+    sentences: dict[str, list[str]] = defaultdict(list)
+    if isinstance(pack, Network):
+        for edge in pack.edges:
+            sentences[edge[0]].append(str(edge[1]))
+    elif isinstance(pack, Regulation):
+        for (factor, target), sign in pack.signs.items():
+            sentences[factor].append(f"{target} {_SIGNS[sign]}")
+    return {gene: "\n".join(lines) for gene, lines in sentences.items()}

@@ -1,0 +1,174 @@
+"""Whether texts about genes state labels: "Stat1 … Irf1 … down", in words or in any code.
+
+A mention is a symbol in a text about another gene (or beside another symbol in one sentence) with which it makes a labelled
+row. Three things are looked at: words of direction beside mentions, whatever token beside mentions goes along with the
+labels, and whether being mentioned means an effect.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
+from math import comb
+
+from core.types import Label
+
+STATED_RIGHT, LEAST_CHANCE = 0.85, 0.005  # the share of words of direction that is right (or opposite), and by chance
+LEAST_CODED, CODED_RIGHT, CODED_ABOVE = 20, 0.80, 0.20  # the same of any token, and how far above the commonest label
+LEAST_NAMED, NAMED_RIGHT = 40, 0.95  # rows that are only named, and the share of them with an effect
+SHOWN = 3
+_NEAR = 5  # tokens after a mention, and before it, in which its word is looked for
+_KNOCKDOWN = re.compile(r"\bknock(?:ed|ing|s)?[- ]?down\b", re.I)  # says nothing about which way the target gene goes
+_SENTENCE = re.compile(r"[\n;|]+|(?<=[.!?])\s+")
+_TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-.]*[A-Za-z0-9]|[A-Za-z0-9]|[↑↓→⇑⇓]|[+\-−]\d*")
+_WORDS: tuple[tuple[Label, re.Pattern[str]], ...] = (
+    (Label.NONE, re.compile(r"(none|unchanged|unaffected|no|not|n\.?s|0)$", re.I)),
+    (
+        Label.UP,
+        re.compile(r"(up|up-?regulat\w*|increas\w*|induc\w*|rais\w*|rise[sn]?|higher|gains?|↑|⇑|\+1?|1)$", re.I),
+    ),
+    (Label.DOWN, re.compile(r"(down|down-?regulat\w*|decreas\w*|reduc\w*|lower\w*|falls?|loss|↓|⇓|[-−]1?)$", re.I)),
+)
+_OPPOSITE = {Label.UP: Label.DOWN, Label.DOWN: Label.UP, Label.NONE: Label.NONE}
+
+
+@dataclass(frozen=True, slots=True)
+class TextCheck:
+    """What a pack's texts say of labelled rows. mentions: labelled rows that a text names; stated: those with a direction.
+
+    findings: in words, with rows as examples; error: why the pack could not be read.
+    """
+
+    name: str
+    texts: int
+    mentions: int = 0
+    stated: int = 0
+    findings: tuple[str, ...] = ()
+    error: str = ""
+
+    def describe(self) -> str:
+        """What was looked at and found, in a few words."""
+        if self.error:
+            return f"cannot be read: {self.error}"
+        seen = "state labels" if self.findings else "no label found by this search"
+        return f"{self.texts:,} texts name {self.mentions:,} labelled rows, {self.stated:,} of them with a direction; {seen}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Mention:
+    row: str
+    label: Label
+    tokens: tuple[str, ...]  # after the mention, then before it, nearest first, "" where there is none
+    of: str
+
+
+def check_texts(name: str, texts: Mapping[str, str], rows: Mapping[tuple[str, str], tuple[str, str]]) -> TextCheck:
+    """Look for labels in texts by symbol; rows: id and label by (perturbation, target gene), in casefold."""
+    mentions = list({(each.row, each.of): each for each in _mentions(texts, rows)}.values())
+    stated = [(each, said) for each in mentions if (said := _said(each)) is not None]
+    findings = [*_find_stated(stated), *([] if _right(stated) else _find_coded(mentions)), *_find_named(mentions)]
+    return TextCheck(name, len(texts), len({each.row for each in mentions}), len(stated), tuple(findings))
+
+
+def _mentions(texts: Mapping[str, str], rows: Mapping[tuple[str, str], tuple[str, str]]) -> Iterator[_Mention]:
+    symbols = {symbol for pair in rows for symbol in pair}
+    for about, text in texts.items():
+        for sentence in _SENTENCE.split(_KNOCKDOWN.sub("knockdown", text)):
+            tokens = _tokens(sentence, symbols)
+            at = [i for i, token in enumerate(tokens) if token.casefold() in symbols]
+            before = [about.casefold()]
+            for k, i in enumerate(at):
+                symbol = tokens[i].casefold()
+                until, since = (at[k + 1] if k + 1 < len(at) else len(tokens)), (at[k - 1] + 1 if k else 0)
+                near = [*_padded(tokens[i + 1 : until]), *_padded(tokens[since:i][::-1])]
+                for other in dict.fromkeys(before):
+                    for pair in ((other, symbol), (symbol, other)):
+                        if pair in rows and other != symbol:
+                            row, label = rows[pair]
+                            yield _Mention(row, Label(label), tuple(near), about)
+                before = [about.casefold(), symbol]
+
+
+def _tokens(sentence: str, symbols: Set[str]) -> list[str]:
+    """The words and signs of a sentence; what is joined by hyphens or dots is taken apart unless it is a symbol (H2-K1)."""
+    tokens = []
+    for token in _TOKEN.findall(sentence):
+        joined = len(token) > 2 and token[0].isalnum() and token.casefold() not in symbols
+        tokens += re.split(r"[-.]+", token) if joined else [token]
+    return tokens
+
+
+def _padded(tokens: list[str]) -> list[str]:
+    return [*tokens[:_NEAR], *[""] * (_NEAR - len(tokens))]
+
+
+def _said(mention: _Mention) -> Label | None:
+    """The direction that the nearest word of direction says, after the mention first."""
+    for token in mention.tokens:
+        for label, pattern in _WORDS:
+            if pattern.match(token):
+                return label
+    return None
+
+
+def _right(stated: list[tuple[_Mention, Label]]) -> tuple[str, int] | None:
+    """How statements agree with labels, "as they are" or "inverted", and how often; None if neither, or if chance might.
+
+    A label of unknown direction agrees with either; statements that all say one thing say little, and have to be many.
+    """
+    if len({said for _, said in stated}) == 1 and len(stated) < LEAST_CODED:
+        return None
+    for way, meant in (("as they are", lambda said: said), ("inverted", _OPPOSITE.__getitem__)):
+        n = sum(meant(said) == each.label or (each.label == Label.DE and said != Label.NONE) for each, said in stated)
+        if n >= STATED_RIGHT * len(stated) and _by_chance(n, len(stated)) <= LEAST_CHANCE:
+            return way, n
+    return None
+
+
+def _by_chance(right: int, n: int) -> float:
+    """The probability of as many right statements or more if half of them are, as what is known of a pair may be."""
+    return float(sum(comb(n, k) for k in range(right, n + 1)) / 2**n)
+
+
+def _find_stated(stated: list[tuple[_Mention, Label]]) -> Iterator[str]:
+    if found := _right(stated):
+        way, n = found
+        rows = [f"{mention.row} ({said}, in the text about {mention.of})" for mention, said in stated]
+        yield f"states labels {way}: {n:,} of {len(stated):,} directions beside named rows are right: {_some(rows)}"
+
+
+def _find_coded(mentions: list[_Mention]) -> Iterator[str]:
+    """The place beside mentions whose token foretells the label best, each row foretold from the others."""
+    if len(mentions) < LEAST_CODED:
+        return
+    commonest = max(Counter(each.label for each in mentions).values()) / len(mentions)
+    for place in range(2 * _NEAR):
+        seen: dict[str, Counter[Label]] = defaultdict(Counter)
+        for each in mentions:
+            seen[each.tokens[place]][each.label] += 1
+        right = sum(_foretold(seen[each.tokens[place]], each.label) for each in mentions if each.tokens[place])
+        if right >= max(CODED_RIGHT, commonest + CODED_ABOVE) * len(mentions):
+            rows = [f"{each.row} ({each.tokens[place]!r}, in the text about {each.of})" for each in mentions]
+            counted = f"{right:,} of {len(mentions):,} labels follow from a token beside the row's names"
+            yield f"states labels in a code: {counted}: {_some(rows)}"
+            return
+
+
+def _foretold(counts: Counter[Label], label: Label) -> bool:
+    """Whether the label is the commonest among the other rows with its token."""
+    others = counts - Counter([label])
+    return bool(others) and max(others, key=others.__getitem__) == label
+
+
+def _find_named(mentions: list[_Mention]) -> Iterator[str]:
+    labels = {each.row: each for each in mentions}
+    effects = [each for each in labels.values() if each.label != Label.NONE]
+    if len(labels) >= LEAST_NAMED and len(effects) >= NAMED_RIGHT * len(labels):
+        rows = [f"{each.row} (in the text about {each.of})" for each in effects]
+        yield f"names rows with an effect: {len(effects):,} of {len(labels):,} rows that are named have one: {_some(rows)}"
+
+
+def _some(rows: list[str]) -> str:
+    return ", ".join(rows[:SHOWN]) + (f" and {len(rows) - SHOWN:,} more" if len(rows) > SHOWN else "")

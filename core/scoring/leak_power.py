@@ -1,0 +1,87 @@
+"""How weak a leak the probes of gene spaces still find on a dataset: leaks are planted in it, with more and more noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from core.scoring.space_leaks import AXES, TASKS, UNITS, task_rows
+from core.stats.share_probe import probe_shares
+from core.stats.space_probe import Question, probe_within
+from core.stats.unit_rows import UnitRows
+from core.stats.within_axis import Axis
+from core.transfer.row_index import RowIndex
+
+NOISES = (0.0, 0.25, 0.5, 0.75, 1.0)
+TRIES = 2  # of which both have to be found
+NOISE_COLUMNS = 16
+MOST_ROWS = 3_000  # of the perturbations (or genes) whose labels are planted as columns
+SEED = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LeakPower:
+    """The noise that planted leaks of one axis and task may have and still be found in both of two tries; NaN if none is found.
+
+    shares: noise in standard deviations of the shares, in one of 17 columns. matrix: standard deviation of the noise that is
+    added to each label (1 and -1, or 1 and 0), with a column for each of `columns` symbols of the other axis.
+    """
+
+    axis: Axis
+    task: Question
+    shares: float
+    matrix: float
+    columns: int
+
+    def describe(self) -> str:
+        """The power in words."""
+        units = UNITS[self.axis][1]
+        return f"{self.task} of {units}: label shares {_upto(self.shares, ' SD')}; a matrix of labels {_upto(self.matrix, '')}"
+
+
+def leak_power(index: RowIndex) -> tuple[LeakPower, ...]:
+    """The power of every probe on the labelled rows of a dataset; empty without labels."""
+    return tuple(_powers(index))
+
+
+def _powers(index: RowIndex) -> Iterator[LeakPower]:
+    for axis in AXES:
+        for task in TASKS:
+            rows = task_rows(index, axis, task)[1].renumbered()
+            if rows.positive.any() and not rows.positive.all():
+                some = rows.some_of_other(MOST_ROWS, np.random.default_rng(SEED)).renumbered()
+                shares, matrix = partial(_is_share_leak_found, rows), partial(_is_matrix_found, task, some)
+                yield LeakPower(axis, task, _most_noise(shares), _most_noise(matrix), int(some.other.max()) + 1)
+
+
+def _is_share_leak_found(rows: UnitRows, noise: float, rng: np.random.Generator) -> bool:
+    n_units = int(rows.unit.max()) + 1
+    shares, _ = rows.shares(np.ones(len(rows), dtype=np.bool_), n_units)
+    vectors = rng.normal(size=(n_units, NOISE_COLUMNS + 1))
+    vectors[:, 0] = shares + noise * shares.std() * vectors[:, 0]
+    return probe_shares(rows, vectors, rng).has_seen_labels
+
+
+def _is_matrix_found(task: Question, rows: UnitRows, noise: float, rng: np.random.Generator) -> bool:
+    vectors = noise * rng.normal(size=(int(rows.unit.max()) + 1, int(rows.other.max()) + 1))
+    vectors[rows.unit, rows.other] += np.where(rows.positive, 1.0, 0.0 if task == "DE" else -1.0)
+    return any(score.reaches_limit for score in probe_within(task, rows, vectors, rng, permutations=0).scores)
+
+
+def _most_noise(is_found: Callable[[float, np.random.Generator], bool]) -> float:
+    """The most noise up to which leaks are found; one that is missed ends the search."""
+    most = float("nan")
+    for noise in NOISES:
+        if not all(is_found(noise, np.random.default_rng([SEED, seed])) for seed in range(TRIES)):
+            break
+        most = noise
+    return most
+
+
+def _upto(noise: float, unit: str) -> str:
+    if np.isnan(noise):
+        return "would not be found"
+    return f"found with noise up to {noise:g}{unit}" if noise else "found only without noise"

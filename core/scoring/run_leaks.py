@@ -1,0 +1,95 @@
+"""What the probes of a run say: whether it has seen labels, or copies what knows no biology or the order of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.scoring.controls import COUNT_ONLY, RARER_GENE
+from core.scoring.run_scores import Headline, RunRows, RunScore, count_rows
+from core.stats.intervals import Interval
+from core.stats.official_score import ScoreIntervals
+from core.stats.row_changes import Agreement, agreement
+from core.stats.run_probe import RunProbe, probe_run
+from core.stats.scores_and_labels import Scores, scores_from_probabilities
+from core.texts import NO_BIOLOGY, estimate_text
+
+DISGUISE = 0.9  # |Spearman| above which a run ranks rows as a count control does, or as they stand in the file
+LEAST_ROWS = 20  # among fewer, chance or a good run gives such values
+
+
+@dataclass(frozen=True, slots=True)
+class RunCheck:
+    """One run: its score, and how each split's rows are ranked by it as by count-only (de) and rarer gene (up).
+
+    headline: the number that it is judged by, of either question; probes: DE and DIR. in_order: Spearman's correlation with
+    the rows' places in the file, by split.
+    """
+
+    score: ScoreIntervals
+    headline: Headline
+    probes: Mapping[str, RunProbe]
+    likeness: Mapping[str, Agreement]
+    in_order: Mapping[str, Agreement]
+
+    @property
+    def findings(self) -> list[str]:
+        """What was found, in words."""
+        return [*self._seen(), *self._copied()]
+
+    def _seen(self) -> Iterator[str]:
+        values = {"DE": self.headline.de, "DIR": self.headline.dir}
+        metric = "macro AUROC by gene " if self.headline.genes else ""
+        for name, probe in self.probes.items():
+            if tail := probe.tail(*_limits(values[name])):
+                found = estimate_text(*_limits(values[name]))
+                yield (
+                    f"has seen {tail}: {name} {metric}{found} on {probe.n:,} labelled rows, and among genes and perturbations of "
+                    f"equal rates too; scored: {self.score.scored}"
+                )
+            elif tail := probe.edge_tail:
+                yield (
+                    f"has seen {tail} of some rows: {name} {probe.edge:.3f} among the rows that it ranks highest and lowest, "
+                    "of about equal rates"
+                )
+
+    def _copied(self) -> Iterator[str]:
+        for split, found in self.likeness.items():
+            for control, number, n, spearman in (
+                (COUNT_ONLY, "P(DE)", found.n, found.de),
+                (RARER_GENE, "P(up | DE)", found.n_up, found.up),
+            ):
+                if n >= LEAST_ROWS and abs(spearman) > DISGUISE:
+                    yield (
+                        f"the {NO_BIOLOGY} ({control}) posing as a model: {number} ranks the {n:,} rows of {split} by how often "
+                        f"their genes were measured (rank correlation {spearman:+.2f})"
+                    )
+        for split, found in self.in_order.items():
+            for number, n, spearman in (("P(DE)", found.n, found.de), ("P(up | DE)", found.n_up, found.up)):
+                if n >= LEAST_ROWS and abs(spearman) > DISGUISE:
+                    yield f"{number} ranks the {n:,} rows of {split} by their place in the file (correlation {spearman:+.2f})"
+
+
+def check_run(rows: RunRows, score: RunScore) -> RunCheck:
+    """The check of a run with the score of all of its rows."""
+    known, split = rows.frame["p_de"].notna().to_numpy(), rows.frame["split"].to_numpy()
+    run = scores_from_probabilities(rows.frame["p_de"].fillna(0.0), rows.frame["p_up_given_de"])
+    counts, place = count_rows(rows).scores, rows.positions.astype(np.float64)
+    chosen = {str(name): known & (split == name) for name in dict.fromkeys(split)}
+    de, direction = rows.arrays.tasks()
+    return RunCheck(
+        score.whole,
+        score.headline,
+        {"DE": probe_run(de, rows.pert, rows.gene), "DIR": probe_run(direction, rows.pert, rows.gene)},
+        {name: agreement(run.take(some), counts.take(some)) for name, some in chosen.items()},
+        {name: agreement(run.take(some), Scores(place, place).take(some)) for name, some in chosen.items()},
+    )
+
+
+def _limits(value: Interval) -> tuple[float, float, float]:
+    """The estimate and its limits; an AUROC of exactly 0 or 1 has no interval, and is its own limits."""
+    if value.estimate in (0.0, 1.0):
+        return value.estimate, value.estimate, value.estimate
+    return value.estimate, value.low, value.high
