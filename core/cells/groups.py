@@ -55,8 +55,8 @@ class CellGroups:
     their number of cells. unknown: kept, but not among the genes. multiple: perturbations of several genes, which are left out.
     unassigned, set_aside, empty: how many cells are left out since nothing says what was done to them, since they look like
     controls but are none of those that were named, or since they have no counts.
-    without_controls: perturbations with cells in a batch that has no control. confounded: perturbations without a cell in any batch
-    that has LEAST_CONTROLS controls, so that their effects cannot be told from the batch's.
+    without_controls: perturbations with cells in a batch that has no control. confounded: perturbations without a cell in any
+    batch that has LEAST_CONTROLS controls, so that their effects cannot be told from the batch's.
     """
 
     targets: tuple[str, ...]
