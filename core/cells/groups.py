@@ -12,6 +12,7 @@ from core.cells.anndata_file import CellFile
 from core.cells.columns import texts
 from core.cells.conditions import Conditions
 from core.cells.gene_names import ENSEMBL
+from core.cells.strata import LEAST_CONTROLS
 from core.errors import InputError
 from core.fields.record import setting
 from core.stats.arrays import Floats
@@ -54,7 +55,8 @@ class CellGroups:
     their number of cells. unknown: kept, but not among the genes. multiple: perturbations of several genes, which are left out.
     unassigned, set_aside, empty: how many cells are left out since nothing says what was done to them, since they look like
     controls but are none of those that were named, or since they have no counts.
-    without_controls: perturbations with cells in a batch that has no control.
+    without_controls: perturbations with cells in a batch that has no control. confounded: perturbations without a cell in any
+    batch that has LEAST_CONTROLS controls, so that their effects cannot be told from the batch's.
     """
 
     targets: tuple[str, ...]
@@ -67,6 +69,7 @@ class CellGroups:
     set_aside: int = 0
     empty: int = 0
     without_controls: tuple[str, ...] = ()
+    confounded: tuple[str, ...] = ()
 
     @property
     def n_control(self) -> int:
@@ -95,6 +98,7 @@ def group_cells(file: CellFile, found: Conditions, totals: Floats | None, settin
     of_cell = np.where(empty | ~found.is_chosen, -2, of_cell)
     chosen = _choose_targets(file, targets, of_cell, settings)
     of_cell = _renumber(of_cell, targets, chosen)
+    without_controls, confounded = _compare_batches(file, columns.batch, of_cell, chosen)
     groups = CellGroups(
         targets=tuple(chosen),
         of_cell=of_cell,
@@ -105,7 +109,8 @@ def group_cells(file: CellFile, found: Conditions, totals: Floats | None, settin
         unassigned=sum(names.counted("missing").values()),
         set_aside=sum(names.counted("set aside").values()),
         empty=int((empty & found.is_chosen).sum()),
-        without_controls=() if columns.batch is None else _without_controls(texts(file.obs[columns.batch]), of_cell, chosen),
+        without_controls=without_controls,
+        confounded=confounded,
     )
     if groups.n_control < settings.min_cells:
         raise InputError(
@@ -113,6 +118,15 @@ def group_cells(file: CellFile, found: Conditions, totals: Floats | None, settin
             f"expected at least {settings.min_cells}"
         )
     return groups
+
+
+def refuse_confounded(where: str, groups: CellGroups, column: str | None) -> None:
+    """Raise InputError if no perturbation shares a batch with controls. column: of the batch."""
+    if len(groups.confounded) == len(groups.targets):
+        raise InputError(
+            f"{where}: no perturbation shares a value of {column} with {LEAST_CONTROLS} control cells: its effects cannot be "
+            f"told from the batch's; if {column} is no batch, name the column that is with --batch"
+        )
 
 
 def _choose_targets(file: CellFile, targets: Sequence[str], of_cell: np.ndarray, settings: GroupSettings) -> list[str]:
@@ -161,10 +175,19 @@ def _renumber(of_cell: np.ndarray, targets: Sequence[str], chosen: Sequence[str]
     return renumbered
 
 
-def _without_controls(batches: np.ndarray, of_cell: np.ndarray, targets: Sequence[str]) -> tuple[str, ...]:
-    batch, names = pd.factorize(batches, sort=True)
-    has_control = np.bincount(batch[of_cell == -1], minlength=len(names)) > 0
-    return tuple(targets[i] for i in np.unique(of_cell[(of_cell >= 0) & ~has_control[batch]]).tolist())
+def _compare_batches(
+    file: CellFile, column: str | None, of_cell: np.ndarray, targets: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the perturbations with cells in a batch without a control, and those that share no batch with LEAST_CONTROLS
+    controls. column: of the batch; None: there is none to compare."""
+    if column is None:
+        return (), ()
+    batch, names = pd.factorize(texts(file.obs[column]), sort=True)
+    n_control = np.bincount(batch[of_cell == -1], minlength=len(names))[batch]
+    perturbed = of_cell >= 0
+    alone = np.unique(of_cell[perturbed & (n_control == 0)])
+    shares = np.bincount(of_cell[perturbed & (n_control >= LEAST_CONTROLS)], minlength=len(targets)) > 0
+    return tuple(targets[i] for i in alone.tolist()), tuple(targets[i] for i in np.flatnonzero(~shares).tolist())
 
 
 def _list(names: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ from core.cells.differential_expression import (
     compare_with_controls,
 )
 from core.cells.gene_names import GeneNames
-from core.cells.groups import CellGroups, GroupSettings, group_cells
+from core.cells.groups import CellGroups, GroupSettings, group_cells, refuse_confounded
 from core.cells.labels import DOWN, LEFT_OUT, MOST_REMAINING, NONE, UP, Thresholds, knockdown_table, label_pairs
 from core.cells.logarithms import refuse_other_logarithm
 from core.cells.sampling import NAMES, SPLITS, Sample, SamplingSettings, sample_pairs
@@ -35,6 +35,7 @@ from core.fields.record import setting, without_effect
 NOT_SHRUNK = "Fold changes are not shrunk; those of the BioReasoning challenge are."
 _TEST = "Wilcoxon rank sum (pdex, normal approximation, corrected for ties) of each gene against the control cells"
 _FOLD_CHANGE = f"log2 of the ratio of mean counts per {COUNTS_PER_CELL:,.0f}, limited to {FOLD_LIMIT:g}-fold where one is 0"
+VERSIONS: Final = {"reading": READING_VERSION, "labelling": 2}  # 2: confounded perturbations have no labels
 Say = Callable[[str], None]
 
 
@@ -64,7 +65,7 @@ class LabelSettings(ReadingSettings):
         read are left out at their defaults."""
         usual = {name for name in (*READING, "within") if getattr(self, name) in (None, (), {})}
         left_out = usual | without_effect(LabelSettings)
-        return {name: value for name, value in asdict(self).items() if name not in left_out} | {"reading": READING_VERSION}
+        return {name: value for name, value in asdict(self).items() if name not in left_out} | VERSIONS
 
     def read_conditions(self, file: CellFile) -> Conditions:
         """Returns what was done to the cells of a file. Raises InputError as `read_conditions`."""
@@ -85,6 +86,7 @@ class Description:
     unassigned: int
     batches: int | None
     without_controls: tuple[str, ...]
+    confounded: tuple[str, ...]
     obs_columns: tuple[str, ...]
     conditions: Conditions
     gene_names: GeneNames
@@ -113,6 +115,7 @@ def describe_cells(path: Path, settings: LabelSettings = LabelSettings()) -> Des
             groups.unassigned,
             batches,
             groups.without_controls,
+            groups.confounded,
             tuple(map(str, file.obs.columns)),
             found,
             file.gene_names,
@@ -184,7 +187,8 @@ def label_screen(path: Path, settings: LabelSettings, say: Say, compare_each: Co
     with open_cells(path, backed=not settings.in_memory, layer=settings.layer) as file:
         found = settings.read_conditions(file)
         refuse_mixed_lines(str(path), found.confounders, (*settings.across, *settings.within), within=True)
-        group_cells(file, found, None, settings.groups)  # what is wrong with them is said before the values are read
+        # what is wrong with them is said before the values are read
+        refuse_confounded(str(path), group_cells(file, found, None, settings.groups), found.columns.batch)
         say(f"reading {file.n_cells:,} cells × {file.n_genes:,} genes")
         refuse_other_logarithm(file, settings.values)
         counts = summarise_counts(file, settings.values)
@@ -196,6 +200,7 @@ def label_screen(path: Path, settings: LabelSettings, say: Say, compare_each: Co
 
         changes = compare_with_controls(file, groups, counts, say_share, compare_each, found.strata)
     codes = label_pairs(changes, groups.targets, file.gene_names, settings.thresholds)
+    codes[[groups.targets.index(pert) for pert in groups.confounded]] = LEFT_OUT
     return ScreenLabels(
         genes=file.genes,
         conditions=found,
@@ -236,8 +241,11 @@ def record_of(labels: ScreenLabels, settings: LabelSettings) -> dict[str, Any]:
             "cells without counts": groups.empty,
             "perturbations of several genes": list(groups.multiple),
             "perturbations with few cells": list(groups.small),
+            "confounded perturbations": list(groups.confounded),
             "perturbations with few effects": [
-                pert for pert, split in zip(groups.targets, labels.sample.pert_split.tolist(), strict=True) if split < 0
+                pert
+                for pert, split in zip(groups.targets, labels.sample.pert_split.tolist(), strict=True)
+                if split < 0 and pert not in groups.confounded
             ],
             "pairs without a label": int((labels.codes == LEFT_OUT).sum()),
         },

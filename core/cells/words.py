@@ -10,6 +10,7 @@ from core.cells.groups import MIN_CELLS
 from core.cells.screen import NOT_SHRUNK, Description
 
 _SHOWN = 8
+CONFOUNDED = "confounded: perturbations that share no batch with controls, and get no labels"
 
 
 def description_lines(found: Description) -> list[str]:
@@ -36,6 +37,7 @@ def description_lines(found: Description) -> list[str]:
     counted = (
         ("perturbed genes that are not among the genes", found.unknown),
         ("perturbations with cells in batches without controls", found.without_controls),
+        (CONFOUNDED, found.confounded),
     )
     lines += [f"{what}: {len(names):,} ({_some(names)})" for what, names in counted if names]
     return lines
@@ -44,7 +46,8 @@ def description_lines(found: Description) -> list[str]:
 def label_lines(dataset: str, record: Mapping[str, Any]) -> list[str]:
     """Returns what a dataset made of cells holds and what was left out, in lines for people; record: that of `record_of`."""
     labels, left_out = record["labels"], record["left_out"]
-    few = len(left_out["perturbations with few effects"])
+    confounded = left_out.get("confounded perturbations", [])  # records of earlier versions have none
+    few = len(left_out["perturbations with few effects"]) + len(confounded)
     columns = record["columns"]
     chosen = ", ".join(f"{name} = {columns[name]}" for name in ("perturbation", "batch", "guide") if columns[name])
     lines = [
@@ -61,6 +64,7 @@ def label_lines(dataset: str, record: Mapping[str, Any]) -> list[str]:
     counted = (
         ("perturbations of several genes, left out", left_out["perturbations of several genes"]),
         ("perturbations with few cells, left out", left_out["perturbations with few cells"]),
+        (CONFOUNDED, confounded),
         ("perturbed genes that are not among the genes", record["targets_not_among_the_genes"]),
         ("perturbations with cells in batches without controls", record["perturbations_in_batches_without_controls"]),
         (f"failed guides, which leave more than {most:.0%} of their target's expression", record["failed_guides"]),

@@ -151,6 +151,7 @@ def _description_record(found: Description) -> dict[str, Any]:
         "unassigned_cells": found.unassigned,
         "batches": found.batches,
         "in_batches_without_controls": list(found.without_controls),
+        "confounded": list(found.confounded),
     }
 
 

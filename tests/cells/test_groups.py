@@ -40,6 +40,17 @@ def test_batches_without_controls_are_named(cells_file: Callable[..., Path]) -> 
     batch = ["1"] * 6 + ["2"] + ["1"] * 5  # the first cell of B
     groups = grouped(cells_file, GroupSettings(2, leave_out_small=True, keep_unknown=True), batch=batch)
     assert groups.without_controls == ("B",)
+    assert groups.confounded == ()  # its second cell is beside the controls
+
+
+@pytest.mark.parametrize(("n_beside", "confounded"), [(0, ("B",)), (1, ("B",)), (2, ())])
+def test_a_perturbation_without_controls_in_its_batch_is_confounded(
+    cells_file: Callable[..., Path], n_beside: int, confounded: tuple[str, ...]
+) -> None:
+    """n_beside: controls in the batch of B; a single one is not enough to compare with."""
+    conditions = ["A"] * 3 + ["B"] * 3 + ["ctrl"] * 6
+    batch = ["1"] * 3 + ["2"] * 3 + ["2"] * n_beside + ["1"] * (6 - n_beside)
+    assert grouped(cells_file, GroupSettings(2), conditions, batch=batch).confounded == confounded
 
 
 @pytest.mark.parametrize(

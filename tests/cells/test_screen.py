@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from core.cells.groups import GroupSettings
-from core.cells.labels import UP
+from core.cells.labels import LEFT_OUT, UP
 from core.cells.screen import NOT_SHRUNK, LabelSettings, describe_cells, label_screen, record_of
-from core.cells.simulator import ScreenSettings
+from core.cells.simulator import ScreenSettings, simulate_screen, write_screen
 from core.errors import InputError
-from tests.cells.cases import write_case
+from tests.cells.cases import LABELLED, write_case
 from tests.cells.truth import calls_of, measure_calls
 
 
@@ -81,6 +83,31 @@ def test_tables_hold_every_pair_and_perturbation(tmp_path: Path) -> None:
     merged = labels.pairs.merge(effects.astype({"pert": object, "gene": object}), on=["pert", "gene"], suffixes=("", "_effect"))
     assert (merged["label"] == merged["label_effect"]).all()
     assert (labels.pairs["pert"] != labels.pairs["gene"]).all()
+
+
+def test_a_perturbation_that_shares_no_batch_with_controls_has_no_labels(tmp_path: Path) -> None:
+    screen = simulate_screen(LABELLED, 0)
+    obs = screen.obs.astype(object)
+    alone = obs["perturbation"].value_counts().index[1]  # the first are the controls
+    obs.loc[obs["perturbation"] == alone, "batch"] = "batch3"
+    write_screen(replace(screen, obs=obs.astype("category")), tmp_path / "screen.h5ad")
+    assert describe_cells(tmp_path / "screen.h5ad").confounded == (alone,)
+    labels = label_screen(tmp_path / "screen.h5ad", LabelSettings(), lambda _: None)
+    position = labels.groups.targets.index(alone)
+    assert (labels.codes[position] == LEFT_OUT).all()
+    assert np.isfinite(labels.changes.fdr[position]).any()  # it was compared, and has effects that are not believed
+    assert alone not in set(labels.pairs["pert"])
+    left_out = record_of(labels, LabelSettings())["left_out"]
+    assert left_out["confounded perturbations"] == [alone]
+    assert alone not in left_out["perturbations with few effects"]
+
+
+def test_a_screen_with_controls_in_batches_of_their_own_is_refused(tmp_path: Path) -> None:
+    screen = simulate_screen(LABELLED, 0)
+    batch = screen.obs["perturbation"].astype(object)
+    write_screen(replace(screen, obs=screen.obs.assign(batch=pd.Categorical(batch))), tmp_path / "screen.h5ad")
+    with pytest.raises(InputError, match="no perturbation shares a value of batch with 2 control cells"):
+        label_screen(tmp_path / "screen.h5ad", LabelSettings(), lambda _: None)
 
 
 def test_too_few_cells_are_refused_or_left_out(tmp_path: Path) -> None:
