@@ -99,7 +99,8 @@ def choose_columns(table: ScoreTable, de: str | None, direction: str | None) -> 
 
     de, direction: the column that ranks rows by an effect, and the one that ranks them by up given an effect; if one is None,
     the run has no score for that question. Without either, every column of numbers becomes a run that answers both questions
-    with it; p-values (by their name) answer that for an effect alone, the smaller the more. Raises InputError for a column that
+    with it; p-values (by their name) answer that for an effect alone, the smaller the more; of ranks, too, the smaller is the
+    more. Raises InputError for a column that
     is not there or holds no numbers, and for too many columns.
     """
     if de is None and direction is None:
@@ -126,10 +127,10 @@ def run_of(table: ScoreTable, columns: Columns, take: TakeRow) -> SubmissionTabl
     _, de, direction = columns
     used = tuple(dict.fromkeys(name for name in (de, direction) if name is not None))
     nothing: tuple[float | None, ...] = (None,) * len(table.ids)
-    values = [table.columns[name] if name is not None else nothing for name in (de, direction)]
-    turned = [name for name in used if name in table.p_values]
-    if turned:
-        values[0] = tuple(None if number is None else -number for number in _p_values(table, turned[0]))
+    turned = [name for name in used if name in table.p_values | table.ranks]
+    values = [
+        nothing if name is None else _turn(table, name) if name in turned else table.columns[name] for name in (de, direction)
+    ]
     ranks = [percentiles(np.array(column, dtype=np.float64)).tolist() for column in values]
     lines = []
     for i, (key, line) in enumerate(zip(table.ids, table.lines, strict=True)):
@@ -142,21 +143,44 @@ def run_of(table: ScoreTable, columns: Columns, take: TakeRow) -> SubmissionTabl
     spec: dict[str, Any] = {"file_sha256": table.sha256, "de": de, "dir": direction, **({"turned": turned} if turned else {})}
     return SubmissionTable(
         "external_score", None, EXTERNAL_SCORE, "", (), spec=spec,
-        note=describe(de, direction, turned=bool(turned)), lines=tuple(lines), sha256=identity,
+        note=describe(de, direction, turned=_what(table, turned)), lines=tuple(lines), sha256=identity,
         rejected=(*table.rejected, *(fault for name in used for fault in table.faults[name])),
     )  # fmt: skip
 
 
-def _p_values(table: ScoreTable, name: str) -> tuple[float | None, ...]:
-    """Returns the numbers of a column of p-values. Raises InputError for one that is none, as of their logarithms."""
+def _turn(table: ScoreTable, name: str) -> tuple[float | None, ...]:
+    """Returns the numbers of a column of p-values or ranks with the other sign. Raises InputError for one that is neither."""
     numbers = table.columns[name]
+    _refuse_no_p_values(table, name, numbers) if name in table.p_values else _refuse_no_ranks(table, name, numbers)
+    return tuple(None if number is None else -number for number in numbers)
+
+
+def _what(table: ScoreTable, turned: Sequence[str]) -> str:
+    kinds = (("p-values or the like", table.p_values), ("ranks", table.ranks))
+    return " and ".join(kind for kind, names in kinds if names & set(turned))
+
+
+def _refuse_no_ranks(table: ScoreTable, name: str, numbers: Sequence[float | None]) -> None:
+    """Raises InputError for shares, means of ranks and the like, of which a name does not say whether smaller is better."""
+    filled = [number for number in numbers if number is not None]
+    odd = next((number for number in filled if not (2 * number).is_integer()), None)  # half a rank: of a tie
+    if odd is None and max(filled, default=0) > 1:
+        return
+    raise InputError(
+        f"{table.name}: column {name} is called as ranks are, which are turned round, but holds "
+        f"{f'{odd:g}' if odd is not None else 'nothing above 1'}; expected 1, 2, 3, … for the first, second, third, or another "
+        "name for a column that rises with an effect"
+    )
+
+
+def _refuse_no_p_values(table: ScoreTable, name: str, numbers: Sequence[float | None]) -> None:
+    """Raises InputError for numbers that are no p-values, as their logarithms."""
     odd = next((number for number in numbers if number is not None and not 0 <= number <= 1), None)
     if odd is not None:
         raise InputError(
             f"{table.name}: column {name} is called as p-values are, which are turned round, but holds {odd:g}; expected 0 to 1, "
             "or another name for a column that rises with an effect"
         )
-    return numbers
 
 
 def _build_row(pair_id: str, p_de: float, p_up: float, numbers: Mapping[str, float]) -> RowResult:
@@ -170,10 +194,11 @@ def _build_row(pair_id: str, p_de: float, p_up: float, numbers: Mapping[str, flo
     return RowResult(prediction, (event,))
 
 
-def describe(de: str | None, direction: str | None, *, turned: bool = False) -> str:
-    """Returns what a run of external scores says about which question, in a sentence."""
+def describe(de: str | None, direction: str | None, *, turned: str = "") -> str:
+    """Returns what a run of external scores says about which question, in a sentence. turned: what the numbers are by their name,
+    of which smaller is more."""
     if turned:
-        return f"{describe(de, direction)} By their name they are p-values or the like: the smaller, the higher a row ranks."
+        return f"{describe(de, direction)} By their name they are {turned}: the smaller, the higher a row ranks."
     if de == direction:
         return f"External score: column {de} ranks rows by an effect and by its direction; nobody said which it is about."
     parts = [

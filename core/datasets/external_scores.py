@@ -17,7 +17,7 @@ from core.datasets.pairs import duplicate, read_symbols
 from core.datasets.submissions import number_in
 from core.datasets.tables import Table, TableRows, quote
 from core.decimals import with_points
-from core.symbols.p_values import is_log_p_name, is_p_value_name
+from core.symbols.p_values import is_log_p_name, is_p_value_name, is_rank_name
 from core.symbols.spelling import clean
 from core.types import Rejected
 
@@ -35,7 +35,8 @@ class ScoreTable(TableRows):
 
     ids: of the rows. named: the perturbation and the gene of each row as the file has them, none for a file with ids.
     columns: name → one number for each row, None for an empty cell. p_values: the columns
-    that are called as p-values are, or as their logarithms and have none above 0. faults: name → the rejections of its
+    that are called as p-values are, or as their logarithms and have none above 0. ranks: those called as ranks are, without a
+    negative number. faults: name → the rejections of its
     cells that are no finite numbers, whose rows the column does not score. left_out: the columns that hold no
     numbers, and those of row numbers.
     """
@@ -46,6 +47,7 @@ class ScoreTable(TableRows):
     named: tuple[tuple[str, str], ...]
     columns: Mapping[str, tuple[float | None, ...]]
     p_values: frozenset[str]
+    ranks: frozenset[str]
     faults: Mapping[str, tuple[Rejected, ...]]
     left_out: tuple[str, ...]
 
@@ -101,7 +103,9 @@ def read_external_scores(table: Table, sha256: str) -> ScoreTable:
         )
     return ScoreTable(
         "external_score", table.name, tuple(ids), tuple(named), columns,
-        frozenset(name for name, numbers in columns.items() if _smaller_is_more(name, numbers)), faults, tuple(left_out),
+        frozenset(name for name, numbers in columns.items() if _smaller_is_more(name, numbers)),
+        frozenset(name for name, numbers in columns.items() if is_rank_name(name) and not _has_negatives(numbers)),
+        faults, tuple(left_out),
         lines=lines, rejected=tuple(table.rejected), sha256=sha256,
     )  # fmt: skip
 
@@ -109,6 +113,10 @@ def read_external_scores(table: Table, sha256: str) -> ScoreTable:
 def _smaller_is_more(name: str, numbers: Sequence[float | None]) -> bool:
     """Whether a column holds p-values by its name, or logarithms of them, of which then none is above 0."""
     return is_p_value_name(name) or (is_log_p_name(name) and all(number is None or number <= 0 for number in numbers))
+
+
+def _has_negatives(numbers: Sequence[float | None]) -> bool:
+    return any(number is not None and number < 0 for number in numbers)
 
 
 def _mismatch(table: Table, line: int, cells: list[str]) -> Rejected | None:

@@ -70,6 +70,18 @@ def collect_pairs(
     return tuple(pairs), tuple(lines.values())
 
 
+def in_lower_case(header: tuple[str, ...]) -> tuple[str, ...]:
+    """A header with the columns of pairs (id, pert, gene, label, split) in lower case, where only one is called so."""
+    lower = Counter(name.lower() for name in header)
+    known = {*_IDENTITY, *_PERTURBQA_COLUMNS}
+    return tuple(name.lower() if name.lower() in known and lower[name.lower()] == 1 else name for name in header)
+
+
+def is_labelled(header: tuple[str, ...]) -> bool:
+    """Whether a header has every column of train.csv, or of PerturbQA's tables."""
+    return {*_IDENTITY, "label"} <= set(header) or set(_PERTURBQA_COLUMNS) <= set(header)
+
+
 def is_challenge(header: tuple[str, ...]) -> bool:
     """Whether a header is train.csv's, perhaps with further columns, or exactly test.csv's.
 

@@ -14,7 +14,15 @@ from core.datasets.archives import Content, is_zip, open_content, open_csv
 from core.datasets.external_scores import ScoreTable, is_external_score, read_external_scores
 from core.datasets.inspect_logs import Epochs, is_log, read_log
 from core.datasets.json_predictions import are_predictions, objects_in, read_json_predictions
-from core.datasets.pairs import PairTable, is_challenge, is_perturbqa, read_challenge, read_perturbqa
+from core.datasets.pairs import (
+    PairTable,
+    in_lower_case,
+    is_challenge,
+    is_labelled,
+    is_perturbqa,
+    read_challenge,
+    read_perturbqa,
+)
 from core.datasets.parquet_text import PARQUET, text_of_parquet
 from core.datasets.submissions import SubmissionTable, TakeRow, is_submission, read_submission
 from core.datasets.tables import Table, quote
@@ -50,19 +58,28 @@ def read(
         table = _open_table(content, name)
         if is_submission(table.header):
             return read_submission(table, sha256, take)
+        shown = quote(", ".join(table.header), 120)
+        table.header = _header_of_pairs(table.header)
         for recognises, read_table in _READERS:
             if recognises(table.header):
                 return read_table(table, sha256)
     if _is_differential(table.header):
         raise UnknownFormat(
-            f"{table.name}: differential expression ({quote(', '.join(table.header), 120)}): as predictions, `cells predictions "
+            f"{table.name}: differential expression ({shown}): as predictions, `cells predictions "
             "FILE --dataset D` makes a run of it; as labels, `cells labels FILE --name D` makes a dataset"
         )
     raise UnknownFormat(
-        f"{table.name}: columns {quote(', '.join(table.header), 120)}, expected those of a challenge file (id, pert, "
+        f"{table.name}: columns {shown}, expected those of a challenge file (id, pert, "
         "gene[, label]), a submission (id, prediction_up, prediction_down, …), PerturbQA (pert, gene, label, split) or external "
         "scores (id, or pert and gene, and columns of numbers)"
     )
+
+
+def _header_of_pairs(header: tuple[str, ...]) -> tuple[str, ...]:
+    """The header with the columns of pairs in lower case, if it then is that of labelled pairs or nothing as it stands."""
+    lower = in_lower_case(header)
+    is_known = any(recognises(header) for recognises, _ in _READERS) or _is_differential(header)
+    return header if is_known and not is_labelled(lower) else lower
 
 
 def _is_differential(header: tuple[str, ...]) -> bool:

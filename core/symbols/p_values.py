@@ -1,4 +1,4 @@
-"""Columns whose names say that they hold p-values, for which smaller is more; their logarithms, where none is above 0, too."""
+"""Columns whose names say that they hold p-values or ranks, for which smaller is more; logarithms of p, if none is above 0."""
 
 from __future__ import annotations
 
@@ -20,6 +20,12 @@ _LOGARITHM: Final = re.compile(r"log|^nlp|^mlp")
 _LOG_P: Final = re.compile(r"log10[pq]$|log(?:2|10|e)?(?:pv|qv|pval\w*|qval\w*|padj\w*|adjp\w*|fdr)$")
 _COMPLEMENT: Final = re.compile(r"1\s*[-_]\s*p|one_?minus|inv")
 
+_RANK: Final = re.compile(r"(?:.*[ _.-])?rank(?:s|ing|ings)?(?:[ _.-].*)?|(?:.*[a-z])?Rank(?:ing)?")
+_NO_RANK: Final = re.compile(  # shares and scores made of ranks, statistics of them, and what is no rank at all
+    r"pct|percent|quantile|norm|scaled|score|stat|metric|inv|neg|reverse|desc|log|prob|auc|mrr|recip|page|trust|low|sum|cor|biserial"
+    r"|spearman|diff|change|delta|genes_groups"
+)
+
 
 def is_p_value_name(name: str) -> bool:
     """Whether a column's name says that it holds p-values, adjusted or not: p, pval, p_value, padj, P.Value, fdr, q."""
@@ -34,3 +40,9 @@ def is_log_p_name(name: str) -> bool:
     """Whether a column's name says that it holds logarithms of p-values, of either sign: log10p, neg_log10_pval, -log10(padj)."""
     squeezed = "".join(_WORDS.findall(name.strip().lower()))
     return _LOG_P.search(squeezed) is not None
+
+
+def is_rank_name(name: str) -> bool:
+    """Whether a column's name says that it holds ranks, of which 1 is the best: rank, ranking, rank_de, effect rank, deRank."""
+    name = name.strip()
+    return not _NO_RANK.search(name.lower()) and any(_RANK.fullmatch(each) is not None for each in (name, name.lower()))

@@ -187,3 +187,37 @@ def test_what_is_called_a_p_value_and_is_none_is_refused(name: str) -> None:
     assert isinstance(found, ScoreTable)
     with pytest.raises(InputError, match=f"column {name} is called as p-values are, .* but holds 12.5"):
         run_of(found, choose_columns(found, None, None)[0], lambda _: None)
+
+
+@pytest.mark.parametrize("name", ["rank", "rank_de", "ranking"])
+def test_ranks_are_turned_round(name: str) -> None:
+    found = read(f"id,{name}\nA_G,1\nA_H,3.5\nB_G,2\nB_H,\n".encode(), "s.csv")
+    assert isinstance(found, ScoreTable)
+    [columns] = choose_columns(found, None, None)
+    assert columns == (name, name, name)
+    rows: list[RowResult] = []
+    run = run_of(found, columns, rows.append)
+    assert [(row.prediction.p_de, row.prediction.p_up_given_de) for row in rows] == [(0.75, 0.75), (0.25, 0.25), (0.5, 0.5)]
+    assert run.note is not None
+    assert run.note.endswith("By their name they are ranks: the smaller, the higher a row ranks.")
+    assert run.spec["turned"] == [name]
+    rows.clear()
+    run_of(found, choose_columns(found, None, name)[0], rows.append)
+    assert [row.prediction.p_up_given_de for row in rows] == [0.75, 0.25, 0.5]
+
+
+def test_signed_numbers_called_rank_are_scores() -> None:
+    """As in a list that GSEA takes, and as ranks that were turned round already."""
+    found = read(b"id,rank\nA_G,-3.25\nA_H,1.5\n", "s.csv")
+    assert isinstance(found, ScoreTable)
+    rows: list[RowResult] = []
+    assert "turned" not in run_of(found, choose_columns(found, None, None)[0], rows.append).spec
+    assert rows[0].prediction.p_de < rows[1].prediction.p_de
+
+
+@pytest.mark.parametrize(("number", "held"), [("12.3", "12.3"), ("0.5", "nothing above 1")])
+def test_shares_and_means_of_ranks_are_refused(number: str, held: str) -> None:
+    found = read(f"id,rank\nA_G,1\nA_H,{number}\n".encode(), "s.csv")
+    assert isinstance(found, ScoreTable)
+    with pytest.raises(InputError, match=f"column rank is called as ranks are, .* but holds {held}; expected 1, 2, 3"):
+        run_of(found, choose_columns(found, None, None)[0], lambda _: None)

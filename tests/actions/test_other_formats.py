@@ -77,7 +77,7 @@ OTHERS = {
     "x.gct": (lambda path: path.write_text("#1.2\n2\t2\nName\tDescription\ta\n"), "GCT"),
     "x.feather": (lambda path: pd.DataFrame({"a": [1]}).to_feather(path), "Feather"),
     "x.csv.xz": (lambda path: path.write_bytes(lzma.compress(ROWS.encode())), "packed by xz"),
-    "upper-de.csv": (lambda path: path.write_text(ROWS.replace("pert,gene", "PERT,GENE")), "columns 'PERT, GENE, label, split'"),
+    "twice-de.csv": (lambda path: path.write_text(ROWS.replace("pert,gene", "PERT,Pert")), "columns 'PERT, Pert, label, split'"),
     "split.pkl": (
         lambda path: path.write_bytes(b"\x80\x04}\x94\x8c\x05train\x94]\x94s."),
         "a split of conditions, as GEARS keeps it",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.datasets import PairTable, read
+from core.datasets import PairTable, ScoreTable, read
 from core.errors import InputError, UnknownFormat
 from core.types import Label, Pair
 
@@ -153,3 +153,28 @@ def test_other_splits_are_said() -> None:
     table = pairs(b"pert,gene,label,split\nA,B,1,fold1\nA,C,1,fold1\nA,D,0,validation\n", "x-de.csv")
     assert [pair.split for pair in table.pairs] == ["fold1", "fold1", "validation"]
     assert table.notes == ("splits that are none of train, val and test, from which nothing is learnt: 'fold1' (2 rows)",)
+
+
+@pytest.mark.parametrize("header", ["ID,PERT,GENE,LABEL", "Id,Pert,Gene,Label", "id,pert,gene,Label"])
+def test_names_of_columns_may_be_in_capitals(header: str) -> None:
+    table = pairs(f"{header}\nA_B,A,B,up\n".encode())
+    assert (table.kind, table.pairs, table.rejected) == ("challenge_train", (Pair("A_B", "A", "B", Label.UP, "train"),), ())
+
+
+@pytest.mark.parametrize("header", ["PERT,GENE,LABEL,SPLIT", "Pert,Gene,Label,Split", "pert,gene,label,Split"])
+def test_names_of_perturbqa_columns_may_be_in_capitals(header: str) -> None:
+    assert pairs(f"{header}\nA,B,1,val\n".encode(), "k562-de.csv").pairs == (Pair("A_B", "A", "B", Label.DE, "val"),)
+
+
+def test_names_that_only_case_tells_apart_stay_as_they_are() -> None:
+    with pytest.raises(UnknownFormat, match="columns 'PERT, Pert, GENE, x'"):
+        read(b"PERT,Pert,GENE,x\nA,A,B,1\n", "s.csv")
+
+
+def test_capitals_change_nothing_of_a_file_that_is_read_as_it_stands() -> None:
+    scores = read(b"pert,gene,ID,score\nA,B,7,0.5\n", "s.csv")
+    assert isinstance(scores, ScoreTable)
+    assert (scores.ids, set(scores.columns)) == (("A_B",), {"ID", "score"})
+    capitals = read(b"PERT,GENE,score\nA,B,0.5\n", "s.csv")
+    assert isinstance(capitals, ScoreTable)
+    assert capitals.ids == ("A_B",)

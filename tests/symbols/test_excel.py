@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.symbols.excel import spreadsheet_damage
-from core.symbols.p_values import is_log_p_name, is_p_value_name
+from core.symbols.p_values import is_log_p_name, is_p_value_name, is_rank_name
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,13 @@ def test_columns_that_only_look_so(name: str) -> None:
 def test_logarithms_of_p_values(name: str, is_log: bool) -> None:
     """log p alone may be a log-probability."""
     assert is_log_p_name(name) == is_log
+
+
+@pytest.mark.parametrize("name", ["rank", "Ranking", "ranks", "rank_de", "rank de", "effect_rank", "de.rank", "deRank"])
+def test_columns_of_ranks(name: str) -> None:
+    assert is_rank_name(name)
+
+
+@pytest.mark.parametrize("name", ["rank_score", "pct_rank", "frank", "PageRank", "rank_sum", "inverse_rank", "low_rank", "crank"])
+def test_columns_whose_larger_values_rank_first(name: str) -> None:
+    assert not is_rank_name(name)
