@@ -12,7 +12,7 @@ import pandas as pd
 
 from core.cells.anndata_file import CellFile, ValueScale
 from core.cells.columns import Columns, choose_columns, require_column, texts
-from core.cells.confounders import Confounder, find_confounders
+from core.cells.confounders import Confounder, describe_even, find_confounders
 from core.cells.strata import comparable_strata, stratum_of_cells
 from core.errors import InputError
 from core.fields.record import options_of, setting
@@ -86,8 +86,9 @@ class Conditions:
     """What was done to the cells. values: of the perturbation column, of shape (n_cells,). is_chosen: the cells that `where`
     leaves.
 
-    names: the meaning of each value of a chosen cell. confounders: of the chosen cells. strata: the number of each cell's
-    stratum, None without any; without_stratum: cells that are not chosen since theirs has no controls.
+    names: the meaning of each value of a chosen cell. confounders: of the chosen cells; even: columns of origin that do not
+    differ, and are pooled. strata: the number of each cell's stratum, None without any; without_stratum: cells that are not
+    chosen since theirs has no controls.
     """
 
     columns: Columns
@@ -97,6 +98,7 @@ class Conditions:
     confounders: tuple[Confounder, ...]
     strata: Codes | None = None
     without_stratum: int = 0
+    even: tuple[Confounder, ...] = ()
 
     @cached_property
     def is_control(self) -> Bools:
@@ -123,7 +125,7 @@ class Conditions:
         """What was decided, in lines for people."""
         lost = [f"in strata without controls, left out: {self.without_stratum:,} cells"] if self.without_stratum else []
         differ = [f"differs between controls and perturbed cells: {each.line()}" for each in self.confounders]
-        return [*self.names.lines(), *lost, *differ]
+        return [*self.names.lines(), *lost, *differ, *describe_even(self.even)]
 
 
 def read_conditions(
@@ -158,7 +160,8 @@ def read_conditions(
     found = Conditions(columns, names, values, chosen, ())
     others = {columns.perturbation, columns.guide or "", *columns.others, *settings.where}
     is_perturbed = found.genes_of_cell != ""
-    return replace(found, confounders=find_confounders(file.obs, found.is_control, is_perturbed, others))
+    confounders, even = find_confounders(file.obs, found.is_control, is_perturbed, others)
+    return replace(found, confounders=confounders, even=even)
 
 
 def compare_within(file: CellFile, found: Conditions, columns: Sequence[str]) -> Conditions:
@@ -168,7 +171,8 @@ def compare_within(file: CellFile, found: Conditions, columns: Sequence[str]) ->
         return found
     strata = comparable_strata(str(file.path), stratum_of_cells(file.obs, columns), found.is_control)
     lost = found.is_chosen & (strata < 0)
-    return replace(found, is_chosen=found.is_chosen & ~lost, strata=strata, without_stratum=int(lost.sum()))
+    even = tuple(each for each in found.even if each.column not in columns)
+    return replace(found, is_chosen=found.is_chosen & ~lost, strata=strata, without_stratum=int(lost.sum()), even=even)
 
 
 def choose_cells(file: CellFile, where: Mapping[str, str]) -> Bools:

@@ -60,21 +60,30 @@ class Confounder:
 
 def find_confounders(
     obs: pd.DataFrame, is_control: Bools, is_perturbed: Bools, others: Collection[str]
-) -> tuple[Confounder, ...]:
-    """Returns the columns of LINES with several values, and further ones of origin that differ between controls and the rest.
+) -> tuple[tuple[Confounder, ...], tuple[Confounder, ...]]:
+    """Returns the columns of LINES with several values and further ones of origin that differ between controls and the rest, and
+    those of origin that are even between both.
 
     is_control, is_perturbed: of shape (n_cells,). others: columns that say what was done to a cell.
     """
-    found = []
+    found, even = list[Confounder](), list[Confounder]()
     for name in map(str, obs.columns):
         folded = name.lower().replace(" ", "_").replace(".", "_")
         is_line = folded in LINES
         if name in others or not (is_line or folded in _ORIGINS or folded in BATCH_NAMES):
             continue
         one = _compare(name, texts(obs[name]), is_control, is_perturbed, is_line)
-        if one is not None and (is_line or one.distance >= LEAST_DISTANCE):
-            found.append(one)
-    return tuple(found)
+        if one is not None:
+            (found if is_line or one.distance >= LEAST_DISTANCE else even).append(one)
+    return tuple(found), tuple(one for one in even if any(n_control for n_control, _ in one.counts.values()))
+
+
+def describe_even(even: Collection[Confounder]) -> list[str]:
+    """Returns in one line which columns are even between controls and perturbed cells; none without any."""
+    if not even:
+        return []
+    shown = ", ".join(f"{one.column} ({len(one.counts):,} values)" for one in even)
+    return [f"even between controls and perturbed cells, and pooled: {shown}; --within {next(iter(even)).column} compares inside"]
 
 
 def _compare(name: str, values: np.ndarray, is_control: Bools, is_perturbed: Bools, is_line: bool) -> Confounder | None:

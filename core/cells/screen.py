@@ -15,7 +15,7 @@ import pandas as pd
 from core.cells.anndata_file import CellFile, CountSummary, open_cells, summarise_counts
 from core.cells.columns import Columns, texts
 from core.cells.conditions import FOUND, READING, READING_VERSION, Conditions, ReadingSettings, compare_within, read_conditions
-from core.cells.confounders import refuse_mixed_lines
+from core.cells.confounders import describe_even, refuse_mixed_lines
 from core.cells.differential_expression import (
     COUNTS_PER_CELL,
     FOLD_LIMIT,
@@ -225,6 +225,7 @@ def record_of(labels: ScreenLabels, settings: LabelSettings) -> dict[str, Any]:
         "gene_names": labels.gene_names.column,
         "within": list(settings.within),
         "confounders": [each.line() for each in labels.conditions.confounders],
+        "even": describe_even(labels.conditions.even),
         "test": _TEST,
         "fold_change": _FOLD_CHANGE,
         "false_discovery_rate": "Benjamini and Hochberg, among the genes of a perturbation",

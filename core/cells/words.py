@@ -74,6 +74,7 @@ def label_lines(dataset: str, record: Mapping[str, Any]) -> list[str]:
         if left_out.get(what):
             lines.append(f"  {what}, left out: {left_out[what]:,}")
     lines += [f"  differs between controls and perturbed cells: {each}" for each in record.get("confounders", ())]
+    lines += [f"  {each}" for each in record.get("even", ())]
     if record.get("gene_names"):
         lines.append(f"  genes by {record['gene_names']} of var")
     if not record["whole_numbers"]:

@@ -146,6 +146,7 @@ def _description_record(found: Description) -> dict[str, Any]:
         "values": found.conditions.names.record(),
         "gene_names": found.gene_names.column,
         "confounders": [each.line() for each in found.conditions.confounders],
+        "even": [each.line() for each in found.conditions.even],
         "multiple": list(found.multiple),
         "unknown": list(found.unknown),
         "unassigned_cells": found.unassigned,

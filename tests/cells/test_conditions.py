@@ -13,7 +13,8 @@ import pytest
 from typer.main import get_command
 
 from core.cells.anndata_file import open_cells
-from core.cells.conditions import ReadingSettings, read_conditions
+from core.cells.columns import Columns
+from core.cells.conditions import ReadingSettings, compare_within, read_conditions
 from core.cells.confounders import refuse_mixed_lines
 from core.cells.groups import GroupSettings, group_cells
 from core.cells.labels import LEFT_OUT, Thresholds, label_pairs
@@ -84,11 +85,23 @@ def test_cells_of_several_lines_are_asked_about(cells_file: WriteCells, column: 
             read_conditions(file, ReadingSettings(where={"line": "K562"}))
 
 
-def test_batches_that_differ_are_named_and_even_ones_are_not(cells_file: WriteCells) -> None:
+def test_batches_that_differ_are_named_and_even_ones_are_said_to_be_pooled(cells_file: WriteCells) -> None:
     labels = ["NT"] * 4 + ["A"] * 4
     columns = {"gene": labels, "donor": ["d1"] * 4 + ["d1", "d2"] * 2, "lane": ["1", "2"] * 4, "phase": ["G1"] * 4 + ["S"] * 4}
     with open_cells(cells_file(np.ones((8, 1), dtype=np.float32), columns, ["A"])) as file:
-        assert [each.column for each in read_conditions(file, ReadingSettings()).confounders] == ["donor"]
+        found = read_conditions(file, ReadingSettings())
+        assert [each.column for each in found.confounders] == ["donor"]
+        said = "even between controls and perturbed cells, and pooled: lane (2 values); --within lane compares inside"
+        assert found.lines()[-1] == said
+        assert "even between" not in " ".join(compare_within(file, found, ("lane",)).lines())
+        assert "even between" not in " ".join(read_conditions(file, ReadingSettings(where={"lane": "1"})).lines())
+
+
+@pytest.mark.parametrize("name", ["donor", "time", "treatment"])
+def test_cells_without_controls_have_no_even_columns(cells_file: WriteCells, name: str) -> None:
+    path = cells_file(np.ones((4, 1), dtype=np.float32), {"gene": ["A"] * 4, name: ["1", "2"] * 2}, ["A"])
+    with open_cells(path) as file:
+        assert read_conditions(file, ReadingSettings(), columns=Columns("gene", "")).even == ()
 
 
 @pytest.mark.parametrize(
