@@ -22,6 +22,7 @@ tables                   the tables beside a dataset
 predicted_expression     predicted AnnData as log2 fold changes over real controls
 scales                   counts, their means, or log1p of some sum a cell: told by sums, or asked for
 predicted_columns        what the columns of a table of predicted changes are
+change_scales            percentages, and ratios less 1, that are called log2 fold changes
 predicted_table          a table of predicted log2 fold changes
 changes_table            labels of a table of differential expression
 predicted_changes        what either says of the pairs of a dataset

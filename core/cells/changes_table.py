@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from core.cells.anndata_file import CountSummary
+from core.cells.change_scales import LEAST_VALUES, count_scale, tell_other_scale
 from core.cells.columns import Columns, texts
 from core.cells.conditions import Conditions
 from core.cells.differential_expression import GeneChanges, log2_fold_change
@@ -99,8 +100,10 @@ def _changes(path: Path, rows: pd.DataFrame, places: tuple[np.ndarray, np.ndarra
         raise InputError(
             f"{path.name}: {counts['outside']:,} p-values outside of 0 to 1, expected p-values and not their logarithms"
         )
-    if role == "log2_fc" and not counts["negative"] and (change > 0).sum() >= 8:
+    if role == "log2_fc" and not counts["negative"] and (change > 0).sum() >= LEAST_VALUES:
         raise InputError(f"{path.name}: no log2 fold change is negative: they are ratios, perhaps; call the column fold_change")
+    if role == "log2_fc" and (other := tell_other_scale(count_scale(change))):
+        raise InputError(f"{path.name}: the log2 fold changes: {other}")
     if role == "fold_change":
         if counts["negative"]:
             raise InputError(f"{path.name}: ratios with negative values: they are logarithms, perhaps; call the column log2_fc")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from core.cells.change_scales import LEAST_VALUES, count_scale, tell_other_scale
 from core.cells.columns import MOST_CHARACTERS, texts
 from core.cells.differential_expression import log2_fold_change
 from core.cells.predicted_changes import PredictedChanges, WantedPairs
@@ -36,7 +37,6 @@ FORMATS = (".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".xlsm")
 _BYTES_A_CELL = 8
 _MOST_HEADER_BYTES = 1 << 20
 _CHUNK_BYTES = 1 << 18
-_LEAST_VALUES = 8  # of fold changes, from which on it is odd that none is negative
 _SMALLEST_P = float(np.finfo(np.float64).tiny)  # stands for a p-value of 0, which has no logarithm
 
 
@@ -50,6 +50,7 @@ class _Found:
     other_rows: int = 0
     values: Counter[str] = field(default_factory=Counter)  # of the perturbation column
     signs: Counter[tuple[str, str]] = field(default_factory=Counter)  # role, "negative", "positive" or "above 1", of all rows
+    scale: Counter[str] = field(default_factory=Counter)  # of log2_fc, of all rows
 
 
 def read_predicted_table(path: Path, wanted: WantedPairs, named: Mapping[str, str] | None = None) -> PredictedChanges:
@@ -254,17 +255,23 @@ def _count_signs(rows: pd.DataFrame, found: _Found) -> None:
         values = pd.to_numeric(rows[role], errors="coerce").to_numpy(dtype=np.float64)
         counts = {"negative": (values < 0).sum(), "positive": (values > 0).sum(), "above 1": (values > 1).sum()}
         found.signs.update({(role, sign): int(n) for sign, n in counts.items()})
+        if role == "log2_fc":
+            found.scale.update(count_scale(values))
 
 
 def _refuse_other_scales(file: str, columns: Mapping[str, str], found: _Found) -> None:
-    """Raises InputError for a column of fold changes without a negative value, of ratios with one, and of p-values above 1."""
+    """Raises InputError for a column of fold changes without a negative value or on another scale, of ratios with a negative one,
+    and of p-values above 1."""
     signs = found.signs
-    if "log2_fc" in columns and not signs["log2_fc", "negative"] and signs["log2_fc", "positive"] >= _LEAST_VALUES:
+    if "log2_fc" in columns and not signs["log2_fc", "negative"] and signs["log2_fc", "positive"] >= LEAST_VALUES:
         name = columns["log2_fc"]
         raise InputError(
             f"{file}: column {name}, as log2_fc, has no negative value among {signs['log2_fc', 'positive']:,} above 0: it is a "
             f"ratio, perhaps, which --column fold_change={name} takes; a size without a direction cannot be taken"
         )
+    if "log2_fc" in columns and (other := tell_other_scale(found.scale)):
+        name = columns["log2_fc"]
+        raise InputError(f"{file}: column {name}, as log2_fc: {other}; a score that only ranks is --column z={name}")
     if signs["fold_change", "negative"]:
         name = columns["fold_change"]
         raise InputError(f"{file}: column {name}, as fold_change, has negative values: a logarithm is --column log2_fc={name}")

@@ -72,3 +72,9 @@ def test_settings_of_cells_are_refused(tmp_path: Path) -> None:
 def test_an_import_asks_what_such_a_table_is(tmp_path: Path) -> None:
     with pytest.raises(UnknownFormat, match=r"differential expression .*`cells predictions FILE.*`cells labels FILE"):
         read_path(written(tmp_path / "de.csv", ROWS))
+
+
+def test_percentages_are_no_log2_fold_changes(tmp_path: Path) -> None:
+    table = pd.DataFrame({"target": "A", "gene": [f"G{i}" for i in range(20)], "log2_fc": range(-90, 110, 10), "p_value": 0.5})
+    with pytest.raises(InputError, match=r"de.csv: the log2 fold changes: \d+ of 19 values are beyond 50, .*percentages"):
+        label_changes(written(tmp_path / "de.csv", table), SETTINGS)

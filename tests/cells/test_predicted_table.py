@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import norm
 
+from core.cells.change_scales import count_scale, tell_other_scale
 from core.cells.predicted_changes import WantedPairs
 from core.cells.predicted_table import choose_columns, read_predicted_table
 from core.errors import InputError, UnknownFormat
@@ -158,6 +160,40 @@ def test_a_ratio_is_no_logarithm(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=rf"as fold_change, has negative values: a logarithm is --column log2_fc={name}"):
         read_predicted_table(path, PAIRS)
     np.testing.assert_allclose(read_predicted_table(path, PAIRS, {"log2_fc": name}).signed, np.log2(RATIOS)[[8, 9, 18, 19]])
+
+
+@pytest.mark.parametrize(
+    ("of_ratio", "to_ratio", "words"),
+    [
+        (lambda ratio: 100 * (ratio - 1), lambda x: 1 + x / 100, r"1\d of 20 values are beyond 50, .*: percentages, perhaps"),
+        (lambda ratio: ratio - 1, lambda x: x + 1, r"8 of 20 values are -1, none is below and 5 are above 1: ratios less 1"),
+    ],
+)
+def test_percentages_and_ratios_less_1_are_no_logarithms(
+    tmp_path: Path, of_ratio: Callable[[np.ndarray], np.ndarray], to_ratio: Callable[[np.ndarray], np.ndarray], words: str
+) -> None:
+    lost = np.where(np.arange(20) % 10 < 4, 0.0, RATIOS)
+    path = written(tmp_path / "t.csv", MANY.assign(log2_fc=of_ratio(lost)))
+    with pytest.raises(InputError, match=rf"column log2_fc, as log2_fc: {words}.* --column z=log2_fc"):
+        read_predicted_table(path, PAIRS)
+    written(tmp_path / "t.csv", MANY.assign(fold_change=to_ratio(of_ratio(lost))))
+    expected = read_predicted_table(written(tmp_path / "ratio.csv", MANY.assign(fold_change=lost)), PAIRS)
+    np.testing.assert_allclose(read_predicted_table(path, PAIRS).signed, expected.signed)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.linspace(-1, 1, 20),  # what is cut at one
+        np.where(np.arange(20) < 12, -1.0, 1.0),  # signs
+        np.array([60.0, -0.5] + [0.5, -2.0] * 9),  # one outlier
+        np.array([np.inf, -np.inf] * 5 + [0.5, -0.25] * 5),
+        np.linspace(-44, 44, 20),  # as scanpy's, over 1e-9
+        np.linspace(-0.9, 3, 20),  # may be either
+    ],
+)
+def test_what_may_be_a_logarithm_is_taken_as_one(values: np.ndarray) -> None:
+    assert tell_other_scale(count_scale(values)) == ""
 
 
 def test_a_logarithm_is_no_p_value(tmp_path: Path) -> None:

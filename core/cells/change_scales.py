@@ -1,0 +1,43 @@
+"""Percentages, and ratios less 1, that are called log2 fold changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+
+from core.stats.arrays import Floats
+
+LEAST_VALUES: Final = 8  # from which on it is odd that all are alike
+_LARGEST: Final = 50  # log2 of means over 1e-9, as in scanpy's logfoldchanges, is smaller
+_LEAST_SHARE: Final = 0.05  # of values beyond the largest, which are then no outliers
+
+
+def count_scale(values: Floats) -> dict[str, int]:
+    """Returns how many values there are of the kinds that `tell_other_scale` looks at; those that are not finite are none."""
+    values = values[np.isfinite(values) & (values != 0)]
+    kinds = {
+        "values": values != 0,
+        "large": np.abs(values) > _LARGEST,
+        "below -100": values < -100,
+        "at -1": values == -1,
+        "below -1": values < -1,
+        "above 1": values > 1,
+    }
+    return {kind: int(is_kind.sum()) for kind, is_kind in kinds.items()}
+
+
+def tell_other_scale(counts: Mapping[str, int]) -> str:
+    """Returns what values called log2 fold changes are instead, and the remedy; "" where they may be what they are called."""
+    n, large = counts["values"], counts["large"]
+    if n >= LEAST_VALUES and large > _LEAST_SHARE * n:
+        seen = f"{large:,} of {n:,} values are beyond {_LARGEST}, which log2 fold changes are not"
+        percent = "; none is below -100: percentages, perhaps, of which 1 + x / 100 is the ratio that a column fold_change holds"
+        return seen + ("" if counts["below -100"] else percent)
+    if counts["at -1"] >= LEAST_VALUES and counts["above 1"] and not counts["below -1"]:
+        return (
+            f"{counts['at -1']:,} of {n:,} values are -1, none is below and {counts['above 1']:,} are above 1: ratios less 1, "
+            "perhaps, of which x + 1 is the ratio that a column fold_change holds"
+        )
+    return ""
