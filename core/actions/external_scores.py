@@ -100,8 +100,7 @@ def choose_columns(table: ScoreTable, de: str | None, direction: str | None) -> 
     de, direction: the column that ranks rows by an effect, and the one that ranks them by up given an effect; if one is None,
     the run has no score for that question. Without either, every column of numbers becomes a run that answers both questions
     with it; p-values (by their name) answer that for an effect alone, the smaller the more; of ranks, too, the smaller is the
-    more. Raises InputError for a column that
-    is not there or holds no numbers, and for too many columns.
+    more. Raises InputError for a column that is not there or holds no numbers, and for too many columns.
     """
     if de is None and direction is None:
         if not table.columns:
@@ -151,11 +150,15 @@ def run_of(table: ScoreTable, columns: Columns, take: TakeRow) -> SubmissionTabl
 def _turn(table: ScoreTable, name: str) -> tuple[float | None, ...]:
     """Returns the numbers of a column of p-values or ranks with the other sign. Raises InputError for one that is neither."""
     numbers = table.columns[name]
-    _refuse_no_p_values(table, name, numbers) if name in table.p_values else _refuse_no_ranks(table, name, numbers)
+    if name in table.p_values:
+        _refuse_no_p_values(table, name, numbers)
+    else:
+        _refuse_no_ranks(table, name, numbers)
     return tuple(None if number is None else -number for number in numbers)
 
 
 def _what(table: ScoreTable, turned: Sequence[str]) -> str:
+    """Returns what the columns that are turned round hold by their names, "" without any."""
     kinds = (("p-values or the like", table.p_values), ("ranks", table.ranks))
     return " and ".join(kind for kind, names in kinds if names & set(turned))
 

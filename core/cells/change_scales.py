@@ -15,17 +15,16 @@ _LEAST_SHARE: Final = 0.05  # of values beyond the largest, which are then no ou
 
 
 def count_scale(values: Floats) -> dict[str, int]:
-    """Returns how many values there are of the kinds that `tell_other_scale` looks at; those that are not finite are none."""
+    """Returns how many values there are, and of the kinds that `tell_other_scale` looks at; 0 and what is not finite do not count."""
     values = values[np.isfinite(values) & (values != 0)]
     kinds = {
-        "values": values != 0,
         "large": np.abs(values) > _LARGEST,
         "below -100": values < -100,
         "at -1": values == -1,
         "below -1": values < -1,
         "above 1": values > 1,
     }
-    return {kind: int(is_kind.sum()) for kind, is_kind in kinds.items()}
+    return {"values": len(values), **{kind: int(is_kind.sum()) for kind, is_kind in kinds.items()}}
 
 
 def tell_other_scale(counts: Mapping[str, int]) -> str:

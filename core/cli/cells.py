@@ -16,6 +16,7 @@ from core.actions.other_formats import refuse_other_format
 from core.cells.cell_eval import CellEvaluation
 from core.cells.challenge_cells import write_challenge_cells
 from core.cells.conditions import READING
+from core.cells.confounders import describe_even
 from core.cells.predicted_expression import is_cell_file
 from core.cells.screen import Description, LabelSettings, describe_cells
 from core.cells.words import description_lines, label_lines
@@ -146,7 +147,7 @@ def _description_record(found: Description) -> dict[str, Any]:
         "values": found.conditions.names.record(),
         "gene_names": found.gene_names.column,
         "confounders": [each.line() for each in found.conditions.confounders],
-        "even": [each.line() for each in found.conditions.even],
+        "even": describe_even(found.conditions.even),
         "multiple": list(found.multiple),
         "unknown": list(found.unknown),
         "unassigned_cells": found.unassigned,

@@ -34,10 +34,9 @@ class ScoreTable(TableRows):
     """The rows of a file of external scores.
 
     ids: of the rows. named: the perturbation and the gene of each row as the file has them, none for a file with ids.
-    columns: name → one number for each row, None for an empty cell. p_values: the columns
-    that are called as p-values are, or as their logarithms and have none above 0. ranks: those called as ranks are, without a
-    negative number. faults: name → the rejections of its
-    cells that are no finite numbers, whose rows the column does not score. left_out: the columns that hold no
+    columns: name → one number for each row, None for an empty cell. p_values: the columns that are called as p-values are, or
+    as their logarithms and have none above 0. ranks: those called as ranks are, without a negative number. faults: name → the
+    rejections of its cells that are no finite numbers, whose rows the column does not score. left_out: the columns that hold no
     numbers, and those of row numbers.
     """
 

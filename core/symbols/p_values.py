@@ -20,11 +20,28 @@ _LOGARITHM: Final = re.compile(r"log|^nlp|^mlp")
 _LOG_P: Final = re.compile(r"log10[pq]$|log(?:2|10|e)?(?:pv|qv|pval\w*|qval\w*|padj\w*|adjp\w*|fdr)$")
 _COMPLEMENT: Final = re.compile(r"1\s*[-_]\s*p|one_?minus|inv")
 
-_RANK: Final = re.compile(r"(?:.*[ _.-])?rank(?:s|ing|ings)?(?:[ _.-].*)?|(?:.*[a-z])?Rank(?:ing)?")
-_NO_RANK: Final = re.compile(  # shares and scores made of ranks, statistics of them, and what is no rank at all
-    r"pct|percent|quantile|norm|scaled|score|stat|metric|inv|neg|reverse|desc|log|prob|auc|mrr|recip|page|trust|low|sum|cor|biserial"
-    r"|spearman|diff|change|delta|genes_groups"
-)
+_NAME_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_RANKS: Final = {"rank", "ranks", "ranking", "rankings"}
+_NO_RANKS: Final = {  # shares and scores made of ranks, statistics of them, what is turned round already, and what is no rank
+    *("pct", "percent", "percentile", "percentage", "perc", "quantile", "norm", "normed", "normalized", "normalised", "scaled"),
+    *("score", "scores", "scored", "stat", "statistic", "metric", "prob", "probability", "log", "auc", "mrr", "sum", "sums"),
+    *("inv", "inverse", "inverted", "neg", "negative", "rev", "reverse", "reversed", "reciprocal", "desc", "descending", "minus"),
+    *(
+        "cor",
+        "corr",
+        "correlation",
+        "biserial",
+        "spearman",
+        "diff",
+        "difference",
+        "change",
+        "delta",
+        "page",
+        "low",
+        "full",
+        "genes",
+    ),
+}
 
 
 def is_p_value_name(name: str) -> bool:
@@ -44,5 +61,5 @@ def is_log_p_name(name: str) -> bool:
 
 def is_rank_name(name: str) -> bool:
     """Whether a column's name says that it holds ranks, of which 1 is the best: rank, ranking, rank_de, effect rank, deRank."""
-    name = name.strip()
-    return not _NO_RANK.search(name.lower()) and any(_RANK.fullmatch(each) is not None for each in (name, name.lower()))
+    parts = {part.lower() for part in _NAME_PARTS.findall(name)}
+    return bool(parts & _RANKS) and not parts & _NO_RANKS

@@ -62,11 +62,16 @@ def test_logarithms_of_p_values(name: str, is_log: bool) -> None:
     assert is_log_p_name(name) == is_log
 
 
-@pytest.mark.parametrize("name", ["rank", "Ranking", "ranks", "rank_de", "rank de", "effect_rank", "de.rank", "deRank"])
+@pytest.mark.parametrize(
+    "name", ["rank", "Ranking", "ranks", "rank_de", "rank de", "effect_rank", "de.rank", "deRank", "RANK", "ontology_rank"]
+)
 def test_columns_of_ranks(name: str) -> None:
     assert is_rank_name(name)
 
 
-@pytest.mark.parametrize("name", ["rank_score", "pct_rank", "frank", "PageRank", "rank_sum", "inverse_rank", "low_rank", "crank"])
+@pytest.mark.parametrize(
+    "name",
+    ["rank_score", "pct_rank", "frank", "PageRank", "PctRank", "pagerank", "rank_sum", "inverse_rank", "low_rank", "crank"],
+)
 def test_columns_whose_larger_values_rank_first(name: str) -> None:
     assert not is_rank_name(name)
