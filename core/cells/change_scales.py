@@ -15,7 +15,7 @@ _LEAST_SHARE: Final = 0.05  # of values beyond the largest, which are then no ou
 
 
 def count_scale(values: Floats) -> dict[str, int]:
-    """Returns how many values there are, and of the kinds that `tell_other_scale` looks at; 0 and what is not finite do not count."""
+    """Returns how many values there are, and of the kinds that `tell_other_scale` looks at, without 0 and what is not finite."""
     values = values[np.isfinite(values) & (values != 0)]
     kinds = {
         "large": np.abs(values) > _LARGEST,
