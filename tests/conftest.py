@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -108,7 +109,8 @@ def make_once(factory: pytest.TempPathFactory, name: str, fill: Callable[[Worksp
     with FileLock(f"{folder}.lock"):
         if not folder.exists():
             begun = folder.with_name(f"{folder.name}-begun")
-            fill(open_workspace(Settings(workspace=begun, author="tester")))
+            with ThreadPoolExecutor(1) as thread:  # a browser's event loop may run in this one
+                thread.submit(fill, open_workspace(Settings(workspace=begun, author="tester"))).result()
             begun.rename(folder)
     copy = factory.mktemp(name) / "workspace"
     shutil.copytree(folder, copy)

@@ -48,6 +48,7 @@ def test_help_imports_neither_the_store_nor_a_command() -> None:
         "log",
         "texts",
         "version",
+        "memory",
         "net",
         "net.addresses",
         "net.address_list",

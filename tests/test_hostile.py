@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import shutil
 import signal
@@ -18,6 +19,7 @@ import pytest
 from core.actions import runs
 from core.actions.imports import import_upload
 from core.actions.workspace import open_workspace
+from core.cli import progress
 from core.config import Settings
 from tests import cases, commands
 from tests.attacks import ATTACKS, Attack
@@ -76,7 +78,8 @@ def test_it_is_one_line_and_changes_nothing(attack: Attack, desk: Path, tmp_path
     arguments = [argument.replace("WORKSPACE", str(desk)) for argument in attack.make(folder)]
     place = place_of(attack, desk, tmp_path)
     before = contents(place)
-    with mock.patch.dict(os.environ, attack.environment):
+    no_progress = mock.patch.object(progress, "FIRST_S", math.inf)  # which a slow machine would get
+    with mock.patch.dict(os.environ, attack.environment), no_progress:
         done = commands.core(place, *arguments)
     assert done.status == 1, (done.out, done.err)
     line, *rejected_rows = done.err.splitlines()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 from core.errors import DeskError, InputError
 from core.evidence.label_view import LabelView
 from core.llm.errors import ModelError
-from core.llm.kept_answer import keep_answer
+from core.llm.kept_answer import LONG_CHARACTERS, keep_answer
 from core.llm.logprobs import letter_probabilities
 from core.llm.messages import MAX_TOP_LOGPROBS, Message, Reply, Request, Usage
 from core.llm.parsing import Unparsed, probability
@@ -285,7 +285,7 @@ async def _call(spec: CallSpec, request: Request, usage: Usage, sent: str, raw: 
         stage=spec.stage,
         role=spec.role,
         request=sent,
-        reply=await keep_answer(raw),
+        reply=raw if len(raw) <= LONG_CHARACTERS else await keep_answer(raw),
         cached=False,
         attempts=usage.attempts,
         latency_ms=usage.latency_ms,

@@ -56,6 +56,7 @@ from core.actions import (
     ledger,
     lineage,
     model_servers,
+    pack_texts,
     packs,
     page_imports,
     prompt_files,
@@ -78,6 +79,7 @@ from core.actions import (
     text_vectors,
     undo,
     uploads_apart,
+    walks,
 )
 from core.actions.ask_again import AgainPlan
 from core.actions.attribution import AttributionPlan, AttributionRequest, SavedAttribution
@@ -111,6 +113,7 @@ from core.store.hypotheses import Entry
 from core.store.rubrics import TextLabel
 from core.store.runs import Run
 from core.store.spaces import PackRecord, SpaceRecord
+from core.store.walks import Stop
 from core.target_ranking.evaluate import EvaluationRequest
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
@@ -255,6 +258,11 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     ),
     "prompt_files.keep": lambda s: prompt_files.keep(s.plain, PromptFile("p.csv", b"id,prompt\na,b\n")),
     "readings.start_reading": lambda s: readings.start_reading(s.plain, Rubric("a", "Is it?"), "debate"),
+    "walks.add_stop": lambda s: walks.add_stop(s.plain, Stop(dataset="d", walk="w", kind="row", title="t", address="./rows?run=r")),
+    "walks.set_sentence": lambda s: walks.set_sentence(s.plain, "k", "so"),
+    "walks.move_stop": lambda s: walks.move_stop(s.plain, "k", 1),
+    "walks.delete_stop": lambda s: walks.delete_stop(s.plain, "k"),
+    "walks.delete_walk": lambda s: walks.delete_walk(s.plain, "d", "w"),
     "reports.delete_report": lambda s: reports.delete_report(s.plain, "r"),
     "reports.save_report": lambda s: reports.save_report(s.plain, "r", {}),
     "rubrics.add": lambda s: rubrics.add(s.plain, Rubric("names-a-pathway", "Does it name one?")),
@@ -409,6 +417,8 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "packs.name_of_latest": lambda s: packs.name_of_latest(s.plain, "descriptions"),
     "packs.organism_of_pack": lambda s: packs.organism_of_pack(s.plain, PACK),
     "packs.pack_hashes": lambda s: packs.pack_hashes(s.plain, "mouse"),
+    "pack_texts.list_with_texts": lambda s: pack_texts.list_with_texts(s.plain),
+    "pack_texts.read": lambda s: [pack_texts.read(s.plain, each) for each in pack_texts.list_with_texts(s.plain)],
     "packs.read": lambda s: packs.read(s.plain, "p"),
     "packs.read_latest": lambda s: packs.read_latest(s.plain, "descriptions"),
     "packs.read_orthologs": lambda s: packs.read_orthologs(s.plain, "mouse"),
@@ -422,6 +432,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "readings.answers": lambda s: readings.answers(s.crashed, RUBRIC, "r"),
     "readings.find_answers": lambda s: readings.find_answers(s.crashed, run_of(s), RUBRIC),
     "reports.find_report": lambda s: reports.find_report(s.plain, "r"),
+    "reports.saved_by": lambda s: reports.saved_by(s.plain, "r"),
     "reports.saved_reports": lambda s: reports.saved_reports(s.plain),
     "reproduction.find_sources": lambda s: reproduction.find_sources(s.plain),
     "reproduction.reproduce_numbers": lambda s: reproduction.reproduce_numbers(s.plain, only="nothing"),
