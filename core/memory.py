@@ -9,7 +9,7 @@ from contextlib import suppress
 # For another process: Arrow's own pool keeps what it has freed, and glibc what each thread has.
 SMALL_MEMORY = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
 _ARENA_MAX, _MMAP_THRESHOLD = -8, -3  # of mallopt
-_LARGE_BYTES = 1 << 18  # glibc otherwise raises the size from which a piece is the system's own, up to 32 MB
+_LARGE_BYTES = 4 << 20  # glibc otherwise raises the size from which a piece is the system's own, up to 32 MB
 
 
 def keep_memory_small() -> None:
