@@ -63,7 +63,7 @@ def _table(*, compression: str, columns: tuple[str, ...]) -> Callable[[Path], by
     def write(_: Path) -> bytes:
         out = io.BytesIO()
         names = {name: ["A", "B", "C"] * 50 for name in columns}
-        parquet.write_table(pa.table({**names, "log2_fc": np.arange(150.0) - 75}), out, compression=compression)
+        parquet.write_table(pa.table({**names, "log2_fc": (np.arange(150.0) - 75) / 10}), out, compression=compression)
         return out.getvalue()
 
     return write

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -78,7 +78,7 @@ def test_it_is_one_line_and_changes_nothing(attack: Attack, desk: Path, tmp_path
     arguments = [argument.replace("WORKSPACE", str(desk)) for argument in attack.make(folder)]
     place = place_of(attack, desk, tmp_path)
     before = contents(place)
-    no_progress = mock.patch.object(progress, "FIRST_S", math.inf)  # which a slow machine would get
+    no_progress = mock.patch.object(progress, "FIRST_S", threading.TIMEOUT_MAX)  # which a slow machine would get
     with mock.patch.dict(os.environ, attack.environment), no_progress:
         done = commands.core(place, *arguments)
     assert done.status == 1, (done.out, done.err)

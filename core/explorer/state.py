@@ -54,8 +54,8 @@ def describe_optimism(found: Optimism | None) -> str:
     if found is None or math.isnan(found.optimism):
         return ""
     return (
-        f"Weights chosen on other perturbations and genes score {number_text(found.optimism)} less than the best of the plane: "
-        f"mean of {found.cuts} cuts, {number_text(found.low)} to {number_text(found.high)}."
+        f"Weights chosen on other perturbations and genes score {number_text(found.optimism)} less than the best here "
+        f"(mean of {found.cuts} cuts: {number_text(found.low)} to {number_text(found.high)})."
     )
 
 
