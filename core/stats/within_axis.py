@@ -1,7 +1,8 @@
 """AUROC inside the genes, or inside the perturbations: the average over them, each counting alike or by its pairs.
 
 A score that is constant inside every group has exactly 0.5. The groups vary around their average, which gives the variance
-by the axis that is averaged; rows that share the other axis give that axis' variance.
+by the axis that is averaged. Rows that share the other axis add the products of their influences on the average: of pairs of
+rows around the average itself, since pairs around the AUROC of a group of two or three rows have next to none.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from core.stats.arrays import Codes, Floats, sum_by_group
 from core.stats.delong import METHODS, Dependence, Estimate, dependence_of, estimates_from
-from core.stats.influence import Influence, influence_of
+from core.stats.influence import Influence, covariance, influence_of
 from core.stats.intervals import Unit
 from core.stats.official_score import DE, DIR, MEAN
 from core.stats.scored_rows import ScoredRows
@@ -124,20 +125,31 @@ def _average(found: _Groups, amounts: Floats, axis: Axis, group: Codes, other: C
     """The AUROCs averaged over groups in proportion to `amounts` of shape (k, n_groups), and how they vary together."""
     inside, total = found.influence, amounts.sum(axis=1, keepdims=True)
     weights = _ratio(amounts, total)
-    n_cells = inside.n_strata // weights.shape[1]
-    scale = found.share * np.repeat(weights, n_cells, axis=1)  # of each stratum in the average
-    parts = inside.parts * np.repeat(scale, 2, axis=0)[:, inside.stratum]
-    members = inside.members & np.repeat(found.share > 0, 2, axis=0)[:, inside.stratum]
     average = _ratio((amounts * found.values).sum(axis=1, keepdims=True), total)  # exactly 0.5 if each value is
     values = np.where(total > 0, average, np.nan)
+    n_cells = inside.n_strata // weights.shape[1]
+    scale = np.repeat(found.share * np.repeat(weights, n_cells, axis=1), 2, axis=0)  # of each stratum in the average
+    members = inside.members & np.repeat(found.share > 0, 2, axis=0)[:, inside.stratum]
     counts = members.reshape(len(values), 2, -1).sum(axis=(1, 2))[:, None].astype(np.float64)
-    influence = Influence(values, counts, parts, members, np.zeros(len(group), dtype=np.intp))
+    where = np.zeros(len(group), dtype=np.intp)
+    own = Influence(values, counts, inside.parts * scale[:, inside.stratum], members, where)
+    influence = replace(own, parts=own.parts + scale[:, inside.stratum] * _distance_of_rows(found, average))
     pert, gene = (other, group) if axis == "gene" else (group, other)
     methods: dict[Unit, str] = {**METHODS, axis: "between groups"}
     dependence = dependence_of(influence, pert, gene, methods)
-    between = _between_groups(found.values - average, weights)
-    covariances = {**dependence.covariances, axis: between[None]}
-    return influence, replace(dependence, covariances=covariances)
+    across: Unit = "pert" if axis == "gene" else "gene"
+    rows = covariance(own)
+    shared = rows + dependence.covariances[across] - dependence.covariances["row"]
+    between = _between_groups(found.values - average, weights)[None]
+    return influence, replace(dependence, covariances={"row": rows, across: shared, axis: between})
+
+
+def _distance_of_rows(found: _Groups, average: Floats) -> Floats:
+    """What each row adds to its stratum's distance from the average, of shape (2k, n_rows): its share of the rows of its class."""
+    inside = found.influence
+    distance = np.repeat(np.where(found.share > 0, inside.values - average, 0.0), 2, axis=0)
+    size = np.stack([sum_by_group(inside.stratum, inside.n_strata, member) for member in inside.members])
+    return np.where(inside.members, _ratio(distance, size)[:, inside.stratum], 0.0)
 
 
 def _between_groups(distance: Floats, weights: Floats) -> Floats:
