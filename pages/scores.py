@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.ui.breakdown import baselines, other_scores, panels, split_baselines
+from core.ui.breakdown import baselines, more_scores, other_scores, panels, split_baselines
 from core.ui.shared import links, loaders, run_browser, score_box, shell, widgets
 
 context = shell.open_page(__file__)
@@ -38,6 +38,9 @@ widgets.show_tabs(
         "Baselines": show_baselines,
         "Other ways to score": lambda: other_scores.show_ways(run, rows),
         "Top of the list": lambda: other_scores.show_top(run, rows),
+        "Genes and perturbations": lambda: more_scores.show_groups(run),
+        "Three classes": lambda: more_scores.show_classes(run),
+        "Distance": lambda: more_scores.show_distance(run, score),
         "Curves": lambda: panels.show_curves(rows, score),
         "Distributions": lambda: panels.show_histograms(rows),
         "Calibration": lambda: other_scores.show_calibration(run, rows),

@@ -14,9 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from core.stats import validate
-from core.stats.arrays import Codes, Floats
-from core.stats.influence import Influence, cluster_counts, covariance, effective_units, influence_of, variance_of
-from core.stats.intervals import Carriers, Interval, Unit, add_variance, auroc_interval, normal_interval, widest_interval
+from core.stats.arrays import Bools, Codes, Floats
+from core.stats.influence import (
+    Influence,
+    carrying_units,
+    cluster_counts,
+    covariance,
+    effective_clusters,
+    influence_of,
+    variance_of,
+)
+from core.stats.intervals import AXES, Carriers, Interval, Unit, add_variance, auroc_interval, normal_interval, widest_interval
 from core.stats.scores_and_labels import Task
 
 ONE = np.array([1.0])
@@ -108,7 +116,8 @@ class Dependence:
     """How k statistics vary together, by row, perturbation and gene.
 
     covariances: of shape (n_strata, k, k) for each of these units. perts, genes: numbers of clusters of shape (k, n_strata).
-    methods: how each unit's variance is computed, in words. pert, gene: the codes of the clusters, of shape (n_rows,).
+    methods: how each unit's variance is computed, in words. pert, gene: the codes of the clusters, of shape (n_rows,). units:
+    what carries the statistics where rows alone do not, such as the groups of an average over groups; None: rows.
     """
 
     covariances: Mapping[Unit, Floats]
@@ -117,6 +126,7 @@ class Dependence:
     methods: Mapping[Unit, str]
     pert: Codes
     gene: Codes
+    units: Codes | None = None
 
 
 def dependence_of(influence: Influence, pert: Codes, gene: Codes, methods: Mapping[Unit, str] = METHODS) -> Dependence:
@@ -185,19 +195,40 @@ def _carriers_of(
     """What carries the variances of a combination of AUROCs in each stratum; None for other statistics."""
     if len(influence.parts) != 2 * len(influence.values):
         return None
-    clusters: dict[Unit, Codes | None] = {"row": None, "pert": dependence.pert, "gene": dependence.gene}
-    numbers = {unit: effective_units(influence, weights, codes) for unit, codes in clusters.items()}
-    used = influence.values[np.flatnonzero(weights)]
-    # Without any influence a score is constant if it has 0.5; two rankings are equal, unless both are perfect or reversed.
-    is_score = bool((weights >= 0).all())
-    constant = (
-        (used == 0.5).all(axis=0) if is_score else ((used > 0) & (used < 1)).all(axis=0) & (influence.combine(weights) == 0)
-    )
+    numbers = {unit: effective_clusters(influence, weights, getattr(dependence, unit)) for unit in AXES}
+    # Each question has to rest on enough rows: those of DE say nothing of how far DIR, in the same mean, may be wrong.
+    parts = _by_question(influence, weights)
+    constant = np.array([_is_constant(influence, part) for part in parts])
+    carrying = np.array([carrying_units(influence, part, dependence.units) for part in parts])
+    numbers["row"] = np.where(constant, np.inf, carrying).min(axis=0)
     return lambda s: Carriers(
-        {unit: float(variances[unit][s]) for unit in clusters},
+        {unit: float(variances[unit][s]) for unit in numbers},
         {unit: float(number[s]) for unit, number in numbers.items()},
-        bool(constant[s]),
+        bool(constant.all(axis=0)[s]),
     )
+
+
+def _is_constant(influence: Influence, weights: Floats) -> Bools:
+    """Whether no row has an influence by construction, of shape (n_strata,): a score of 0.5 is constant then; two rankings with
+    equal AUROCs are equal, unless both are perfect or reversed."""
+    used, none = influence.values[np.flatnonzero(weights)], np.isnan(carrying_units(influence, weights))
+    if (weights >= 0).all():
+        return np.asarray(none & (used == 0.5).all(axis=0))
+    return np.asarray(none & ((used > 0) & (used < 1)).all(axis=0) & (influence.combine(weights) == 0))
+
+
+def _by_question(influence: Influence, weights: Floats) -> list[Floats]:
+    """The weights of the statistics that are about the same rows, such as the DE of two runs, 0 elsewhere."""
+    found: list[Floats] = []
+    for k in np.flatnonzero(weights):
+        for part in found:
+            first = int(np.flatnonzero(part)[0])
+            if np.array_equal(influence.members[2 * first : 2 * first + 2], influence.members[2 * k : 2 * k + 2]):
+                part[k] = weights[k]
+                break
+        else:
+            found.append(np.where(np.arange(len(weights)) == k, weights, 0.0))
+    return found
 
 
 def _fewest(clusters: Floats) -> Floats:

@@ -105,22 +105,46 @@ def covariance(influence: Influence, clusters: Codes | None = None) -> Floats:
     return covariances
 
 
-def effective_units(influence: Influence, weights: Floats, clusters: Codes | None = None) -> Floats:
-    """How many rows, or clusters, carry the influence on Σ weights · AUROC, of shape (n_strata,): (Σ s)² / Σ s².
+def carrying_units(influence: Influence, weights: Floats, units: Codes | None = None) -> Floats:
+    """How many rows (or `units`, codes of shape (n_rows,)) carry the influence on Σ weights · AUROC, of shape (n_strata,).
 
-    s: the sum of the squared influences of a unit's rows. NaN where no row has an influence.
+    (Σ x²)² / Σ x⁴, x the influence of a unit: a third of as many normal ones. NaN without an influence.
     """
-    squares = (np.repeat(weights, 2) @ influence.parts) ** 2
+    x = np.repeat(weights, 2) @ influence.parts
     stratum = influence.stratum
-    if clusters is not None:
-        code = stratum * (clusters.max(initial=0) + 1) + clusters
-        used, unit = np.unique(code, return_inverse=True) if influence.n_strata > 1 else (None, clusters)
-        squares = sum_by_group(unit, int(unit.max(initial=-1)) + 1, squares)
-        stratum = np.zeros(len(squares), dtype=np.intp) if used is None else used // (clusters.max(initial=0) + 1)
-    # Scaled, since the square of a square may be below the smallest number.
-    shares = squares / (squares.max(initial=0.0) or 1.0)
-    total, spread = (sum_by_group(stratum, influence.n_strata, each) for each in (shares, shares**2))
+    if units is not None:
+        x, stratum = _sum_by_unit(x, units, influence)
+    squares = _scaled(x**2)
+    total, fourth = (sum_by_group(stratum, influence.n_strata, each) for each in (squares, squares**2))
+    return np.divide(total**2, fourth, out=np.full_like(total, np.nan), where=fourth > 0)
+
+
+def effective_clusters(influence: Influence, weights: Floats, clusters: Codes) -> Floats:
+    """How many clusters carry the variance of Σ weights · AUROC, of shape (n_strata,): (Σ v)² / Σ v², v that of a cluster's sum.
+
+    The squares of its rows' influences estimate v, and of a few rows they scatter: Σ v² is that of the estimates less ⅔ Σ x⁴, as
+    for normal influences x, so that clusters of a single row count as many as Satterthwaite gives to normal rows.
+    """
+    squares = _scaled((np.repeat(weights, 2) @ influence.parts) ** 2)
+    of_cluster, stratum = _sum_by_unit(squares, clusters, influence)
+    total, fourth = (sum_by_group(influence.stratum, influence.n_strata, each) for each in (squares, squares**2))
+    spread = sum_by_group(stratum, influence.n_strata, of_cluster**2) - 2 / 3 * fourth
     return np.divide(total**2, spread, out=np.full_like(total, np.nan), where=spread > 0)
+
+
+def _scaled(squares: Floats) -> Floats:
+    """In units of the largest, since the square of a square may be below the smallest number."""
+    scaled: Floats = squares / (squares.max(initial=0.0) or 1.0)
+    return scaled
+
+
+def _sum_by_unit(values: Floats, units: Codes, influence: Influence) -> tuple[Floats, Codes]:
+    """The sums over the rows of each unit in a stratum, and these strata."""
+    n_units = int(units.max(initial=0)) + 1
+    if influence.n_strata == 1:
+        return sum_by_group(units, n_units, values), np.zeros(n_units, dtype=np.intp)
+    used, unit = np.unique(influence.stratum * n_units + units, return_inverse=True)
+    return sum_by_group(unit, len(used), values), used // n_units
 
 
 def cluster_counts(influence: Influence, clusters: Codes) -> Floats:

@@ -4,7 +4,8 @@ Empirical Bayes: the AUROC of group g varies by chance with variance v_g around 
 τ² around their mean μ. Of a raw AUROC a share τ² / (τ² + v_g) of its distance from μ is kept. v_g is Hanley and McNeil's
 variance at μ (Radiology 1982, 143:29-36), which does not depend on the raw value (two rows in the right order are no certainty),
 times what makes its sum that of the unbiased variances of the groups with two rows of each class.
-How far τ is known is part of the limits: all is averaged over its posterior (Gelman et al., Bayesian Data Analysis, 5.4).
+How far τ is known is part of the limits: all is averaged over its posterior, every τ² being as likely beforehand (Morris and
+Tang, Statistical Science 2011, 26:271-287).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from core.stats.auroc import Placements, placements
 from core.stats.scores_and_labels import Task
 
 _ROUNDS = 5  # of μ and v_g, which depend on each other; the third changes nothing that is shown
-_SPREADS = np.linspace(0.0, 0.5, 101)  # of τ, all as likely beforehand; AUROCs cannot scatter farther
+_SPREADS = np.linspace(0.0, 0.5, 101)  # of τ; AUROCs cannot scatter farther
 _FEWEST = 10  # groups with two rows of each class, below which they say too little of how far chance scatters AUROCs
 _LEAST_SCALE = 0.1  # of these groups to Hanley and McNeil, so that no scatter counts as certain
 _Z95 = float(ndtri(0.975))
@@ -30,8 +31,8 @@ class PooledAurocs:
     """The AUROCs of groups with both classes, all arrays of shape (n_used,).
 
     group: codes. positives, negatives: rows. raw: AUROCs; chance: the standard deviation of a raw one by chance. shrunken:
-    partially pooled, with 95% limits low and high. mean: μ; spread: τ, the standard deviation of the true ones, its posterior mean; both NaN
-    without a group. one_class: groups that have rows of one class only, or no pair inside a cell.
+    partially pooled, with 95% limits low and high. mean: μ; spread: τ, the standard deviation of the true ones, its posterior
+    mean; both NaN without a group. one_class: groups that have rows of one class only, or no pair inside a cell.
     """
 
     group: Codes
@@ -118,7 +119,7 @@ def _posterior(raw: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
     means = precision @ raw / total
     squares = (precision * (raw - means[:, None]) ** 2).sum(axis=1)
     likelihood = (np.log(precision).sum(axis=1) - np.log(total) - squares) / 2
-    weight = np.exp(likelihood - likelihood.max())
+    weight = _SPREADS * np.exp(likelihood - likelihood.max())  # all τ² as likely beforehand, whose limits hold best
     return weight / weight.sum(), means, 1 / total
 
 

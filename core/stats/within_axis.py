@@ -141,11 +141,12 @@ def _average(found: _Groups, amounts: Floats, axis: Axis, group: Codes, other: C
     rows = covariance(own)
     shared = rows + dependence.covariances[across] - dependence.covariances["row"]
     between = _between_groups(found.values - average, weights)[None]
-    return influence, replace(dependence, covariances={"row": rows, across: shared, axis: between})
+    covariances = {"row": rows, across: shared, axis: between}
+    return influence, replace(dependence, covariances=covariances, units=group)
 
 
 def _distance_of_rows(found: _Groups, average: Floats) -> Floats:
-    """What each row adds to its stratum's distance from the average, of shape (2k, n_rows): its share of the rows of its class."""
+    """What each row adds to its stratum's distance from the average, of shape (2k, n_rows): a share for each of its class."""
     inside = found.influence
     distance = np.repeat(np.where(found.share > 0, inside.values - average, 0.0), 2, axis=0)
     size = np.stack([sum_by_group(inside.stratum, inside.n_strata, member) for member in inside.members])

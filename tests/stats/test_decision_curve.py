@@ -34,5 +34,5 @@ def test_noise_is_of_no_use_where_everything_or_nothing_is_as_good() -> None:
 
 
 def test_bad_thresholds_are_refused() -> None:
-    with pytest.raises(InputError, match="threshold: got 1.0"):
+    with pytest.raises(InputError, match=r"threshold: got 1\.0"):
         decision_curve(HAPPENED, P, PERT, GENE, (1.0,))

@@ -32,7 +32,7 @@ ROWS, GIVEN = _rows(), class_probabilities(UP, DOWN)
 def test_one_vs_rest_aurocs_are_scikit_learns() -> None:
     found = three_classes.class_aurocs(ROWS, GIVEN)
     for k, name in enumerate(CLASSES):
-        assert getattr(found, name).value == pytest.approx(roc_auc_score(CODES == k, GIVEN[:, k]), abs=1e-12)
+        assert getattr(found, name).value == pytest.approx(roc_auc_score(k == CODES, GIVEN[:, k]), abs=1e-12)
     assert found.macro.value == pytest.approx(roc_auc_score(CODES, GIVEN, multi_class="ovr"), abs=1e-12)
     assert 0 < found.macro.shown.low < found.macro.value < found.macro.shown.high < 1
 

@@ -6,6 +6,7 @@ labels    samples of texts that people read, and what they answered
 rows      the rows of one run: filters, lists, and all that the page Rows shows of one row
 texts     the texts of all runs of a dataset that hold a phrase
 scores    scores, controls and protocols of runs
+more_scores  of each gene or perturbation, of three classes, by distance to the training rows
 benchmarks  benchmarks that were started here, and what they found
 asked_again  rows that were asked again, and how sure judges are
 attributions  which evidence moved runs, as it was asked here
@@ -21,6 +22,7 @@ from core.ui.shared.loaders.cache import refresh, run_version, versions_of
 from core.ui.shared.loaders.jobs import other_jobs
 from core.ui.shared.loaders.labels import labels, samples, texts_by_place
 from core.ui.shared.loaders.leakage import leakage_audit, probe_power
+from core.ui.shared.loaders.more_scores import class_scores, distance_scores, distances, group_scores
 from core.ui.shared.loaders.records import (
     all_datasets,
     all_imports,
@@ -108,6 +110,7 @@ __all__ = [
     "benchmark_report",
     "cell_evaluation",
     "chain_findings",
+    "class_scores",
     "comparison",
     "cosine_cache",
     "count_done_arms",
@@ -118,9 +121,12 @@ __all__ = [
     "dataset_rows",
     "debate_audit",
     "default_dataset",
+    "distance_scores",
+    "distances",
     "filter_choices",
     "flag_counts",
     "gene_description",
+    "group_scores",
     "ids_unlike",
     "is_training_row",
     "knn_contents",

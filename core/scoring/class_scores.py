@@ -1,0 +1,163 @@
+"""A run as three classes: one-vs-rest AUROCs, log-loss, Brier score, the decision curve, and hits per hundred validated rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.scoring.json_shapes import shape_shown
+from core.scoring.run_scores import RunRows
+from core.scoring.sentences import TWO_WAY, interval_text
+from core.stats.decision_curve import NetBenefit, decision_curve
+from core.stats.three_classes import (
+    CLASSES,
+    ClassAurocs,
+    ClassLoss,
+    brier_score,
+    class_aurocs,
+    class_probabilities,
+    classes_of,
+    directed_hits,
+    log_loss,
+)
+from core.stats.top_k import TopK, precision_at
+from core.texts import number_text
+
+VALIDATED = (20, 50, 100, 200, 500)  # rows of a screen that follows
+RANKS = "Rank scores are no probabilities, so they have no log-loss, no Brier score and no decision curve."
+
+
+@dataclass(frozen=True, slots=True)
+class ClassScores:
+    """A run's scores as three classes.
+
+    n: rows whose class is known. log_loss, brier: None for rank scores. impossible: rows of a class that had probability 0.
+    curve: of P(DE), empty for rank scores. effects: precision among the rows with the highest P(DE); directed: among those with
+    the highest probability of one direction, which has to be right.
+    """
+
+    n: int
+    aurocs: ClassAurocs
+    log_loss: ClassLoss | None
+    brier: ClassLoss | None
+    impossible: int
+    curve: tuple[NetBenefit, ...]
+    effects: tuple[TopK, ...]
+    directed: tuple[TopK, ...]
+
+
+def score_classes(rows: RunRows, validated: Sequence[int] = VALIDATED) -> ClassScores:
+    """A run's scores as three classes; AUROCs and hits inside the cells that it is scored in."""
+    arrays = rows.arrays
+    given = class_probabilities(rows.frame["prediction_up"], rows.frame["prediction_down"])
+    known, happened = classes_of(arrays.outcome)
+    ranks, labelled = rows.run.has_rank_scores, arrays.outcome.labelled
+    inside = arrays.take(labelled)
+    return ClassScores(
+        n=int(known.sum()),
+        aurocs=class_aurocs(arrays, given),
+        log_loss=None if ranks else log_loss(arrays, given),
+        brier=None if ranks else brier_score(arrays, given),
+        impossible=0 if ranks else int(((given == 0) & happened).sum()),
+        curve=()
+        if ranks
+        else decision_curve(inside.outcome.effect, (given[:, 0] + given[:, 1])[labelled].clip(0, 1), inside.pert, inside.gene),
+        effects=precision_at(arrays, validated)[0],
+        directed=directed_hits(arrays, given, validated),
+    )
+
+
+def class_sentences(found: ClassScores) -> list[str]:
+    """The scores in words, a line each."""
+    if not found.n:
+        return ["No row has a known class, so there is no score."]
+    each = ", ".join(f"{name} {number_text(getattr(found.aurocs, name).value)}" for name in CLASSES)
+    lines = [
+        f"macro one-vs-rest AUROC {interval_text(found.aurocs.macro.shown)} ({each}), {found.n:,} rows, {TWO_WAY}",
+        "up and down are told from all other rows here, not only from rows with an effect",
+    ]
+    if found.log_loss is None or found.brier is None:
+        lines.append(RANKS)
+    else:
+        lines += [_loss_line("log-loss", found.log_loss), _loss_line("Brier score", found.brier)]
+        if found.impossible:
+            lines.append(f"{found.impossible:,} rows are of a class that had probability 0; it counts as 2.2e-16 in the log-loss")
+        lines.append(curve_sentence(found.curve))
+    return [*lines, *hit_lines(found)]
+
+
+def _loss_line(name: str, found: ClassLoss) -> str:
+    verdict = "better" if found.gain.shown.low > 0 else "worse" if found.gain.shown.high < 0 else "not told apart"
+    return (
+        f"{name} {interval_text(found.loss.shown)}; the classes' shares alone {number_text(found.of_shares)}: "
+        f"{verdict}, gain {interval_text(found.gain.shown, signed=True)}"
+    )
+
+
+def curve_sentence(curve: Sequence[NetBenefit]) -> str:
+    """At which thresholds acting on P(DE) is worth more than validating all rows, or none."""
+    useful = [one.threshold for one in curve if one.is_useful]
+    if not useful:
+        return "At no threshold of P(DE) is it shown to be worth more than validating all rows, or none."
+    return (
+        f"From P(DE) {min(useful):.2f} to {max(useful):.2f}, {len(useful)} of {len(curve)} thresholds are shown to be worth more "
+        "than validating all rows, or none."
+    )
+
+
+def hit_lines(found: ClassScores) -> list[str]:
+    """How many of a hundred validated rows are hits, at each number of rows."""
+    return [
+        f"of the top {any_effect.k:,}: {per_hundred(any_effect)} hits per hundred validated, "
+        f"{per_hundred(directed)} in the predicted direction"
+        for any_effect, directed in zip(found.effects, found.directed, strict=True)
+        if any_effect.precision.value == any_effect.precision.value
+    ]
+
+
+def per_hundred(found: TopK) -> str:
+    """Hits per hundred validated rows, with their interval."""
+    shown = found.precision.shown
+    if shown.low != shown.low:
+        return f"{100 * shown.estimate:.0f} [no interval]"
+    return f"{100 * shown.estimate:.0f} [{100 * shown.low:.0f}, {100 * shown.high:.0f}]"
+
+
+def class_shape(found: ClassScores) -> dict[str, Any]:
+    """`score-classes --json`."""
+    return {
+        "n": found.n,
+        "auroc": {name: shape_shown(getattr(found.aurocs, name)) for name in ("macro", *CLASSES)},
+        "log_loss": _loss_shape(found.log_loss),
+        "brier": _loss_shape(found.brier),
+        "impossible": found.impossible,
+        "decision_curve": [
+            {
+                "threshold": one.threshold,
+                "chosen": one.chosen,
+                "net_benefit": shape_shown(one.benefit),
+                "everything": one.everything,
+                "over_everything": shape_shown(one.over_everything),
+                "useful": one.is_useful,
+            }
+            for one in found.curve
+        ],
+        "hits_per_hundred": [
+            {"validated": effect.k, "effect": _hits(effect), "direction": _hits(directed)}
+            for effect, directed in zip(found.effects, found.directed, strict=True)
+        ],
+    }
+
+
+def _hits(found: TopK) -> dict[str, Any] | None:
+    shown = shape_shown(found.precision)
+    if shown is None:
+        return None
+    return {name: 100 * shown[name] for name in ("estimate", "low", "high", "se")} | {"base_rate": 100 * found.base_rate}
+
+
+def _loss_shape(found: ClassLoss | None) -> dict[str, Any] | None:
+    if found is None or found.loss.value != found.loss.value:
+        return None
+    return {**(shape_shown(found.loss) or {}), "of_shares": found.of_shares, "gain": shape_shown(found.gain)}

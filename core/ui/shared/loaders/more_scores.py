@@ -1,0 +1,39 @@
+"""More scores of a run: of each gene or perturbation, of three classes, by distance to the training rows."""
+
+from __future__ import annotations
+
+from core.actions.training_distance import list_distances, score_by_distance
+from core.scoring.class_scores import ClassScores
+from core.scoring.class_scores import score_classes as _score_classes
+from core.scoring.distance_scores import DistanceScores
+from core.scoring.group_scores import GroupScores
+from core.scoring.group_scores import score_groups as _score_groups
+from core.scoring.other_scores import Metric
+from core.stats.within_axis import Axis
+from core.ui.shared.loaders.cache import cache_by
+from core.ui.shared.loaders.scores import scored_rows
+from core.ui.shared.server_workspace import read_workspace
+
+
+@cache_by("run:{0}", "datasets", entries=20)
+def group_scores(run: str, axis: Axis, metric: Metric) -> GroupScores:
+    """The AUROC of each gene or perturbation of a run."""
+    return _score_groups(scored_rows(run), axis, metric)
+
+
+@cache_by("run:{0}", "datasets", entries=12)
+def class_scores(run: str) -> ClassScores:
+    """A run's scores as three classes."""
+    return _score_classes(scored_rows(run))
+
+
+@cache_by("datasets", "spaces", entries=20)
+def distances(dataset: str) -> list[str]:
+    """What distances to the training rows can be measured in."""
+    return list_distances(read_workspace(), dataset)
+
+
+@cache_by("run:{0}", "datasets", "spaces", entries=12)
+def distance_scores(run: str, by: str, axis: Axis) -> DistanceScores:
+    """A run's score by distance to the training rows."""
+    return score_by_distance(read_workspace(), scored_rows(run), by, axis)
