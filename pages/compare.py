@@ -25,6 +25,7 @@ with st.spinner(f"Comparing {widgets.as_text(run.name)} with {widgets.as_text(ba
 panels.show_verdict(comparison_sentences(result, baseline.name, run.name, choice.margin))
 if not result.covered.n_labelled:
     run_browser.offer_labelled_run(context, links.COMPARE)
+panels.show_looked_at(context, run, [baseline, *choice.also])
 if choice.also:
     panels.show_several(run, [baseline, *choice.also])
 for each in (run, baseline):

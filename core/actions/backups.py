@@ -35,7 +35,7 @@ from core.store.chain import Head
 from core.system_errors import explain
 from core.target_ranking.results import RankingFolder
 
-FOLDERS = ("knowledge", "embeddings", "prompts", "cells", "targets")  # beside the store in data/, and as precious
+FOLDERS = ("knowledge", "embeddings", "prompts", "cells", "targets", "comparisons")  # beside the store in data/, and as precious
 _DATA, _RUNS = "data", "runs"
 # Of a run's folder: what a worker may change comes in this order, `done.json` apart.
 _OF_RUNS = ("spec.json", "how.json", "evaluation.json", "rows.jsonl", "spending.jsonl", "log.txt")

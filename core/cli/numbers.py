@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from core.actions import comparison_log
 from core.actions.workspace import Workspace
 from core.cli.base import Json, RunName, show
 from core.errors import InputError, MissingPackage
@@ -118,16 +119,25 @@ def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None, as_
         for result, other in zip(results, others, strict=True)
     ]
     adjusted = adjusted_p_values([result.covered.mean.change.shown for result in results])
-    shapes = [json_shapes.comparison(*each, margin) for each in zip(results, words, strict=True)]
+    looked = comparison_log.look_at(
+        context.obj,
+        first.run.dataset,
+        [(first.run.id, other.run.id, p.p) for other, p in zip(others, adjusted, strict=True)],
+    )
+    shapes = [
+        {**json_shapes.comparison(*each, margin), "looked_at": {"n": seen.n, "holm": seen.holm}}
+        for *each, seen in zip(results, words, looked, strict=True)
+    ]
     if len(others) == 1:
-        show({**shapes[0], "p": adjusted[0].p}, as_json, "\n".join(words[0]))
+        show({**shapes[0], "p": adjusted[0].p}, as_json, "\n".join([*words[0], looked[0].words]))
         return
     table = [
         {"b": other.run.name, **shape, "p": p.p, "p_holm": p.holm, "p_bh": p.benjamini_hochberg}
         for other, shape, p in zip(others, shapes, adjusted, strict=True)
     ]
     lines = [f"{p.p:.4f}  Holm {p.holm:.4f}  {text[0]}" for p, text in zip(adjusted, words, strict=True)]
-    show({"a": first.run.name, "comparisons": table}, as_json, "\n".join(f"p {line}" for line in lines))
+    seen_text = f"{looked[0].n:,} comparisons of runs were looked at on this dataset here; Holm above is for these alone."
+    show({"a": first.run.name, "comparisons": table}, as_json, "\n".join([*(f"p {line}" for line in lines), seen_text]))
 
 
 @app.command()

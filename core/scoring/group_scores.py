@@ -57,7 +57,8 @@ def group_sentences(found: GroupScores) -> list[str]:
     return [
         f"{len(table):,} {many} have both classes, {pooled.one_class:,} have one. "
         f"Their AUROCs have mean {number_text(pooled.mean)}.",
-        f"Raw AUROCs have SD {number_text(float(table['raw'].std(ddof=0)))}; chance explains {pooled.by_chance:.0%} of their variance.",
+        f"Raw AUROCs have SD {number_text(float(table['raw'].std(ddof=0)))}; "
+        f"chance explains {pooled.by_chance:.0%} of their variance.",
         f"True AUROCs have SD {number_text(pooled.spread)}. "
         f"Partially pooled, {above:,} of {len(table):,} lie above chance and {below:,} below, each by its own 95% interval.",
     ]

@@ -35,6 +35,7 @@ from core.actions import (
     cell_predictions,
     cells,
     changed_settings,
+    comparison_log,
     component_loader,
     demo,
     derived_runs,
@@ -77,6 +78,7 @@ from core.actions import (
     target_process,
     target_ranking,
     text_vectors,
+    training_distance,
     undo,
     uploads_apart,
     walks,
@@ -107,6 +109,7 @@ from core.jobs.folder import JobFolder
 from core.llm.call_settings import CallSettings
 from core.methods.base import method_named
 from core.methods.fusion_components import DatasetPriors
+from core.scoring.run_scores import RunRows, load_scored_rows
 from core.store import Cursor
 from core.store import runs as stored_runs
 from core.store.hypotheses import Entry
@@ -303,6 +306,7 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "undo.undo": lambda s: undo.undo(s.plain, "train.csv"),
     "cell_lines.write_file": lambda s: cell_lines.write_file(None, s.plain, None, "p.csv", None, ImportOptions()),
     "cells.remove_tables": lambda s: cells.remove_tables(s.plain, "d"),
+    "comparison_log.write_looked": lambda s: comparison_log.write_looked(s.plain, "d", {("a", "b"): 0.5}),
     "changed_settings.check_change": lambda s: changed_settings.check_change(s.crashed, s.crashed.run_folder("r"), None, fast()),
     "import_target.delete_replaced_run": lambda s: import_target.delete_replaced_run(None, s.crashed, run_of(s)),
     "import_target.record_import": lambda s: import_target.record_import(None, s.plain, None, "p.csv", None),
@@ -341,6 +345,12 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "jobs.list_folders": lambda s: jobs.list_folders(s.crashed),
     "jobs.settle_crashed": lambda s: jobs.settle_crashed(s.crashed),
     "jobs.find_unsettled": lambda s: jobs.find_unsettled(s.crashed),
+    "comparison_log.look_at": lambda s: comparison_log.look_at(s.plain, "d", [("a", "b", 0.5)]),
+    "comparison_log.read_looked": lambda s: comparison_log.read_looked(s.plain, "d"),
+    "training_distance.list_distances": lambda s: training_distance.list_distances(s.plain, default_dataset(s.plain, None).id),
+    "training_distance.score_by_distance": lambda s: training_distance.score_by_distance(
+        s.crashed, load_rows(s), "network", "gene"
+    ),
     "fusion_files.find_explorer": lambda s: fusion_files.find_explorer(s.crashed, run_of(s), labels=True),
     "fusion_files.fusion_data": lambda s: fusion_files.fusion_data(s.crashed, "r", labels=True),
     "fusion_files.fusion_file": lambda s: fusion_files.fusion_file(s.crashed, "r", labels=False),
@@ -473,6 +483,11 @@ def with_cursor(workspace: Workspace, read: Callable[[Cursor], object]) -> objec
 
 def index_of(workspace: Workspace) -> RowIndex:
     return component_loader.load_index(workspace, default_dataset(workspace, None))
+
+
+def load_rows(stage: Stage) -> RunRows:
+    with stage.crashed.store.read() as db:
+        return load_scored_rows(db, run_of(stage).id)
 
 
 def run_of(stage: Stage) -> Run:

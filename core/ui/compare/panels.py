@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
+from core.actions.comparison_log import look_at
 from core.report.figures import paired_changes, rank_scatter
 from core.scoring import terms
 from core.scoring.compare_runs import PairedRuns, RunComparison
 from core.scoring.sentences import TWO_WAY, interval_text
-from core.stats.multiplicity import adjusted_p_values
+from core.stats.multiplicity import adjusted_p_values, p_value
 from core.stats.row_changes import row_changes
 from core.store.runs import Run
 from core.texts import number_text
@@ -80,6 +81,16 @@ def show_verdict(sentences: Sequence[str]) -> None:
     st.markdown(f"**{as_text(verdict)}**")
     if rest:
         st.text(" ".join(rest), help=terms.explain(" ".join(sentences)))
+
+
+def show_looked_at(context: PageContext, run: Run, others: Sequence[Run]) -> None:
+    """Count these comparisons among all that were looked at on the dataset, and show what is left of the first one's p."""
+    found = [loaders.comparison(other.id, run.id).covered.mean.change.shown for other in others]
+    asked = [(other.id, run.id, p_value(change)) for other, change in zip(others, found, strict=True)]
+    first, *_ = look_at(context.workspace, run.dataset, asked)
+    st.caption(
+        first.words, help="Each pair of runs counts once, whoever looks: the more pairs, the likelier one differs by chance."
+    )
 
 
 def show_several(run: Run, others: Sequence[Run]) -> None:

@@ -1,0 +1,59 @@
+"""Comparisons that were looked at are counted, and corrected for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from core.actions.comparison_log import look_at, read_looked, write_looked
+from core.actions.workspace import Workspace
+from core.errors import ReadOnly
+
+
+def test_every_pair_counts_once_whoever_is_the_baseline(workspace: Workspace) -> None:
+    [first] = look_at(workspace, "a/b", [("r1", "r2", 0.01)])
+    assert (first.n, first.p, first.holm) == (1, 0.01, 0.01)
+    [again] = look_at(workspace, "a/b", [("r2", "r1", 0.01)])
+    assert again == first
+    found = look_at(workspace, "a/b", [("r1", "r3", 0.04), ("r2", "r3", 0.5)])
+    # Holm over .01, .04, .5: .03, .08, .5
+    assert [one.n for one in found] == [3, 3]
+    assert [one.holm for one in found] == pytest.approx([0.08, 0.5])
+    [late] = look_at(workspace, "a/b", [("r1", "r2", 0.01)])
+    assert late.holm == pytest.approx(0.03)
+    assert "One of 3 comparisons" in late.words
+    assert read_looked(workspace, "other dataset") == {}
+
+
+def test_a_new_p_of_a_pair_replaces_the_old_one(workspace: Workspace) -> None:
+    look_at(workspace, "d", [("r1", "r2", 0.5)])
+    look_at(workspace, "d", [("r1", "r2", 0.001)])
+    assert read_looked(workspace, "d") == {("r1", "r2"): 0.001}
+
+
+def test_a_comparison_without_a_p_is_counted_and_not_corrected_for(workspace: Workspace) -> None:
+    look_at(workspace, "d", [("r1", "r2", 0.01)])
+    [found] = look_at(workspace, "d", [("r1", "r3", math.nan)])
+    assert (found.n, math.isnan(found.holm)) == (2, True)
+    assert "has no p" in found.words
+    [first] = look_at(workspace, "d", [("r1", "r2", 0.01)])
+    assert first.holm == 0.01
+
+
+def test_a_torn_line_is_left_out(workspace: Workspace) -> None:
+    look_at(workspace, "d", [("r1", "r2", 0.2)])
+    [file] = (workspace.settings.data / "comparisons").iterdir()
+    file.write_bytes(file.read_bytes() + b'{"a": "r1", "b": "r9", "p"\n[1]\n{"a": 1, "p": 0.5}\n{"a": "x", "b": "y", "p": 7}\n')
+    assert read_looked(workspace, "d") == {("r1", "r2"): 0.2}
+
+
+def test_a_reader_sees_the_count_and_writes_nothing(workspace: Workspace) -> None:
+    look_at(workspace, "d", [("r1", "r2", 0.2)])
+    closed = replace(workspace, settings=replace(workspace.settings, read_only=True))
+    [found] = look_at(closed, "d", [("r1", "r3", 0.1)])
+    assert (found.n, found.holm) == (2, 0.2)
+    assert len(read_looked(workspace, "d")) == 1
+    with pytest.raises(ReadOnly, match="look at comparisons d: refused"):
+        write_looked(closed, "d", {("r1", "r3"): 0.1})
