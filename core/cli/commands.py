@@ -60,6 +60,7 @@ PANELS: Mapping[str, Mapping[str, Command | Group]] = {
         "score-classes": Command("other_scores", "Score a run as three classes: up, down, none."),
         "score-distance": Command("other_scores", "Score a run by distance to the training rows."),
         "compare": Command("numbers", "Compare run B with run A, or several runs."),
+        "sensitivity": Command("other_scores", "Say whether a verdict depends on sampling and labels."),
         "controls": Command("controls", "Score what knows no biology on a run's rows."),
         "baselines": Command("baselines", "Score simple methods on a split."),
         "audit": Group("Look for what a score does not show."),

@@ -125,8 +125,8 @@ def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None, as_
         [(first.run.id, other.run.id, p.p) for other, p in zip(others, adjusted, strict=True)],
     )
     shapes = [
-        {**json_shapes.comparison(*each, margin), "looked_at": {"n": seen.n, "holm": seen.holm}}
-        for *each, seen in zip(results, words, looked, strict=True)
+        {**json_shapes.comparison(result, said, margin), "looked_at": {"n": seen.n, "holm": seen.holm}}
+        for result, said, seen in zip(results, words, looked, strict=True)
     ]
     if len(others) == 1:
         show({**shapes[0], "p": adjusted[0].p}, as_json, "\n".join([*words[0], looked[0].words]))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.scoring.json_shapes import shape_shown
+from core.scoring.json_shapes import interval, shape_shown
 from core.scoring.run_scores import RunRows
 from core.scoring.sentences import TWO_WAY, interval_text
 from core.stats.decision_curve import NetBenefit, decision_curve
@@ -151,10 +151,10 @@ def class_shape(found: ClassScores) -> dict[str, Any]:
 
 
 def _hits(found: TopK) -> dict[str, Any] | None:
-    shown = shape_shown(found.precision)
+    shown = interval(found.precision.shown)
     if shown is None:
         return None
-    return {name: 100 * shown[name] for name in ("estimate", "low", "high", "se")} | {"base_rate": 100 * found.base_rate}
+    return {name: 100 * value for name, value in shown.items()} | {"base_rate": 100 * found.base_rate}
 
 
 def _loss_shape(found: ClassLoss | None) -> dict[str, Any] | None:

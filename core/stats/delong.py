@@ -204,7 +204,7 @@ def _carriers_of(
     return lambda s: Carriers(
         {unit: float(variances[unit][s]) for unit in numbers},
         {unit: float(number[s]) for unit, number in numbers.items()},
-        bool(constant.all(axis=0)[s]),
+        bool(constant[:, s].all()),
     )
 
 

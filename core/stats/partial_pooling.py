@@ -10,7 +10,7 @@ Tang, Statistical Science 2011, 26:271-287).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtri
@@ -71,8 +71,8 @@ def pooled_aurocs(task: Task, group: Codes, cells: Codes | None = None) -> Poole
     used = np.flatnonzero(total > 0)
     share = pairs[used] / total[used, None]
     raw = (share * np.where(pairs[used] > 0, placed.auroc.reshape(shape)[used], 0.0)).sum(axis=1)
-    one_class = int((sum_by_group(group[task.rows], n_groups) > 0).sum()) - len(used)
-    return _pool(used, classes[:, used], share, raw, unbiased.reshape(shape)[used], one_class)
+    found = _pool(used, classes[:, used], share, raw, unbiased.reshape(shape)[used])
+    return replace(found, one_class=int((sum_by_group(group[task.rows], n_groups) > 0).sum()) - len(used))
 
 
 def _unbiased_variances(task: Task, stratum: Codes, placed: Placements) -> Floats:
@@ -90,14 +90,15 @@ def _unbiased_variances(task: Task, stratum: Codes, placed: Placements) -> Float
     squares = sum_by_group(stratum, n, placed.won**2)  # of pairs that share a row, each pair with itself once for each row
     apart = m * (m - 1) * k * (k - 1)
     product = np.divide(won**2 - squares + won - ties / 4, apart, out=np.full(n, np.nan), where=apart > 0)
-    return np.divide(won, m * k, out=np.zeros(n), where=m * k > 0) ** 2 - product
+    variance: Floats = np.divide(won, m * k, out=np.zeros(n), where=m * k > 0) ** 2 - product
+    return variance
 
 
-def _pool(used: Codes, classes: Floats, share: Floats, raw: Floats, unbiased: Floats, one_class: int) -> PooledAurocs:
+def _pool(used: Codes, classes: Floats, share: Floats, raw: Floats, unbiased: Floats) -> PooledAurocs:
     """classes: rows by class, group and cell; share: each cell's share of its group's pairs; unbiased: variances of cells."""
     if not len(raw):
         none, nan = np.zeros(0), float("nan")
-        return PooledAurocs(used, none, none, none, none, none, none, none, nan, nan, one_class)
+        return PooledAurocs(used, none, none, none, none, none, none, none, nan, nan, 0)
     mean = float(np.average(raw, weights=(classes[0] * classes[1]).sum(axis=1)))
     for _ in range(_ROUNDS):
         noise = _variance(mean, classes, share, unbiased)
@@ -109,7 +110,8 @@ def _pool(used: Codes, classes: Floats, share: Floats, raw: Floats, unbiased: Fl
     variance = weight @ (kept * noise + (1 - kept) ** 2 * of_means[:, None] + (drawn - shrunken) ** 2)
     low, high = np.clip((shrunken - _Z95 * np.sqrt(variance), shrunken + _Z95 * np.sqrt(variance)), 0.0, 1.0)
     spread = float(weight @ _SPREADS)
-    return PooledAurocs(used, *classes.sum(axis=2), raw, np.sqrt(noise), shrunken, low, high, mean, spread, one_class)
+    positives, negatives = classes.sum(axis=2)
+    return PooledAurocs(used, positives, negatives, raw, np.sqrt(noise), shrunken, low, high, mean, spread, 0)
 
 
 def _posterior(raw: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:

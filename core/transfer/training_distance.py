@@ -92,7 +92,8 @@ def slices_by_cosine(cosine: Floats) -> NDArray[np.object_]:
     """Each row's quarter of the rows by its cosine, nearest first; cosine: of shape (n_rows,), NaN if not covered."""
     quarter = equal_groups(-cosine, len(QUARTERS))
     names = np.array([OUTSIDE["space"], *QUARTERS], dtype=object)
-    return names[np.where(np.isnan(quarter), 0, np.nan_to_num(quarter)).astype(int)]
+    found: NDArray[np.object_] = names[np.where(np.isnan(quarter), 0, np.nan_to_num(quarter)).astype(int)]
+    return found
 
 
 def slices_by_steps(steps: Codes) -> NDArray[np.object_]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from core.actions.training_distance import list_distances, score_by_distance
 from core.scoring.class_scores import ClassScores
 from core.scoring.class_scores import score_classes as _score_classes
@@ -9,9 +12,11 @@ from core.scoring.distance_scores import DistanceScores
 from core.scoring.group_scores import GroupScores
 from core.scoring.group_scores import score_groups as _score_groups
 from core.scoring.other_scores import Metric
+from core.scoring.sensitivity import labels_of_pairs as _labels_of_pairs
 from core.stats.within_axis import Axis
-from core.ui.shared.loaders.cache import cache_by
+from core.ui.shared.loaders.cache import cache_by, reading
 from core.ui.shared.loaders.scores import scored_rows
+from core.ui.shared.loaders.spaces import row_index
 from core.ui.shared.server_workspace import read_workspace
 
 
@@ -25,6 +30,13 @@ def group_scores(run: str, axis: Axis, metric: Metric) -> GroupScores:
 def class_scores(run: str) -> ClassScores:
     """A run's scores as three classes."""
     return _score_classes(scored_rows(run))
+
+
+@cache_by("datasets", entries=8)
+def labels_of_pairs(dataset: str, other: str) -> NDArray[np.object_]:
+    """The labels that another dataset (name) has of the pairs of the rows of a dataset (id), None where it has none."""
+    with reading() as db:
+        return _labels_of_pairs(db, other, row_index(dataset))
 
 
 @cache_by("datasets", "spaces", entries=20)

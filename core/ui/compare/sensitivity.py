@@ -1,0 +1,50 @@
+"""Compare: whether the verdict depends on how rows were sampled and labelled."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.scoring.compare_runs import RunComparison
+from core.scoring.sensitivity import Sensitivity, sensitivity_sentence, vary
+from core.scoring.sentences import interval_text
+from core.ui.shared import loaders, tables
+from core.ui.shared.linked import bind, choose_several
+from core.ui.shared.widgets import as_text
+
+_HELP = "Datasets with the same pairs, such as a screen that was labelled at another threshold. Pairs are matched by symbols."
+_NATURAL = (
+    "At the natural base rate a gene's rows without an effect stand for all of its pairs without one. It holds the screen's "
+    "effects to be all in the dataset."
+)
+
+
+def show(found: RunComparison, margin: float | None) -> None:
+    """Show the comparison under other weights and labels, folded. margin: the smallest difference worth having, if named."""
+    with st.expander("Does the verdict depend on sampling and labels?", on_change="rerun", **bind("varied")) as box:
+        if not box.open:
+            return
+        here = found.pair.a.run.dataset
+        names = {each.name: each.name for each in loaders.all_datasets() if each.id != here}
+        chosen = choose_several(st.multiselect, "labels", "Other labels of the same pairs", names, help=_HELP) if names else []
+        labels = {name: loaders.labels_of_pairs(here, name) for name in chosen}
+        usable = {name: of for name, of in labels.items() if any(label is not None for label in of[found.pair.a.positions])}
+        for name in labels.keys() - usable.keys():
+            st.markdown(as_text(f"{name} has no label of these pairs."))
+        result = vary(found, usable, margin)
+        st.markdown(f"**{as_text(sensitivity_sentence(result))}**")
+        _show_table(result)
+        st.caption(_NATURAL)
+
+
+def _show_table(found: Sensitivity) -> None:
+    lines = [
+        {
+            "variant": one.name,
+            **{f"Δ {name}": interval_text(part.change.shown, signed=True) for name, part in one.result.parts.items()},
+            "verdict": found.verdict(one),
+            "what is other": one.about,
+        }
+        for one in found.variants
+    ]
+    tables.show_table(pd.DataFrame(lines), "sensitivity of the verdict", {})
