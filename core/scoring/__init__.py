@@ -23,6 +23,10 @@ comparison_words  the comparison of two runs in words
 standing      where the runs of a dataset stand, and in words
 terms         the terms of the field, each explained once
 other_scores  inside genes, at the top of the list, where row counts cannot help
+group_scores  each gene or perturbation, partially pooled
+class_scores  three classes: one-vs-rest AUROCs, log-loss, Brier, decision curve, hits per hundred validated
+distance_scores  by distance to the training rows
+sensitivity   does a verdict depend on sampling and labels?
 row_reason    why a row was predicted so, in a sentence that somebody wrote
 row_words     one row of a run in words
 json_shapes   the JSON of the command line's numbers

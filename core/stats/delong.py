@@ -17,7 +17,7 @@ from core.stats import validate
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.influence import (
     Influence,
-    carrying_units,
+    carrying_rows,
     cluster_counts,
     covariance,
     effective_clusters,
@@ -28,6 +28,7 @@ from core.stats.intervals import AXES, Carriers, Interval, Unit, add_variance, a
 from core.stats.scores_and_labels import Task
 
 ONE = np.array([1.0])
+FEWEST_GROUPS = 20  # of an average over groups, below which its standard error says too little of itself
 SECOND_LESS_FIRST = np.array([-1.0, 1.0])
 METHODS: dict[Unit, str] = {
     "row": "DeLong",
@@ -199,7 +200,7 @@ def _carriers_of(
     # Each question has to rest on enough rows: those of DE say nothing of how far DIR, in the same mean, may be wrong.
     parts = _by_question(influence, weights)
     constant = np.array([_is_constant(influence, part) for part in parts])
-    carrying = np.array([carrying_units(influence, part, dependence.units) for part in parts])
+    carrying = np.array([_carrying(influence, part, dependence.units) for part in parts])
     numbers["row"] = np.where(constant, np.inf, carrying).min(axis=0)
     return lambda s: Carriers(
         {unit: float(variances[unit][s]) for unit in numbers},
@@ -208,10 +209,23 @@ def _carriers_of(
     )
 
 
+def _carrying(influence: Influence, weights: Floats, units: Codes | None) -> Floats:
+    """What carries the influence (see `carrying_rows`), of shape (n_strata,); NaN for an average over too few groups.
+
+    That they are too few is known before any score: a rule that asks the scores would choose among data sets.
+    """
+    found = carrying_rows(influence, weights)
+    if units is None:
+        return found
+    used = np.flatnonzero(np.repeat(weights, 2))
+    groups = np.unique(units[influence.members[used].any(axis=0)])
+    return found if len(groups) >= FEWEST_GROUPS else np.full_like(found, np.nan)
+
+
 def _is_constant(influence: Influence, weights: Floats) -> Bools:
     """Whether no row has an influence by construction, of shape (n_strata,): a score of 0.5 is constant then; two rankings with
     equal AUROCs are equal, unless both are perfect or reversed."""
-    used, none = influence.values[np.flatnonzero(weights)], np.isnan(carrying_units(influence, weights))
+    used, none = influence.values[np.flatnonzero(weights)], np.isnan(carrying_rows(influence, weights))
     if (weights >= 0).all():
         return np.asarray(none & (used == 0.5).all(axis=0))
     return np.asarray(none & ((used > 0) & (used < 1)).all(axis=0) & (influence.combine(weights) == 0))

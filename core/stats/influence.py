@@ -105,17 +105,13 @@ def covariance(influence: Influence, clusters: Codes | None = None) -> Floats:
     return covariances
 
 
-def carrying_units(influence: Influence, weights: Floats, units: Codes | None = None) -> Floats:
-    """How many rows (or `units`, codes of shape (n_rows,)) carry the influence on Σ weights · AUROC, of shape (n_strata,).
+def carrying_rows(influence: Influence, weights: Floats) -> Floats:
+    """How many rows carry the influence on Σ weights · AUROC, of shape (n_strata,): (Σ x²)² / Σ x⁴, x the influence of a row.
 
-    (Σ x²)² / Σ x⁴, x the influence of a unit: a third of as many normal ones. NaN without an influence.
+    A third of as many normal ones. NaN without an influence.
     """
-    x = np.repeat(weights, 2) @ influence.parts
-    stratum = influence.stratum
-    if units is not None:
-        x, stratum = _sum_by_unit(x, units, influence)
-    squares = _scaled(x**2)
-    total, fourth = (sum_by_group(stratum, influence.n_strata, each) for each in (squares, squares**2))
+    squares = _scaled((np.repeat(weights, 2) @ influence.parts) ** 2)
+    total, fourth = (sum_by_group(influence.stratum, influence.n_strata, each) for each in (squares, squares**2))
     return np.divide(total**2, fourth, out=np.full_like(total, np.nan), where=fourth > 0)
 
 

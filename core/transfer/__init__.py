@@ -12,6 +12,7 @@ live_knn              kNN priors while settings change                 live_fusi
 fold_sums             priors of one cut by a sparse product            cut_priors        priors of several cuts of folds
 cuts                  the mean of ten cuts, a space's number           permutation_null  the same with permuted vectors
 knn_numbers           all numbers of a kNN together            gene_graph        a network over a dataset's symbols
+training_distance     how far rows are from the training rows
 constant_components   where a component of a fusion changes no order
 streamed_priors       predictions from one Parquet file to another, whatever their number of rows
 """

@@ -37,7 +37,7 @@ def test_every_way_counts_what_it_says(cells: np.ndarray | None) -> None:
     assert (ways[0].estimate, ways[0].counted) == (whole.de, "300 rows")
     gene = score_within(rows, "gene")
     assert (ways[1].estimate, ways[1].counted) == (gene.de.macro, f"{gene.de.groups} genes")
-    assert ways_to_score(found, "dir")[2].estimate == gene.dir.by_pairs
+    assert repr(ways_to_score(found, "dir")[2].estimate) == repr(gene.dir.by_pairs)  # NaN is not NaN: too few genes in cells
     assert found.auprc["dir"] == average_precision(rows)[1]
 
 
