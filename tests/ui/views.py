@@ -22,8 +22,7 @@ TABS = {
     "rows": ("tab", ("Rows", "Audit")),
     "scores": (
         "part",
-        ("Slices", "Baselines", "Other ways to score", "Top of the list")
-        + ("Genes and perturbations", "Three classes", "Distance", "Curves", "Distributions", "Calibration"),
+        ("Slices", "Baselines", "Other ways to score", "Top of the list", "Genes and perturbations", "Three classes", "Distance", "Curves", "Distributions", "Calibration"),
     ),
     "arguments": ("tab", ("Rubrics", "Label", "Worth", "Kinds")),
     "run": ("tab", ("Runs", "Fine-tune")),
