@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from core.stats.influence import cluster_counts, covariance, influence_of, variance_of
+from core.stats.influence import (
+    Influence,
+    carrying_rows,
+    cluster_counts,
+    covariance,
+    effective_clusters,
+    influence_of,
+    variance_of,
+)
 from core.stats.scores_and_labels import outcome_of, scores_from_probabilities, tasks
 from tests.stats.oracles import some_rows
 
@@ -51,3 +59,13 @@ def test_a_weight_of_zero_keeps_an_undefined_auroc_out() -> None:
     assert influence.combine(np.array([1.0, 0.0]))[0] == 0.75
     assert variance_of(np.array([1.0, 0.0]), matrix)[0] > 0
     assert np.isnan(influence.combine(np.array([0.5, 0.5]))[0])
+
+
+def test_clusters_of_one_row_carry_as_much_as_normal_rows_and_large_ones_as_clusters() -> None:
+    rng = np.random.default_rng(3)
+    n = 6000
+    x = rng.normal(size=n)
+    found = Influence(np.array([[0.5]]), np.array([[n]]), np.stack([x, np.zeros(n)]), np.ones((2, n), bool), np.zeros(n, int))
+    assert carrying_rows(found, np.ones(1))[0] == pytest.approx(n / 3, rel=0.05)
+    assert effective_clusters(found, np.ones(1), np.arange(n))[0] == pytest.approx(n, rel=0.15)
+    assert effective_clusters(found, np.ones(1), np.arange(n) % 30)[0] == pytest.approx(30, rel=0.05)

@@ -129,3 +129,28 @@ def test_without_a_pair_there_is_no_number() -> None:
     found = score_within(scored_rows(["up", "none"], SCORES.take(np.arange(N) < 2), [0, 0], [0, 1]), "gene")
     assert np.isnan([found.de.macro.value, found.de.by_pairs.value, found.mean.value]).all()
     assert (found.de.groups, found.de.one_class) == (0, 2)
+
+
+def test_perturbations_that_genes_of_two_rows_share_are_in_the_interval() -> None:
+    """Inside a gene of two rows no row has an influence on its AUROC of 0 or 1; what its perturbations do to all genes has."""
+    rng = np.random.default_rng(6)
+    genes, perts = 400, 8
+    gene = np.repeat(np.arange(genes), 2)
+    pert = np.concatenate([rng.choice(perts, 2, replace=False) for _ in range(genes)])
+    labels = np.tile(["up", "none"], genes)
+    # the signal is stronger in some perturbations: a shift of all their rows would cancel between the classes
+    values = 2 * rng.normal(size=perts)[pert] * (labels == "up") + rng.normal(size=2 * genes)
+    found = score_within(scored_rows(labels, Scores(values, values), pert, gene), "gene").de.macro
+    assert found.row.se == 0
+    assert found.pert.se > 2 * found.gene.se
+    assert found.shown.se == pytest.approx(np.hypot(found.pert.se, found.gene.se))
+
+
+def test_an_average_over_fewer_than_twenty_groups_has_no_interval() -> None:
+    rng = np.random.default_rng(7)
+    for genes in (19, 20):
+        gene = np.repeat(np.arange(genes), 12)
+        labels, values = np.tile(["up", "none", "none"], 4 * genes), rng.random(12 * genes)
+        found = score_within(scored_rows(labels, Scores(values, values), np.arange(12 * genes) % 30, gene), "gene").de
+        assert found.groups == genes
+        assert np.isnan(found.macro.shown.low) == (genes == 19)
