@@ -105,7 +105,7 @@ def distance_sentences(found: DistanceScores) -> list[str]:
 def change_sentence(found: DistanceScores) -> str:
     """Whether the mean score of the farthest rows differs from that of the nearest."""
     if found.change is None:
-        return "All rows are equally far, so distances can not be compared."
+        return "All rows are equally far, so distances cannot be compared."
     known = [part.name for part in found.slices if part.name not in OUTSIDE.values()]
     shown = found.change.mean.shown
     words = "is higher" if shown.low > 0 else "is lower" if shown.high < 0 else "cannot be told apart"

@@ -102,7 +102,7 @@ def test_steps_in_a_network_are_slices_too(rows: RunRows) -> None:
     found = distance_scores.score_by_network(rows, edges, "gene")
     assert [part.name for part in found.slices] == ["1 step", "not in the network"]
     assert found.change is None
-    assert "can not be compared" in distance_scores.distance_sentences(found)[-1]
+    assert "cannot be compared" in distance_scores.distance_sentences(found)[-1]
 
 
 def test_a_verdict_that_rests_on_the_labels_is_said_to(rows: RunRows) -> None:
