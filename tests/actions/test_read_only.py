@@ -261,7 +261,9 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     ),
     "prompt_files.keep": lambda s: prompt_files.keep(s.plain, PromptFile("p.csv", b"id,prompt\na,b\n")),
     "readings.start_reading": lambda s: readings.start_reading(s.plain, Rubric("a", "Is it?"), "debate"),
-    "walks.add_stop": lambda s: walks.add_stop(s.plain, Stop(dataset="d", walk="w", kind="row", title="t", address="./rows?run=r")),
+    "walks.add_stop": lambda s: walks.add_stop(
+        s.plain, Stop(dataset="d", walk="w", kind="row", title="t", address="./rows?run=r")
+    ),
     "walks.set_sentence": lambda s: walks.set_sentence(s.plain, "k", "so"),
     "walks.move_stop": lambda s: walks.move_stop(s.plain, "k", 1),
     "walks.delete_stop": lambda s: walks.delete_stop(s.plain, "k"),

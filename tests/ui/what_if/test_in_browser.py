@@ -52,7 +52,9 @@ def test_numbers_follow_the_hand_and_the_address_its_rest(open_tab: OpenTab, dem
     assert "w_de_knn" not in page.url
     then(page, page.mouse.up)
     shown = [page.locator(".fusion output").nth(i).inner_text() for i in range(2)]
-    page.wait_for_url(lambda url: {f"w_de_knn={float(shown[0]):g}", f"w_dir_knn={float(shown[1]):g}"} <= set(re.split("[?&]", url)))
+    page.wait_for_url(
+        lambda url: {f"w_de_knn={float(shown[0]):g}", f"w_dir_knn={float(shown[1]):g}"} <= set(re.split("[?&]", url))
+    )
     assert len(set(page.evaluate("window.frames_seen"))) == 1  # nothing jumped
     elsewhere = opened(
         open_tab, demo_server, **{f"w_{name}_knn": value for name, value in zip(("de", "dir"), shown, strict=True)}
