@@ -23,6 +23,7 @@ baseline = choice.baseline
 with st.spinner(f"Comparing {widgets.as_text(run.name)} with {widgets.as_text(baseline.name)} …"):
     result = loaders.comparison(baseline.id, run.id)
 panels.show_verdict(comparison_sentences(result, baseline.name, run.name, choice.margin))
+links.to_report(run, baseline, "Report of this comparison")
 if not result.covered.n_labelled:
     run_browser.offer_labelled_run(context, links.COMPARE)
 panels.show_looked_at(context, run, [baseline, *choice.also])

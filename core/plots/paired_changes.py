@@ -13,7 +13,9 @@ from core.stats.comparison import Comparison
 from core.texts import estimate_text
 
 COLUMNS = ("metric", "unit", "estimate", "low", "high", "n")
-UNITS = {"row": "row", "pert": "perturbation", "gene": "gene", "shown": "perturbation and gene"}
+# What resamples as one, by the attribute of a change: first what the runs are judged by, which alone is drawn in colour.
+UNITS = {"shown": "perturbation and gene", "row": "row", "pert": "perturbation", "gene": "gene"}
+_JUDGED = UNITS["shown"]
 _NAMES = {
     "row": "by rows alone",
     "perturbation": "allowing for shared perturbations",
@@ -63,12 +65,13 @@ def _header_row(metric: str, detectable: float) -> dict[str, object]:
 
 def _change_row(row: Any) -> dict[str, object]:
     interval = estimate_text(row.estimate, row.low, row.high, "+.3f")
+    name, is_judged = _NAMES[row.unit], row.unit == _JUDGED
     return {
         "metric": row.metric,
-        "name": _NAMES[row.unit],
+        "name": f"<b>{name}</b>" if is_judged else name,
         "words": interval,
-        "hover": f"{drawing.escape(row.metric)}, {_NAMES[row.unit]}<br>{interval}<br>{drawing.rows_text(row.n)}",
-        "colour": theme.CHOSEN,
+        "hover": f"{drawing.escape(row.metric)}, {name}<br>{interval}<br>{drawing.rows_text(row.n)}",
+        "colour": theme.CHOSEN if is_judged else theme.BASELINE,
         "symbol": "circle",
         "estimate": row.estimate,
         "low": row.low,

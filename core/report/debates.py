@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from core.texts import number_text
 from core.types import FLAG_NAMES
 
 Event = dict[str, Any]
+_BOLD = re.compile(r"\*\*([^\s*](?:[^*\n]*[^\s*])?)\*\*")
 _FOUND = {finding: words for finding, words in FINDINGS.items() if finding != "argues"}  # which has a column of its own
 
 
@@ -141,6 +143,12 @@ def _box(title: str, event: Event, *, whole: bool) -> Html:
     return element(
         "div",
         element("h5", title, *remark),
-        element("p", event["content"], class_="said"),
+        element("p", *_said(event["content"]), class_="said"),
         class_=" ".join(filter(None, ("speech", role, "whole" if whole else ""))),
     )
+
+
+def _said(text: str) -> Iterable[Html | str]:
+    """A model's text, its tags as what they mean, its bold words bold; all else as it was written."""
+    for i, part in enumerate(_BOLD.split(row_words.spell_tags(text))):
+        yield element("strong", part) if i % 2 else part

@@ -40,7 +40,7 @@ def comparison_sentences(found: RunComparison, a: str, b: str, margin: float | N
         )
     moved = [name for name, part in (("DE", result.de), ("DIR", result.dir)) if side_of(part.change.shown) in ("above", "below")]
     if len(moved) == 1:
-        sentences.append(f"Only {moved[0]} differs by itself.")
+        sentences.append(f"Of DE and DIR, only the change of {moved[0]} can be told from none.")
     return [*sentences, *_comparison_remarks(found, a, b)]
 
 

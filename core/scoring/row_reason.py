@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.audit.rule_text import FEWEST_SENTENCES, SHORT, RuleText, split_sentences
@@ -33,11 +33,17 @@ class Reason:
     sides: str = ""
 
 
-def find_reason(row: Mapping[str, Any], events: Sequence[Event]) -> Reason | None:
+def find_reason(row: Mapping[str, Any], events: Sequence[Event], longest: int = LONGEST) -> Reason | None:
     """Return the reason of a row; None where its trace says nothing.
 
-    row: p_de, call and label of `predictions.row`. events: the fields of `TraceEvent` and findings, meta a mapping.
+    row: p_de, call and label of `predictions.row`. events: the fields of `TraceEvent` and findings, meta a mapping. longest: of
+    the quotation, in characters.
     """
+    reason = _find_whole(row, events)
+    return None if reason is None else replace(reason, quote=shorten(reason.quote, longest))
+
+
+def _find_whole(row: Mapping[str, Any], events: Sequence[Event]) -> Reason | None:
     if any(event["kind"] == "brief" for event in events):
         return _of_debate(deciding_stage(row), events)
     handed_in = next((text for event in reversed(events) if (text := _handed_in(event))), "")
@@ -82,8 +88,7 @@ def _passage(brief: Event | None) -> str:
     text = RuleText(_TAGS.sub("", brief["content"]), brief["role"])
     sentences = [each for each in text.sentences if not _OPENING.match(each) and _says_something(each)]
     concluded = own_side_sentence(text)
-    chosen = concluded if concluded in sentences else next(iter(sentences), "")
-    return shorten(chosen)
+    return concluded if concluded in sentences else next(iter(sentences), "")
 
 
 def _join_conduct(conduct: Mapping[str, tuple[str, str]]) -> str:
@@ -130,7 +135,7 @@ def _speaker(event: Event) -> str:
 def _last_sentence(text: str) -> str:
     """The last sentence that says something, without the tags that models are asked for."""
     sentences = [each for each in split_sentences(_TAGS.sub("", text)) if _says_something(each)]
-    return shorten(_OPENING.sub("", sentences[-1])) if sentences else ""
+    return _OPENING.sub("", sentences[-1]) if sentences else ""
 
 
 def _says_something(sentence: str) -> bool:

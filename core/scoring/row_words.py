@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -29,6 +30,8 @@ _STAGES = {
     "summarise": "What is known of the two genes",
     "retrieve": "Labelled pairs that are most like this one",
 }
+TAG_MEANINGS = {"prob": "probability given:", "answer": "answer given:"}  # of tags that models are asked for
+TAG = re.compile(r"<(prob|answer)>([^<>\n]*)</\1>", re.IGNORECASE)
 # The gravest first: a brief shows one warning at most.
 _BRIEF_WARNINGS = {
     "answers_against": "an answer against its own side",
@@ -143,3 +146,8 @@ def _seeds_line(event: Mapping[str, Any]) -> str:
     """Over how many seeds or verdicts an event's mean was taken, of how many that were asked."""
     of = {"de": "P(DE)", "dir": "P(up | DE)"}.get(event["stage"], "up and down")
     return f"{of}: mean of {event['meta']['read']} of {event['meta']['asked']} {event['meta'].get('of', 'seeds')}"
+
+
+def spell_tags(text: str) -> str:
+    """Return a model's text with the tags that it was asked for as what they mean: "answer given: B"."""
+    return TAG.sub(lambda found: f"{TAG_MEANINGS[found[1].lower()]} {found[2].strip() or '–'}", text)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from core.errors import InputError
-from core.plots import paired_changes
+from core.plots import paired_changes, theme
 from core.stats.comparison import compare
 from core.stats.scores_and_labels import scores_from_probabilities
 
@@ -28,7 +28,7 @@ def test_table_holds_every_interval_of_a_comparison() -> None:
     comparison = compare(labels, a, b, list("ppqqrr"), list("xyxyxy"))
     table = paired_changes.table(comparison)
     assert table["metric"].tolist() == ["DE"] * 4 + ["DIR"] * 4 + ["mean"] * 4
-    assert table["unit"].tolist() == ["row", "perturbation", "gene", "perturbation and gene"] * 3
+    assert table["unit"].tolist() == ["perturbation and gene", "row", "perturbation", "gene"] * 3
     # DE: a loses the pairs (.2, .5) and (.3, .5) of 4 · 2, b loses none. DIR: a wins .9 > .8, .9 > .1, .4 > .1, b all 4.
     assert table.groupby("metric")["estimate"].first().to_dict() == pytest.approx({"DE": 0.25, "DIR": 0.25, "mean": 0.25})
     shown = table[(table["metric"] == "DIR") & (table["unit"] == "perturbation")].iloc[0]
@@ -39,13 +39,15 @@ def test_table_holds_every_interval_of_a_comparison() -> None:
 def test_differences_stand_under_their_metric() -> None:
     chart = paired_changes.figure(TABLE, 0.024)
     both = "allowing for shared perturbations and genes"
-    assert list(chart.layout.yaxis.ticktext) == ["<b>DE</b>", "by rows alone", both, "<b>mean</b>", "by rows alone"]
-    dots = chart.data[0]
-    assert (list(dots.x), list(dots.y)) == ([0.02, 0.02, -0.01], [1, 2, 4])
-    assert list(dots.marker.symbol) == ["circle", "circle", "circle-open"]
+    assert list(chart.layout.yaxis.ticktext) == ["<b>DE</b>", "by rows alone", f"<b>{both}</b>", "<b>mean</b>", "by rows alone"]
+    others, judged, _ = chart.data  # what the runs are judged by stands out
+    assert (others.marker.color, judged.marker.color) == (theme.BASELINE, theme.CHOSEN)
+    assert (list(others.x), list(others.y)) == ([0.02, -0.01], [1, 4])
+    assert list(others.marker.symbol) == ["circle", "circle-open"]
+    assert (list(judged.x), list(judged.y)) == ([0.02], [2])
     words = ["", "+0.020 [+0.010, +0.030]", "+0.020 [−0.010, +0.050]", "detectable ±0.024", "−0.010 [no interval]"]
     assert list(chart.layout.yaxis2.ticktext) == words
-    assert dots.hovertext[1] == f"DE, {both}<br>+0.020 [−0.010, +0.050]<br>n 2,499"
+    assert judged.hovertext[0] == f"DE, {both}<br>+0.020 [−0.010, +0.050]<br>n 2,499"
 
 
 def test_no_change_is_drawn_and_named() -> None:

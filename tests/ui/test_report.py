@@ -30,7 +30,8 @@ def test_what_is_chosen_is_carried_saved_opened_and_deleted(visit: Visit, demo_c
     app.multiselect(key="id-runs").set_value([ids[LABELLED], ids[COLLAPSED]]).run()
     with demo_copy.store.read() as db:
         row = str(predictions.frame(db, ids[LABELLED])["pair_id"].iloc[0])
-    app.multiselect(key="id-pairs").set_value([f"{ids[COLLAPSED]}|{ids[LABELLED]}"])
+    assert app.multiselect(key="id-pairs").value == [f"{ids[COLLAPSED]}|{ids[LABELLED]}"]  # two runs are compared
+    app.multiselect(key="id-pairs").set_value([])
     app.multiselect(key="id-figures").set_value(["ladder", "paired_changes"])
     app.text_area(key="rows").input(row)
     app.text_input(key="title").input("For the meeting").run()
@@ -42,10 +43,12 @@ def test_what_is_chosen_is_carried_saved_opened_and_deleted(visit: Visit, demo_c
     saved = reports.find_report(demo_copy, "For the meeting")
     assert saved["runs"] == [ids[LABELLED], ids[COLLAPSED]]
     assert saved["rows"] == [row]
+    assert saved["compare"] == []
     other = visit(demo_copy, "share", run=ids[TEST])
     other.button(key="saved-For the meeting").click().run()
     assert not other.exception
     assert other.multiselect(key="id-runs").value == saved["runs"]
+    assert other.multiselect(key="id-pairs").value == []
     assert other.text_area(key="rows").value == row
     other.selectbox(key="preset_gone").set_value("For the meeting").run()
     other.button(key="delete-report").click().run()

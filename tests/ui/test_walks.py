@@ -71,7 +71,7 @@ def test_stops_are_worded_moved_and_taken_out_on_share(visit: Visit, little_copy
     keys = [walks.add_stop(little_copy, stop) for stop in (first, replace(first, title="two"))]
     app = visit(little_copy, "share", run=run.id, tab="Walk-throughs")
     assert not app.exception
-    app.text_input(key=f"note-{keys[0]}").input("Look here.").run()
+    app.text_area(key=f"note-{keys[0]}").input("Look here.").run()
     app.button(key=f"stop-up-{keys[1]}").click().run()
     assert [(stop.title, stop.sentence) for stop in stops_of(little_copy, "Monday")] == [("two", ""), ("one", "Look here.")]
     app.button(key=f"stop-out-{keys[1]}").click().run()
@@ -102,6 +102,9 @@ def test_the_draft_of_an_abstract_is_edited_and_saved(visit: Visit, little_copy:
     app.text_input(key="finding").input("It fails.").run()
     assert "Ours" in text_of(app)
     assert "It fails" in text_of(app)
+    app.switch_page("pages/rows.py").run()
+    app.switch_page("pages/share.py").run()
+    assert app.text_area(key="note-abstract").value == "Ours."  # what was written stays when one looks something up
 
 
 @pytest.mark.browser

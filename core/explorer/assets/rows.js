@@ -39,7 +39,7 @@ class Movers {
     const name = (axis) => content[`${axis}s`][this.codes[axis][row]];
     line.pert.textContent = name("pert");
     line.gene.textContent = name("gene");
-    const far = Math.abs(places).toLocaleString("en");
+    const far = Math.round(Math.abs(places)).toLocaleString("en"); // tied rows share a rank, which may be half of one
     line.places.textContent = `${places > 0 ? "▲" : "▼"} ${far}`;
     line.places.title = `${places > 0 ? "rises" : "falls"} by ${far} places`;
     this.writeLabel(line.label, row);

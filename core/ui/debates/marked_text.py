@@ -11,12 +11,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from core.scoring.row_words import TAG, TAG_MEANINGS
 from core.store.text_search import pattern_of
 from core.ui.shared import links
 from core.ui.shared.widgets import as_text
 
-TAG_MEANINGS = {"prob": "probability given:", "answer": "answer given:"}
-_ANSWER = re.compile(r"<(prob|answer)>([^<>\n]*)</\1>", re.IGNORECASE)
 _THINKING = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 _PMID = r"\bPMID:?\s{0,2}(?P<pmid>\d{1,8})\b"
 _STRONG_OR_EMPHASIS = re.compile(
@@ -55,7 +54,7 @@ class _Writer:
 
     def words(self, text: str) -> str:
         """Words without marks of their own; tags as what they mean."""
-        return _replace(_ANSWER, text, self._answer, lambda rest: _replace(_THINKING, rest, _thinking, self._link_references))
+        return _replace(TAG, text, self._answer, lambda rest: _replace(_THINKING, rest, _thinking, self._link_references))
 
     def _strong_or_emphasis(self, found: re.Match[str]) -> str:
         mark = "**" if found["strong"] else "*"

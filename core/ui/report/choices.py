@@ -23,6 +23,7 @@ from core.ui.shared.shell import PageContext
 EXPLORERS: dict[str, Explorers] = {"with the labels of their rows": "labels", "by ranks alone": "ranks", "no": "no"}
 _EXPLORERS_HELP = "With labels, scores and intervals follow the hand. Without, labels stay here, and ranks follow alone."
 _NO_WALK = "-"
+_KEPT = "_kept_abstracts"  # session key: what was written, by the runs that the report is about
 _WALK_HELP = "What was kept by “Add to report” beside a row, a figure or a comparison, or the stops of a walk-through."
 _ABSTRACT_HELP = "Empty, the report has the draft, marked as one. What is written here is saved with the report."
 _ROWS_HELP = "Each with its dossier, what was said and the audit, in every chosen run that has it. The page Rows shows the ids."
@@ -35,8 +36,14 @@ def choose(context: PageContext, run: Run) -> ReportSelection | None:
     question = choose_one(st.selectbox, "question", "It answers", questions, placeholder="by what is chosen")
     chosen = choose_several(st.multiselect, "runs", "Runs, the first of which stands out", names, [run.id])
     pairs = _pairs_of(chosen, names)
+    against_first = [pair for pair in pairs if pair.endswith(f"|{chosen[0]}")]
     compared = choose_several(
-        st.multiselect, "pairs", "Comparisons", pairs, placeholder="none" if pairs else "needs two runs with common rows"
+        st.multiselect,
+        "pairs",
+        "Comparisons",
+        pairs,
+        against_first,
+        placeholder="none" if pairs else "needs two runs with common rows",
     )
     walk = _choose_walk(context)
     with st.expander("Figures and rows"):
@@ -72,7 +79,11 @@ def write_texts(parts: Parts) -> ReportSelection:
         "Finding, as a title", placeholder=find_title(parts.material, selection), max_chars=200, **bind("finding")
     )
     draft, _ = find_abstract(parts.material, selection)
+    kept = st.session_state.setdefault(_KEPT, {})
+    if "note-abstract" not in st.session_state:  # the page was left since: what was written there stays
+        st.session_state["note-abstract"] = kept.get(selection.runs, "")
     abstract = st.text_area("Abstract", key="note-abstract", height=180, placeholder=draft, help=_ABSTRACT_HELP)
+    kept[selection.runs] = abstract
     if not abstract:
         st.button("Edit the draft", key="edit-draft", icon=":material/edit:", on_click=_take_draft, args=(draft,))
     authors = st.text_input("Authors", placeholder=parts.byline.authors, max_chars=200, **bind("authors"))
@@ -107,7 +118,7 @@ def apply_saved(saved: Mapping[str, Any], name: str) -> None:
     selection = from_json(ReportSelection, saved, f"saved report {name!r}")
     chosen = {
         "runs": list(selection.runs),
-        "pairs": ["|".join(pair) for pair in selection.compare],
+        "pairs": ["|".join(pair) for pair in selection.compare] or "",
         "figures": list(selection.figures),
     }
     one = {"question": selection.question, "added": selection.walk or _NO_WALK}

@@ -66,17 +66,19 @@ def _show_new(workspace: Workspace) -> None:
 def _show_stop(workspace: Workspace, stop: Stop, place: int, n: int) -> None:
     """Show a stop with its link, and what can be changed about it."""
     with st.container(border=True, gap="small", key=f"stop-{stop.id}"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f"**{place + 1}** · [{as_text(stop.title)}]({stop.address})")
-            if not workspace.settings.read_only:
+        title, tools = st.columns([0.72, 0.28], vertical_alignment="top")
+        title.markdown(f"**{place + 1}** · [{as_text(stop.title)}]({stop.address})")
+        if not workspace.settings.read_only:
+            with tools.container(horizontal=True, horizontal_alignment="right", gap=None):
                 _show_tools(workspace, stop, place, n)
         if workspace.settings.read_only:
             st.text(stop.sentence)
             return
-        said = st.text_input(
+        said = st.text_area(
             "What is to be seen here, in a sentence",
             stop.sentence,
             key=f"note-{stop.id}",
+            height="content",
             max_chars=walks.LONGEST,
             placeholder="What is to be seen here, in a sentence",
             label_visibility="collapsed",

@@ -164,6 +164,8 @@ def _read_ids(name: str, titles: Mapping[str, str]) -> list[str]:
 def _is_new(name: str, key: str) -> bool:
     """Whether a control takes its value from the address, since the view did not show it before."""
     known = name in _controls() and key in st.session_state
+    if not known:  # what the address says was chosen, even if it is what another view had by default
+        st.session_state.setdefault(_DEFAULTS, {}).pop(key, None)
     _controls()[name] = False
     return not known
 

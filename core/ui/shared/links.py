@@ -117,6 +117,12 @@ def to_submit(run: Run, label: str) -> None:
     st.page_link(SHARE, label=label, query_params=query, width="content")
 
 
+def to_report(run: Run, baseline: Run, label: str) -> None:
+    """Show a link to a report on Share that compares a run with a baseline."""
+    query = {"dataset": run.dataset, "run": run.id, "runs": [run.id, baseline.id]}
+    st.page_link(SHARE, label=label, icon=":material/description:", query_params=query, width="content")
+
+
 def to_ask(run: Run, label: str, icon: str | None = None) -> None:
     """Show a link to Ask, where a row of a run that is under way can be watched."""
     st.page_link(ASK, label=label, icon=icon, query_params={"dataset": run.dataset, "asked": run.id}, width="content")

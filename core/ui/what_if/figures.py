@@ -7,6 +7,7 @@ import streamlit as st
 
 from core.errors import InputError
 from core.plots import rank_scatter, weight_heatmap
+from core.report.captioned import CaptionedFigure
 from core.scoring.sentences import TWO_WAY
 from core.stats.ranks import ranks_from_top
 from core.transfer import weight_grid
@@ -32,12 +33,18 @@ def show_figures(choice: FusionChoice, prepared: LiveFusion, found: FusionCompar
 
 
 def _show_weight_grid(choice: FusionChoice, prepared: LiveFusion) -> None:
-    """Show the mean over all weights of a component, and the plateau within a standard error of the best."""
+    found = draw_plane(choice, prepared)
+    if found is not None:
+        show_figure(found.chart, found.table, "weight-plane", found.title, found.caption)
+
+
+def draw_plane(choice: FusionChoice, prepared: LiveFusion) -> CaptionedFigure | None:
+    """The mean over all weights of a component, and the plateau within a standard error of the best; None for one class only."""
     position = fusion_controls.moved_component(choice)
     try:
         found = weight_grid.weight_grid(prepared, weights=weight_grid.move_one(position, choice.w_de, choice.w_dir))
-    except InputError:  # one class only
-        return
+    except InputError:
+        return None
     table = weight_heatmap.table(found.grid, found.mean, found.plateau)
     now = choice.w_de[position], choice.w_dir[position]
     best = found.grid[found.best[0]], found.grid[found.best[1]]
@@ -48,7 +55,7 @@ def _show_weight_grid(choice: FusionChoice, prepared: LiveFusion) -> None:
         f"best {found.mean[found.best]:.3f} at {best[0]:g}, {best[1]:g} · "
         f"outline: within one standard error of it ({found.se:.3f}, {TWO_WAY})"
     )
-    show_figure(weight_heatmap.figure(table, now, best, name), table, "weight-plane", f"Weights of {name}", caption)
+    return CaptionedFigure(f"Weights of {name}", "", "", caption, weight_heatmap.figure(table, now, best, name), table)
 
 
 def _show_rank_scatter(choice: FusionChoice, found: FusionComparison) -> None:

@@ -69,7 +69,7 @@ def _show_table(choice: FusionChoice, table: pd.DataFrame) -> None:
         {
             "places": st.column_config.NumberColumn(
                 width=80,  # as written, which is wider than the bare number
-                help="How many ranks the row rises (+) or falls (−), half of one where rows are tied; rank 1 is the largest.",
+                help="How many ranks the row rises (+) or falls (−); rank 1 is the largest, tied rows share a rank.",
             ),
             "debate": link(display_text="open"),
             "neighbours": link(display_text="open"),
@@ -78,5 +78,5 @@ def _show_table(choice: FusionChoice, table: pd.DataFrame) -> None:
 
 
 def _places_text(moved: Any) -> str:
-    """How far a row moves, "−1,186.5"."""
-    return number_text(moved, "+,.10g")
+    """How far a row moves, "−1,187"; the half ranks of tied rows are in the table to download."""
+    return number_text(moved, "+,.0f")

@@ -9,9 +9,11 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.actions import derived_runs, launch, runs
+from core.actions import derived_runs, launch, runs, walks
 from core.actions.workspace import Workspace
 from core.errors import DeskError
+from core.report.walk import keep_figure
+from core.scoring.sentences import interval_text
 from core.store.runs import Run
 from core.store.walks import Stop
 from core.transfer.knn_settings import read_knn_settings
@@ -22,7 +24,7 @@ from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
-from core.ui.what_if import take_along
+from core.ui.what_if import figures, take_along
 from core.ui.what_if.fusion_controls import KNN, FusionChoice, title_of
 from core.ui.what_if.mixes import PAGE
 
@@ -43,16 +45,22 @@ def show_save_controls(context: PageContext, choice: FusionChoice, baseline: Run
     ):
         _show_test_twin(context, choice)
     with five.container(horizontal=True, gap=None):
-        stop_buttons.show(context.workspace, partial(_make_stop, choice, baseline), "fusion")
+        stop_buttons.show(context.workspace, partial(_make_stop, choice, baseline, prepared), "fusion")
 
 
-def _make_stop(choice: FusionChoice, baseline: Run, walk: str) -> Stop:
-    """The fusion on screen as a stop: its weights, and the view that has them."""
+def _make_stop(choice: FusionChoice, baseline: Run, prepared: LiveFusion, walk: str) -> Stop:
+    """The fusion on screen as a stop: its weights, what they score, the plane, and the view that has them."""
     parts = zip(map(title_of, choice.others), choice.w_de, choice.w_dir, strict=True)
     shares = "; ".join(f"{name} by {de:.2f} in P(DE), {up:.2f} in P(up | DE)" for name, de, up in parts)
     title = f"{choice.base.name} with {shares}, against {baseline.name}"
     address = stop_buttons.address_of_view()
-    return Stop(dataset=choice.dataset.id, walk=walk, kind="what-if", title=title, address=address, run=choice.base.id)
+    stop = Stop(dataset=choice.dataset.id, walk=walk, kind="what-if", title=title, address=address, run=choice.base.id)
+    plane = figures.draw_plane(choice, prepared) if choice.labelled else None
+    if plane is None:
+        return stop
+    change = prepared.score_at(choice.settings().weights()).mean.change.shown
+    said = f"Fused so, the mean changes by {interval_text(change, signed=True)} against {baseline.name}."
+    return replace(stop, sentence=said[: walks.LONGEST], figure=keep_figure(plane))
 
 
 def show_baseline(context: PageContext, choice: FusionChoice, place: DeltaGenerator) -> Run:
