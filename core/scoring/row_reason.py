@@ -17,7 +17,7 @@ from core.scoring.row_words import SIDES
 from core.texts import parse_json
 
 Event = Mapping[str, Any]
-LONGEST = 110  # characters of a quotation
+LONGEST = 90  # characters of a quotation
 REASON_KEYS = ("reasoning", "reason", "rationale", "explanation", "justification")  # of what an agent hands in
 _TAGS = re.compile(r"<(prob|answer)>[^<>]*</\1>|</?think(?:ing)?>", re.IGNORECASE)
 _OPENING = re.compile(r"\W*(?:answer\W+)?[ABC][).:]\s*", re.IGNORECASE)
@@ -53,7 +53,7 @@ def _find_whole(row: Mapping[str, Any], events: Sequence[Event]) -> Reason | Non
     for event in reversed(said):
         if quote := _last_sentence(event["content"]):
             return Reason(quote, _speaker(event))
-    return None
+    return Reason("", f"{_speaker(said[-1])} gave no reason") if said else None
 
 
 def deciding_stage(row: Mapping[str, Any]) -> str:

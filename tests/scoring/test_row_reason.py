@@ -76,7 +76,8 @@ def test_an_agent_is_quoted_by_what_it_hands_in() -> None:
 
 
 def test_a_text_without_a_sentence_gives_no_reason() -> None:
-    assert find_reason({"call": "up", "label": None}, [event("text", "</think>\n<answer>A</answer>")]) is None
+    found = find_reason({"call": "up", "label": None}, [event("text", "</think>\n<answer>A</answer>")])
+    assert found == Reason("", "the model gave no reason")
     assert find_reason({"call": "up", "label": None}, []) is None
 
 

@@ -16,6 +16,8 @@ from core.store.text_search import pattern_of
 from core.ui.shared import links
 from core.ui.shared.widgets import as_text
 
+# The end of a thinking that was not kept, or that was none, says nothing.
+_NOTHING_THOUGHT = re.compile(r"\A\s*(?:<think(?:ing)?>\s*)?</think(?:ing)?>\s*", re.IGNORECASE)
 _THINKING = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 _PMID = r"\bPMID:?\s{0,2}(?P<pmid>\d{1,8})\b"
 _STRONG_OR_EMPHASIS = re.compile(
@@ -106,7 +108,7 @@ def to_markdown(text: str, marks: Marks) -> str:
     """Returns a text that a model wrote, with its headings, lists, bold and italic words."""
     writer = _Writer(marks)
     blocks: list[tuple[str, str]] = []  # (kind, Markdown): consecutive lines, or items of a list, belong together
-    for line in text.splitlines():
+    for line in _NOTHING_THOUGHT.sub("", text).splitlines():
         heading, item = _HEADING.match(line), _ITEM.match(line)
         if heading:
             blocks.append(("heading", f"**{writer.words(heading[1].replace('**', '').rstrip(' #'))}**"))

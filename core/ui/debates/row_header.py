@@ -97,7 +97,8 @@ def describe_reason(row: dict[str, Any], events: Sequence[dict[str, Any]]) -> st
     reason = find_reason(row, events)
     said = []
     if reason is not None:
-        said = [f"“{as_text(reason.quote)}” — {as_text(reason.source)}" if reason.quote else as_text(reason.source)]
+        alone = f"{reason.source[:1].upper()}{reason.source[1:]}"
+        said = [f"“{as_text(reason.quote)}” — {as_text(reason.source)}" if reason.quote else as_text(alone)]
     if reason is not None and reason.sides:
         said.append(as_text(reason.sides))
     shown = [flag for flag in row["flags"] if not (len(said) > 1 and flag == Flag.ROLE_COLLAPSE)]  # as the sides say
