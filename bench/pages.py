@@ -32,7 +32,11 @@ RUNS = {"real": "track_b_sharp", "demo": "simulated debate"}
 LABELLED = {"real": "track_a_logprobs_train2499", "demo": "simulated debate"}
 ON_LABELS = ("fuse", "compare")  # pages that are measured on the run with labels
 MOVED = ("next_row", "weight_slider", "power_slider")
-SLIDERS = {"weight": "input[data-key=w_de_knn]", "power": ".st-key-power input[type=range]"}  # of Fuse
+# Of Fuse, each with the keys that lower and raise it. A weight moves by a tenth: a hundredth often changes no decimal of the mean.
+SLIDERS = {
+    "weight": ("input[data-key=w_de_knn]", "PageDown", "PageUp"),
+    "power": (".st-key-power input[type=range]", "ArrowLeft", "ArrowRight"),
+}
 PHRASES = {"real": "cell cycle", "demo": "expression"}  # which texts of either hold
 # What a person waits for on each page: a verdict, a row and its first brief, numbers, controls. An element by its selector, with
 # the words that it holds behind ». In braces a column of the first row, and the phrase.
@@ -188,7 +192,7 @@ def _measure_desk(browser: Browser, workspace: Workspace, data: str) -> dict[str
     with serving(workspace.settings.workspace) as server:
         first = first_contents(browser, server, (run, labelled), first_row)
         steps = _clicks(browser, server.url("rows", run=run), ".st-key-go-right button", CONTENT["rows"][2])
-        moves = {f"{what}_slider": _slide(browser, server.url("fuse", run=labelled), at) for what, at in SLIDERS.items()}
+        moves = {f"{what}_slider": _slide(browser, server.url("fuse", run=labelled), *how) for what, how in SLIDERS.items()}
         peak_mb = memory_mb(server)
     moves["next_row"] = [ms for ms, _ in steps]
     expected = [key.replace("_", " ⟶ ") for key in ids[1 : MOVES + 1]]
@@ -265,7 +269,7 @@ def _clicks(browser: Browser, address: str, button: str, heading: str) -> list[t
     return found
 
 
-def _slide(browser: Browser, address: str, selector: str) -> list[float]:
+def _slide(browser: Browser, address: str, selector: str, lower: str, higher: str) -> list[float]:
     """The ms from each key press on a slider to new numbers; a press that changes none counts for nothing."""
     times = []
     with _tab(browser) as page:
@@ -276,7 +280,7 @@ def _slide(browser: Browser, address: str, selector: str) -> list[float]:
         for move in range(MOVES):
             slider.focus()
             page.evaluate(WATCHED, CHANGE)
-            slider.press("ArrowRight" if move // 3 % 2 else "ArrowLeft")
+            slider.press(higher if move // 3 % 2 else lower)
             page.wait_for_timeout(SETTLED_MS)
             page.wait_for_function(IDLE)
             if (ms := page.evaluate("window.moved")) is not None:

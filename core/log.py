@@ -21,7 +21,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from core.config import Settings
-from core.errors import StoreBusy
+from core.errors import InputError, StoreBusy
 from core.net.scrubber import Scrubber
 
 LOGGER = logging.getLogger("perturbdesk")
@@ -30,6 +30,8 @@ _MAX_BYTES = 1_000_000
 _BACKUP_FILES = 3  # beside the newest
 _LOCK_TIMEOUT_S = 5.0
 _PROBLEM = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+Z (WARNING|ERROR) ")
+_MISTAKES = "|".join(kind.__name__ for kind in (InputError, *InputError.__subclasses__()))
+_MISTAKE = re.compile(rf"\] failed: ({_MISTAKES}): ")
 _RECORDED = "_perturbdesk_recorded"
 
 
@@ -100,11 +102,14 @@ def record_error(what: str, error: BaseException) -> bool:
 
 
 def last_problems(settings: Settings, limit: int = 5) -> list[str]:
-    """Returns the last warnings and errors in the log, oldest first, one line each; none if there is no log."""
+    """Returns the last warnings and errors in the log, oldest first, one line each; none if there is no log.
+
+    What a command was given wrongly, such as a name that is not there, was said to whoever typed it, and is left out.
+    """
     newest = log_file(settings)
     files = [file for file in (newest.with_name(f"{newest.name}.1"), newest) if file.exists()]
     lines = [line for file in files for line in file.read_text("utf-8", "replace").splitlines()]
-    return [line for line in lines if _PROBLEM.match(line)][-limit:]
+    return [line for line in lines if _PROBLEM.match(line) and not _MISTAKE.search(line)][-limit:]
 
 
 def _add(handler: logging.Handler, formatter: logging.Formatter) -> None:

@@ -14,7 +14,7 @@ import pytest
 from core import log
 from core.actions.workspace import Workspace
 from core.config import Settings
-from core.errors import InputError, StoreBusy
+from core.errors import InputError, NotFound, StoreBusy, StoreError
 from tests import commands
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -84,6 +84,15 @@ def test_the_last_problems_leave_out_what_went_well(settings: Settings) -> None:
         "import 5: InputError: no such file",
         "import 6: InputError: no such file",
     ]
+
+
+def test_what_was_typed_wrongly_is_no_problem_of_the_installation(settings: Settings) -> None:
+    log.configure(settings, "score")
+    log.record_error("failed", NotFound("run 'x': not in this workspace"))
+    log.record_error("failed", StoreError("the file is damaged"))
+    [line] = log.last_problems(settings)
+    assert "damaged" in line
+    assert len(events(settings)) == 2  # the log has both
 
 
 def test_the_last_problems_outlive_a_rotation(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

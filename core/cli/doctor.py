@@ -48,5 +48,5 @@ def _key_line(key: KeyState) -> str:
 
 def _endpoint_line(endpoint: EndpointState) -> str:
     if not endpoint.reachable:
-        return f"{endpoint.url}: not reachable ({endpoint.problem})"
+        return f"{endpoint.url}: not reachable ({endpoint.problem.removeprefix(f'{endpoint.url}: ')})"
     return f"{endpoint.url}: reachable, models: {', '.join(endpoint.models) or 'none'}"

@@ -14,6 +14,7 @@ from core.texts import estimate_text, number_text
 
 COLUMNS = ("predicted", "observed", "low", "high", "band_low", "band_high", "n")
 _BAND_PX = 16
+_FEWEST = 5  # rows of a bin whose band is drawn
 _NAME_LENGTH = 24  # of a run beside its curve
 
 
@@ -93,8 +94,9 @@ def overlay_figure(tables: Mapping[str, pd.DataFrame], score: str) -> go.Figure:
 
 
 def _draw_bands(chart: go.Figure, table: pd.DataFrame) -> None:
-    """Draw each bin's band as a broad vertical bar around the line of perfect calibration."""
-    ends = table[["predicted", "band_low", "band_high"]].to_numpy()
+    """Draw each bin's band as a broad vertical bar around the line of perfect calibration; of a handful of rows it would say
+    nothing, over the whole height."""
+    ends = table.loc[table["n"] >= _FEWEST, ["predicted", "band_low", "band_high"]].to_numpy()
     chart.add_scatter(
         x=[x for predicted, *_ in ends for x in (predicted, predicted, None)],
         y=[y for _, low, high in ends for y in (low, high, None)],

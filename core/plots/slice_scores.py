@@ -14,14 +14,16 @@ COLUMNS = ("slice", "n", "n_labelled", "estimate", "low", "high", "cost")
 
 
 def figure(table: pd.DataFrame, overall: float, control: float, title: str = "AUROC inside the slice") -> go.Figure:
-    """One row of the forest plot for each slice, in the order given, with lines of chance and of the run over all rows.
+    """One row of the forest plot for each slice, in the order given, the costliest in bold, with lines of chance and of the run
+    over all rows.
 
     table: slice, n, n_labelled, estimate, low, high, cost (see `core.stats.slices`), NaN if unknown; a slice without an
     estimate shows the reason. overall: the run's value in the same metric; control: the no-biology baseline's, NaN draws
     none. title: of the value axis.
     """
     drawing.require_columns("slice_scores", table, COLUMNS)
-    rows = [_row(row) for row in table[list(COLUMNS)].itertuples(index=False)]
+    most = table["cost"].astype(float).max()
+    rows = [_row(row, is_costliest=row.cost == most) for row in table[list(COLUMNS)].itertuples(index=False)]
     lines = [
         *drawing.reference_lines({NO_BIOLOGY: control}),
         drawing.Line(overall, f"all rows {overall:.3f}", theme.CHOSEN),
@@ -29,15 +31,16 @@ def figure(table: pd.DataFrame, overall: float, control: float, title: str = "AU
     return forest_plot.draw_forest(pd.DataFrame(rows), lines, title)
 
 
-def _row(row: Any) -> dict[str, object]:
+def _row(row: Any, *, is_costliest: bool) -> dict[str, object]:
     rows = drawing.rows_text(row.n_labelled) + (f" of {row.n:,.0f}" if row.n > row.n_labelled else "")
     words = estimate_text(row.estimate, row.low, row.high)
     if pd.isna(row.estimate):
         words = "one class only" if row.n_labelled else "no labels"
     labelled = f"{row.n:,.0f} rows, {row.n_labelled:,.0f} with a label"
     cost = f"costs the whole {number_text(row.cost, '+.4f')}"
+    name = f"{drawing.escape(row.slice, forest_plot.NAME_LENGTH)}  {rows}"
     return {
-        "name": f"{drawing.escape(row.slice, forest_plot.NAME_LENGTH)}  {rows}",
+        "name": f"<b>{name}</b>" if is_costliest else name,
         "words": words,
         "hover": f"{drawing.escape(row.slice)}<br>{words}<br>{labelled}<br>{cost}",
         "colour": theme.CHOSEN,

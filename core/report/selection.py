@@ -81,7 +81,9 @@ def select(
     [dataset] = datasets
     unknown = [pair_id for pair_id in rows if chosen.keys().isdisjoint(predictions.runs_with(db, dataset, pair_id))]
     if unknown:
-        raise InputError(f"report: {len(unknown):,} of {len(rows):,} rows are in none of the chosen runs, such as {unknown[0]!r}")
+        of = f"{len(unknown):,} of {len(rows):,} rows are in none of the chosen runs, such as {unknown[0]!r}"
+        known = predictions.find_pair_ids(db, next(iter(chosen)), predictions.RowFilter())
+        raise InputError(f"report: {of}{f', expected ids such as {known[0]!r}' if known else ''}")
     names = tuple(kind_named(name).name for name in figures)
     ids = tuple((a.id, b.id) for a, b in pairs)
     return ReportSelection(dataset, tuple(chosen), ids, tuple(dict.fromkeys(rows)), names, explorers)

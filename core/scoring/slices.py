@@ -53,6 +53,12 @@ def _support_slices(support: pd.Series) -> pd.Series:
     return quarters.map(dict(enumerate(QUARTERS, start=1))).astype(object).fillna("none")
 
 
+# The order of the slices of a kind, where they have one of their own.
+ORDERS: dict[str, tuple[str, ...]] = {
+    "gene's rows": tuple(GENE_ROWS),
+    **dict.fromkeys(("P(DE)", "P(up | DE)"), (*(f"{low:.1f}–{high:.1f}" for low, high in P_BINS), "missing")),
+    "support of neighbours": ("none", *QUARTERS),
+}
 # The ways to cut rows into slices: name on screen → function that gives each row's slice.
 SLICES: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
     "gene's rows": lambda rows: _gene_row_slices(rows["gene_rows"]),

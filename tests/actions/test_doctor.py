@@ -37,14 +37,17 @@ def silent_server() -> Iterator[str]:
 
 def test_it_prints_what_the_contract_says(small_workspace: Workspace) -> None:
     folder = small_workspace.settings.workspace
-    commands.core(folder, "rename", "nothing", "x")
+    log.configure(small_workspace.settings, "app")
+    log.record_error("page /rows", RuntimeError("no such thing"))
+    log.close()
+    commands.core(folder, "rename", "nothing", "x")  # a mistake, which was said where it was made
     found = commands.core_json(folder, "doctor")
     assert set(found) >= KEYS
     assert (found["workspace"], found["store"], found["lock"]) == (str(folder), "ok", None)
     assert found["store_mb"] > 0
     assert found["disk_free_mb"] > 0
     [line] = found["last_errors"]
-    assert "NotFound: run 'nothing'" in line
+    assert "page /rows: RuntimeError: no such thing" in line
     text = commands.core(folder, "doctor").out
     assert line in text
 

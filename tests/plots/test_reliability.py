@@ -32,18 +32,25 @@ def test_table_by_hand() -> None:
 
 
 def test_figure_shows_the_curve_the_bands_and_the_perfect_line() -> None:
-    chart = reliability.figure(TABLE, "P(DE)")
+    chart = reliability.figure(TABLE.assign(n=[5, 5]), "P(DE)")
     bands, curve = chart.data
     assert list(bands.x[:3]) == [0.25, 0.25, None]
     assert list(bands.y[:2]) == TABLE.loc[0, ["band_low", "band_high"]].tolist()
     assert (list(curve.x), list(curve.y)) == ([0.25, pytest.approx(0.9)], [0.5, 1.0])
     assert list(curve.marker.size) == [18, 18]  # as many rows in both
     assert curve.hovertext[0].startswith("0.500 [")
-    assert curve.hovertext[0].endswith("<br>n 2")
+    assert curve.hovertext[0].endswith("<br>n 5")
     assert [note.text for note in chart.layout.annotations] == ["perfect"]
     line = chart.layout.shapes[0]
     assert (line.x0, line.y0, line.x1, line.y1) == (0, 0, 1, 1)
     assert chart.layout.xaxis.title.text == "predicted P(DE), mean of a bin"
+
+
+def test_a_bin_of_a_handful_of_rows_has_no_band() -> None:
+    """It would reach from 0 to 1."""
+    bands, curve = reliability.figure(TABLE.assign(n=[4, 5]), "P(DE)").data
+    assert bands.x[0] == pytest.approx(0.9)
+    assert len(curve.x) == 2
 
 
 def test_recalibrated_probabilities_are_drawn_hollow() -> None:

@@ -24,19 +24,28 @@ INTERVALS = {"perturbation": "allowing for shared genes", "target gene": "allowi
 
 
 def of_run(rows: RunRows, score: RunScore, counts: RunScore, by: str, metric: str) -> CaptionedFigure:
-    """One kind of slice. score: the run's; counts: that of row counts alone; by: one of `slices.SLICES`; metric: mean, DE, DIR.
+    """One kind of slice, in its own order where it has one, else the costliest first.
 
-    The table has `value` too, the slice's name as `by` gives it.
+    score: the run's; counts: that of row counts alone; by: one of `slices.SLICES`; metric: mean, DE, DIR. The table has `value`
+    too, the slice's name as `by` gives it.
     """
-    table = pd.DataFrame([_line(by, part, metric) for part in slices.score_slices(rows, by)])
-    table = table.sort_values("cost", ascending=False, na_position="last", kind="stable", ignore_index=True)
+    table = _in_order(pd.DataFrame([_line(by, part, metric) for part in slices.score_slices(rows, by)]), by)
     overall, count_only = (getattr(each.whole, metric.lower()).value for each in (score, counts))
+    shown = "bold: what costs most" if by in slices.ORDERS else f"the {min(SHOWN, len(table))} that cost most"
     caption = (
-        f"{rows.run.name} · {len(table):,} slices of {int(table['n'].sum()):,} rows, the {min(SHOWN, len(table))} that cost "
-        f"most · {metric} inside each slice, {scored_text(rows.scored)}, interval {INTERVALS.get(by, TWO_WAY)}"
+        f"{rows.run.name} · {len(table):,} slices of {int(table['n'].sum()):,} rows, {shown} · {metric} inside each slice, "
+        f"{scored_text(rows.scored)}, interval {INTERVALS.get(by, TWO_WAY)}"
     )
     chart = slice_scores.figure(table.head(SHOWN), overall, count_only, drawing.METRICS[metric])
     return CaptionedFigure(f"{metric} by {KINDS.get(by, by)}", rows.run.name, _sentence(table, metric), caption, chart, table)
+
+
+def _in_order(table: pd.DataFrame, by: str) -> pd.DataFrame:
+    """The slices in the order of their kind; the costliest first where it has none."""
+    order = slices.ORDERS.get(by)
+    if order is None:
+        return table.sort_values("cost", ascending=False, na_position="last", kind="stable", ignore_index=True)
+    return table.sort_values("value", key=lambda names: names.map(order.index), kind="stable", ignore_index=True)
 
 
 def _line(by: str, part: Slice, metric: str) -> dict[str, object]:
@@ -60,9 +69,10 @@ def _describe_times_measured(times: str) -> str:
 
 
 def _sentence(table: pd.DataFrame, metric: str) -> str:
-    most = table.iloc[0]
-    if pd.isna(most["cost"]):
+    costs = table["cost"].astype(float)
+    if costs.isna().all():
         return f"No slice has both classes, so none has a {metric}."
+    most = table.loc[costs.idxmax()]
     score = estimate_text(most["estimate"], most["low"], most["high"])
     return (
         f"“{most['slice']}” costs the {metric} most, {number_text(most['cost'], '+.4f')}: {score} "
