@@ -32,7 +32,7 @@ RUNS = {"real": "track_b_sharp", "demo": "simulated debate"}
 LABELLED = {"real": "track_a_logprobs_train2499", "demo": "simulated debate"}
 ON_LABELS = ("fuse", "compare")  # pages that are measured on the run with labels
 MOVED = ("next_row", "weight_slider", "power_slider")
-# Of Fuse, each with the keys that lower and raise it. A weight moves by a tenth: a hundredth often changes no decimal of the mean.
+# Of Fuse, each with the keys that lower and raise it: a weight by tenths, since a hundredth often changes no decimal of the mean.
 SLIDERS = {
     "weight": ("input[data-key=w_de_knn]", "PageDown", "PageUp"),
     "power": (".st-key-power input[type=range]", "ArrowLeft", "ArrowRight"),

@@ -39,6 +39,27 @@ def figure(table: pd.DataFrame, answer: str) -> go.Figure:
     return chart
 
 
+def runs_figure(table: pd.DataFrame, answer: str) -> go.Figure:
+    """One block for each role with a row for each run: its corrected rate where there are labels enough, else as the judge reads.
+
+    table: the columns of `figure` and run, one row for each role and run; the first run stands out. Raises as `figure` does.
+    """
+    drawing.require_columns("rubric_rates", table, ("run", *COLUMNS))
+    drawing.require_values("rubric_rates", table, "kind", KINDS)
+    first = table["run"].iloc[0]
+    rows: list[dict[str, object]] = []
+    for role, part in table.groupby("role", sort=False):
+        rows.append(forest_plot.heading_row(str(role)))
+        for row in part.itertuples():
+            name = drawing.escape(row.run, forest_plot.NAME_LENGTH)
+            colour = theme.CHOSEN if row.run == first else theme.BASELINE
+            kind = f", {KINDS[row.kind][1]}"
+            rows.append(_row(row) | {"name": f"<b>{name}</b>{kind}" if row.run == first else f"{name}{kind}", "colour": colour})
+    chart = forest_plot.draw_forest(pd.DataFrame(rows), [], f"share of texts: {drawing.escape(answer)}", reach=_REACH)
+    chart.update_xaxes(tickformat=".0%")
+    return chart
+
+
 def _row(row: Any) -> dict[str, object]:
     colour, name, counted = KINDS[row.kind]
     words = estimate_text(row.estimate, row.low, row.high, ".1%")

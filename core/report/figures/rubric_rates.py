@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 
 from core.audit.rubric import Rubric
@@ -64,25 +66,61 @@ def nothing_asked(run: Run, title: str) -> CaptionedFigure:
     return CaptionedFigure(title, run.name, f"{run.name}: no rubric of one's own, and no text that people labelled.")
 
 
-def _make(material: Material) -> list[CaptionedFigure]:
-    return [
-        figure
-        for run in material.runs
-        for figure in [_rates_of(material, run, asked) for asked in material.rubrics.get(run.id, ())]
-        or [nothing_asked(run, TITLE)]
+def of_runs(rubric: Rubric, found: Mapping[str, RubricRates]) -> CaptionedFigure:
+    """A rubric's rates in two or more runs, by their names, the first of which stands out: as corrected where people labelled
+    enough, else as read."""
+    lines = [
+        {"run": run, **line}
+        for run, rates in found.items()
+        for role, of_role in rates.roles.items()
+        for line in _lines(role, of_role)
+        if line["kind"] == ("raw" if of_role.corrected is None else "corrected")
     ]
+    table = pd.DataFrame(lines)
+    roles = list(dict.fromkeys(table["role"]))
+    table = table.sort_values("role", key=lambda names: names.map(roles.index), kind="stable", ignore_index=True)
+    whole = {run: [*rates.roles.values()][-1] for run, rates in found.items()}
+    said = "; ".join(f"{run}: {_shown_rate(rates)}" for run, rates in whole.items())
+    answer = rubric.answers[0]
+    caption = f"{len(found)} runs · {sum(rates.n for rates in whole.values()):,} texts · 95% intervals {TWO_WAY}"
+    sentence = f"{rubric.question} “{answer}” in {said}."
+    return CaptionedFigure(TITLE, f"{len(found)} runs", sentence, caption, plot.runs_figure(table, answer), table)
 
 
-def _rates_of(material: Material, run: Run, asked: AskedRubric) -> CaptionedFigure:
+def _shown_rate(rates: RoleRates) -> str:
+    return _percent(rates.raw if rates.corrected is None else rates.corrected)
+
+
+def _make(material: Material) -> list[CaptionedFigure]:
+    """A figure for each rubric: of all the runs that it was read in, where these are several."""
+    made: list[CaptionedFigure] = []
+    several: dict[Rubric, dict[str, RubricRates]] = {}
+    alone: dict[Rubric, CaptionedFigure] = {}
+    for run in material.runs:
+        if not material.rubrics.get(run.id):
+            made.append(nothing_asked(run, TITLE))
+        for asked in material.rubrics.get(run.id, ()):
+            figure, rates = _rates_of(material, run, asked)
+            if rates is None:
+                made.append(figure)
+                continue
+            several.setdefault(asked.rubric, {})[run.name] = rates
+            alone[asked.rubric] = figure
+    drawn = [of_runs(rubric, found) if len(found) > 1 else alone[rubric] for rubric, found in several.items()]
+    return [*drawn, *made]
+
+
+def _rates_of(material: Material, run: Run, asked: AskedRubric) -> tuple[CaptionedFigure, RubricRates | None]:
+    """A run's figure of a rubric, and its rates; None where none can be drawn."""
     answered, rubric = material.answers(run, asked.rubric), asked.rubric
     if answered is None:
         sentence = f"{rubric.question} No model has read {run.name} for it; people labelled {len(asked.labels):,} of its texts."
-        return CaptionedFigure(TITLE, run.name, sentence)
+        return CaptionedFigure(TITLE, run.name, sentence), None
     readings, judge = answered
     found = rubric_rates(join_answers(asked.texts, readings, asked.labels, asked.samples, rubric), rubric.answers[0])
     if [*found.roles.values()][-1].says_nothing:
-        return CaptionedFigure(TITLE, run.name, f"{rubric.question} Nothing could be read in {run.name} ({judge}).")
-    return of_run(run, rubric, found, judge)
+        return CaptionedFigure(TITLE, run.name, f"{rubric.question} Nothing could be read in {run.name} ({judge})."), None
+    return of_run(run, rubric, found, judge), found
 
 
 FIGURE = FigureKind(
