@@ -30,7 +30,7 @@ _MAX_BYTES = 1_000_000
 _BACKUP_FILES = 3  # beside the newest
 _LOCK_TIMEOUT_S = 5.0
 _PROBLEM = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+Z (WARNING|ERROR) ")
-_MISTAKES = "|".join(kind.__name__ for kind in (InputError, *InputError.__subclasses__()))
+_MISTAKES = "|".join(["InputError", *(kind.__name__ for kind in InputError.__subclasses__())])
 _MISTAKE = re.compile(rf"\] failed: ({_MISTAKES}): ")
 _RECORDED = "_perturbdesk_recorded"
 

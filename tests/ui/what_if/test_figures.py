@@ -25,7 +25,7 @@ def test_places_have_separators_and_a_minus_sign_and_stay_numbers(visit: Visit, 
     assert pd.api.types.is_numeric_dtype(listed(app)["places"])  # so that a click on the column's head sorts by size
     shown = next(each for each in app.dataframe if "places" in each.value).proto.arrow_data.styler.display_values
     texts = pa.ipc.open_stream(shown).read_pandas().iloc[:, 2].tolist()
-    assert texts == [number_text(value, "+,.10g") for value in listed(app)["places"]]
+    assert texts == [number_text(value, "+,.0f") for value in listed(app)["places"]]
     assert any(text.startswith("−") for text in texts)
 
 
