@@ -53,7 +53,7 @@ def runs_figure(table: pd.DataFrame, answer: str) -> go.Figure:
         for row in part.itertuples():
             name = drawing.escape(row.run, forest_plot.NAME_LENGTH)
             colour = theme.CHOSEN if row.run == first else theme.BASELINE
-            kind = f", {KINDS[row.kind][1]}"
+            kind = f", {KINDS[str(row.kind)][1]}"
             rows.append(_row(row) | {"name": f"<b>{name}</b>{kind}" if row.run == first else f"{name}{kind}", "colour": colour})
     chart = forest_plot.draw_forest(pd.DataFrame(rows), [], f"share of texts: {drawing.escape(answer)}", reach=_REACH)
     chart.update_xaxes(tickformat=".0%")

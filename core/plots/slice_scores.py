@@ -23,7 +23,7 @@ def figure(table: pd.DataFrame, overall: float, control: float, title: str = "AU
     """
     drawing.require_columns("slice_scores", table, COLUMNS)
     most = table["cost"].astype(float).max()
-    rows = [_row(row, is_costliest=row.cost == most) for row in table[list(COLUMNS)].itertuples(index=False)]
+    rows = [_row(row, is_costliest=bool(row.cost == most)) for row in table[list(COLUMNS)].itertuples(index=False)]
     lines = [
         *drawing.reference_lines({NO_BIOLOGY: control}),
         drawing.Line(overall, f"all rows {overall:.3f}", theme.CHOSEN),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 from core.plots import drawing, ladder, slice_scores
@@ -69,10 +70,10 @@ def _describe_times_measured(times: str) -> str:
 
 
 def _sentence(table: pd.DataFrame, metric: str) -> str:
-    costs = table["cost"].astype(float)
-    if costs.isna().all():
+    costs = table["cost"].to_numpy(dtype=np.float64)
+    if np.isnan(costs).all():
         return f"No slice has both classes, so none has a {metric}."
-    most = table.loc[costs.idxmax()]
+    most = table.iloc[int(np.nanargmax(costs))]
     score = estimate_text(most["estimate"], most["low"], most["high"])
     return (
         f"“{most['slice']}” costs the {metric} most, {number_text(most['cost'], '+.4f')}: {score} "

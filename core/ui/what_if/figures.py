@@ -34,7 +34,7 @@ def show_figures(choice: FusionChoice, prepared: LiveFusion, found: FusionCompar
 
 def _show_weight_grid(choice: FusionChoice, prepared: LiveFusion) -> None:
     found = draw_plane(choice, prepared)
-    if found is not None:
+    if found is not None and found.chart is not None:
         show_figure(found.chart, found.table, "weight-plane", found.title, found.caption)
 
 
