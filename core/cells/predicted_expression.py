@@ -21,7 +21,6 @@ from core.cells.conditions import Conditions, ReadingSettings, read_conditions
 from core.cells.confounders import refuse_mixed_lines
 from core.cells.differential_expression import COUNTS_PER_CELL, log2_fold_change
 from core.cells.logarithms import refuse_other_logarithm
-from core.cells.other_cells import is_hdf5
 from core.cells.predicted_changes import PredictedChanges, WantedPairs
 from core.cells.scales import Scale, ValueFacts, linear_values, measure_values, tell_scale, tell_scale_beside
 from core.cells.strata import stratum_of_cells
@@ -83,11 +82,6 @@ class Comparison:
     scale: Scale
     real_scale: Scale | None
     notes: Mapping[str, str] = field(default_factory=dict)
-
-
-def is_cell_file(path: Path) -> bool:
-    """Whether a file is AnnData by its name, or HDF5 by its first bytes."""
-    return path.suffix.lower() == ".h5ad" or is_hdf5(path)
 
 
 def read_predicted_cells(path: Path, wanted: WantedPairs, options: CellOptions, within: Sequence[str] = ()) -> PredictedChanges:
