@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from core.cells.hdf5_walk import Hdf5File, open_hdf5
-from core.cells.other_cells import describe_hdf5, describe_other_cells, is_hdf5, is_zarr, list_zipped_zarr
-from core.cells.tenx import copy_tenx_folder, copy_tenx_hdf5, list_tenx, tenx_folder, tenx_group
+from core.cells.other_cells import describe_hdf5, describe_other_cells, is_hdf5, is_zarr, list_zipped_zarr, tenx_group
+from core.cells.tenx import copy_tenx_folder, copy_tenx_hdf5, list_tenx, tenx_folder
 from core.cells.zarr_copy import copy_zarr
 from core.cells.zarr_walk import list_store
 from core.compressed import DAMAGE, open_archive

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from core.cells.anndata_frames import is_group
 from core.cells.hdf5_walk import Hdf5File
@@ -76,9 +76,15 @@ def describe_hdf5(file: Hdf5File) -> str:
         return ""
     if {"row_attrs", "col_attrs"} <= found:
         return f"cells as loom: read it with `cells = anndata.io.read_loom('{file_name}')`, which needs loompy ({_FIRST}); {_ADD}"
-    if "matrix" in found or any(is_group(node) and "barcodes" in node for node in file.root.values()):
+    if tenx_group(file) is not None:
         return TENX
     return f"HDF5 with {', '.join(sorted(found)[:5]) or 'nothing'} in it; expected cells as AnnData (.h5ad): obs, var and X"
+
+
+def tenx_group(file: Hdf5File) -> Any | None:
+    """Return the group that holds a matrix of 10x: `matrix`, or called by the genome before Cell Ranger 3; None without one."""
+    groups = [node for node in file.root.values() if is_group(node) and {"barcodes", "indptr"} <= set(node)]
+    return groups[0] if len(groups) == 1 else None
 
 
 def _describe_folder(path: Path) -> str:

@@ -14,9 +14,10 @@ import numpy as np
 from scipy.io import mminfo, mmread
 from scipy.sparse import csr_matrix
 
-from core.cells.anndata_frames import find_child, is_group
+from core.cells.anndata_frames import find_child
 from core.cells.hdf5_values import native, read_values, require_dataset
 from core.cells.hdf5_walk import Hdf5File, damage_named
+from core.cells.other_cells import tenx_group
 from core.cells.packages import import_hdf5
 from core.compressed import DAMAGE, plain_file, unpacked
 from core.errors import InputError
@@ -30,12 +31,6 @@ _FEATURES: Final = ("features.tsv", "features.tsv.gz", "genes.tsv", "genes.tsv.g
 _BARCODES: Final = ("barcodes.tsv", "barcodes.tsv.gz")
 _LEAST_BYTES: Final = 6  # of an entry of matrix.mtx: two places and a number
 _BYTES_A_VALUE: Final = 3 * 16  # in memory: places and numbers as they are read, and twice as they are sorted
-
-
-def tenx_group(file: Hdf5File) -> Any | None:
-    """Return the group that holds a matrix of 10x: `matrix`, or called by the genome before Cell Ranger 3; None without one."""
-    groups = [node for node in file.root.values() if is_group(node) and {"barcodes", "indptr"} <= set(node)]
-    return groups[0] if len(groups) == 1 else None
 
 
 def copy_tenx_hdf5(file: Hdf5File, target: Path) -> None:
