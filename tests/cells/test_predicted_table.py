@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -182,8 +183,26 @@ def test_percentages_and_ratios_less_1_are_no_logarithms(
 
 
 @pytest.mark.parametrize(
+    ("of_ratio", "words"),
+    [
+        (lambda ratio: ratio - 1, "none of 200 values is below -1, and .* above 1, up to more than 3: ratios less 1"),
+        (lambda ratio: np.where(ratio >= 1, ratio, -1 / ratio), "none of 200 values lies between -1 and 1, .* -1 / x below"),
+    ],
+)
+def test_ratios_of_all_genes_are_told_without_a_gene_that_is_lost(
+    of_ratio: Callable[[np.ndarray], np.ndarray], words: str
+) -> None:
+    change = np.random.default_rng(0).laplace(0, 0.15, 200)
+    change[:12] = np.linspace(-2.4, 2.4, 12)
+    change[12:20] = 1.2
+    assert re.search(words, tell_other_scale(count_scale(of_ratio(2**change))))
+    assert tell_other_scale(count_scale(change)) == ""
+
+
+@pytest.mark.parametrize(
     "values",
     [
+        np.concatenate([np.linspace(1, 3, 50), np.linspace(-3, -1, 50)]),  # of a table of what changed
         np.linspace(-1, 1, 20),  # what is cut at one
         np.where(np.arange(20) < 12, -1.0, 1.0),  # signs
         np.array([60.0, -0.5] + [0.5, -2.0] * 9),  # one outlier
