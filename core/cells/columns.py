@@ -20,7 +20,6 @@ BATCH_NAMES = ("batch", "gem_group", "lane", "library", "sample", "donor")
 GUIDE_NAMES = ("guide", "guide_id", "guide_identity", "sgrna", "sgrna_id", "feature_call")
 MOST_CHARACTERS = 1_000  # of a name
 _SHOWN = 8
-_ADD_TABLE = ", or give a table of what was done to each cell: `cells labels --obs TABLE`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ def choose_columns(
     if not candidates:
         raise InputError(
             f"no perturbation column: obs has {_list(obs.columns)}, expected one of {', '.join(PERTURBATION_NAMES)}; "
-            f"say which with --perturbation{_ADD_TABLE if not len(obs.columns) else ''}"
+            "say which with --perturbation"
         )
     with_controls = [(name, values) for name in candidates if (values := _control_values(obs[name], control))]
     if not with_controls:

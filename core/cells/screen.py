@@ -32,6 +32,7 @@ from core.cells.labels import DOWN, LEFT_OUT, MOST_REMAINING, NONE, UP, Threshol
 from core.cells.logarithms import refuse_other_logarithm
 from core.cells.sampling import NAMES, SPLITS, Sample, SamplingSettings, sample_pairs
 from core.cells.strata import within_setting
+from core.errors import InputError
 from core.fields.record import setting, without_effect
 
 NOT_SHRUNK = "Fold changes are not shrunk; those of the BioReasoning challenge are."
@@ -78,9 +79,12 @@ class LabelSettings(ReadingSettings):
         return {name: value for name, value in asdict(self).items() if name not in left_out} | table | VERSIONS
 
     def read_conditions(self, file: CellFile) -> Conditions:
-        """Returns what was done to the cells of a file. Raises InputError as `add_cell_table` and `read_conditions`."""
+        """Returns what was done to the cells of a file. Raises InputError as `add_cell_table` and `read_conditions`, and for a file
+        that says nothing of its cells."""
         if self.obs is not None:
             add_cell_table(file, self.obs)
+        if not len(file.obs.columns):
+            raise InputError(f"{file.path}: says nothing of its cells; give a table of what was done to each with --obs TABLE")
         return compare_within(file, read_conditions(file, self, self.batch, self.guide), self.within)
 
 

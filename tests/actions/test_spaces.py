@@ -452,7 +452,7 @@ def test_a_space_of_other_genes_is_refused_unless_a_dataset_has_one(workspace: W
     content = cases.as_csv(["gene", "d0", "d1"], [(name, i, 1.5) for i, name in enumerate(("YAL001C", "YBR002W", "Q0085"))])
     assert import_upload(workspace, content, "yeast.csv").kind == "embedding"  # nothing is known without a dataset
     import_upload(workspace, cases.as_csv(["id", "pert", "gene", "label"], [("Pa_Ga", "Pa", "Ga", "up")]), "train.csv")
-    other = content.replace("YAL001C", "YAL009C")
+    other = content.replace(b"YAL001C", b"YAL009C")
     refused = import_upload(workspace, other, "other.csv")
     assert "covers no gene of bmdm: its names are YAL009C, YBR002W, Q0085, expected symbols such as Ga" in refused.message
     assert "imported after their dataset" in refused.message
