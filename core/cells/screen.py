@@ -79,8 +79,8 @@ class LabelSettings(ReadingSettings):
         return {name: value for name, value in asdict(self).items() if name not in left_out} | table | VERSIONS
 
     def read_conditions(self, file: CellFile) -> Conditions:
-        """Returns what was done to the cells of a file. Raises InputError as `add_cell_table` and `read_conditions`, and for a file
-        that says nothing of its cells."""
+        """Returns what was done to the cells of a file. Raises InputError as `add_cell_table` and `read_conditions`, and for a
+        file that says nothing of its cells."""
         if self.obs is not None:
             add_cell_table(file, self.obs)
         if not len(file.obs.columns):

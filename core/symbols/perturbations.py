@@ -230,7 +230,7 @@ class _Reader:
         yield text, ""
         if stranded := _STRANDED.fullmatch(text):
             yield stranded["gene"], "guide"
-        bare = [text[found.end() :] for prefix in _PREFIXES if (found := prefix.match(text))]
+        bare = [text[before.end() :] for prefix in _PREFIXES if (before := prefix.match(text))]
         yield from ((each, "guide") for each in bare)
         for begin in (text, *bare):
             for joint in _MAY_JOIN:

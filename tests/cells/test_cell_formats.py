@@ -206,7 +206,7 @@ def test_a_matrix_of_10x_is_read_beside_a_table_of_cells(tmp_path: Path, kind: s
     with open_cells(path) as file:
         assert file.genes == tuple(IDS)
         np.testing.assert_array_equal(values_of(file), COUNTS)
-    with pytest.raises(InputError, match="says nothing of its cells; .* --obs TABLE"):
+    with pytest.raises(InputError, match=r"says nothing of its cells; .* --obs TABLE"):
         describe_cells(path)
     found = describe_cells(path, LabelSettings(obs=write_calls(tmp_path / "protospacer_calls_per_cell.csv")))
     assert found.columns.perturbation == "feature_call"
