@@ -19,7 +19,7 @@ from core.stats.arrays import Bools, Codes, Floats
 MOST_NEGATIVE: Final = -1.0  # below, values are no small outputs of a linear decoder
 _LARGEST_EXPONENT: Final = 50.0
 _MILLION: Final = 1e6
-_SAME: Final = (0.5, 2.0)  # sums within are those of log1p of counts per 10,000, which models reproduce roughly
+_SAME: Final = (0.5, 2.0)  # sums within are those of log1p of counts per 10,000, or of another sum nearby
 _FACTOR: Final = (0.8, 1.25)  # sums within are another sum's
 _SPREAD: Final = 0.7  # of log sums between cells' quartiles, from which on they are no sums of normalised cells
 _CONSTANT: Final = 1e-3
@@ -132,7 +132,7 @@ def tell_scale_beside(
     sums = _of(facts.shared_exp_sums, facts, cells)
     found, known = _median(sums), _spread(sums) <= _SPREAD
     of_all, share, median = _real_sums(*real)
-    if known and _SAME[0] * of_all <= found <= _SAME[1] * of_all:
+    if known and _is_near(found, of_all):
         return Scale(
             "log1p", 1.0, f"log1p of counts per 10,000 (expm1 sums to {found:,.0f} a cell, the real cells to {of_all:,.0f})"
         )
@@ -142,9 +142,12 @@ def tell_scale_beside(
         ("a million over the shared genes", _MILLION, None),
         ("the median of the real cells", share * median, of_all / max(found, 1e-9)),  # of which cells nobody knows
     )
+    nearby = known and _SAME[0] * of_all <= found <= _SAME[1] * of_all
     for words, expected, factor in targets:
         if known and _is_near(found, expected):
             return _rescaled(found, words, factor)
+    if nearby:
+        return _rescaled(found, f"another sum, where the real cells' is {of_all:,.0f}", of_all / found)
     if given == "log1p" or _is_constant(sums):
         return _rescaled(found, "another sum", None)
     real_words = f"{of_all:,.0f} at 10,000, {100 * of_all:,.0f} at a million, {share * median:,.0f} at their median"

@@ -24,6 +24,7 @@ SCALES = {
     "counts per 10,000": COUNTS / SUM * 1e4,
     "log1p of 10,000": np.log1p(COUNTS / SUM * 1e4),
     "log1p of a million": np.log1p(COUNTS / SUM * 1e6),
+    "log1p of 7,000": np.log1p(COUNTS / SUM * 7e3),
     "log1p of the median": np.log1p(COUNTS / SUM * np.median(SUM)),
 }
 SUBSETS = {"all genes": np.arange(60), "40 genes": np.arange(60)[::-1][:40]}
