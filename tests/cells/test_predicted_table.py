@@ -133,6 +133,28 @@ MANY = pd.DataFrame({"pert": [p for p in "AB" for _ in range(10)], "gene": [*(f"
 RATIOS = np.exp2(np.linspace(-2, 2, 20))
 
 
+INDEXED = {
+    "categories": CHANGES.astype({"pert": "category", "gene": "category"}).set_index(["pert", "gene"]),
+    "a groupby": CHANGES.groupby(["pert", "gene"])[["log2_fc"]].mean(),
+    "other names": CHANGES.set_index(["pert", "gene"]).rename_axis(["perturbation", "feature"]),
+    "numbers before": CHANGES.reset_index().set_index(["index", "pert"]),
+}
+
+
+@pytest.mark.parametrize("kind", INDEXED)
+def test_any_index_of_pandas_is_columns(tmp_path: Path, kind: str) -> None:
+    INDEXED[kind].to_parquet(tmp_path / "t.parquet")
+    np.testing.assert_array_equal(read_predicted_table(tmp_path / "t.parquet", PAIRS).signed, [-0.5, 0.25, np.nan, 2.0])
+
+
+def test_an_index_without_names_is_named_by_the_refusal(tmp_path: Path) -> None:
+    CHANGES.set_index(["pert", "gene"]).rename_axis([None, None]).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=r"columns log2_fc, __index_level_0__, __index_level_1__; .*--column ROLE=NAME"):
+        read_predicted_table(tmp_path / "t.parquet", PAIRS)
+    named = {"pert": "__index_level_0__", "gene": "__index_level_1__"}
+    np.testing.assert_array_equal(read_predicted_table(tmp_path / "t.parquet", PAIRS, named).signed, [-0.5, 0.25, np.nan, 2.0])
+
+
 @pytest.mark.parametrize("index", [["pert", "gene"], ["gene", "pert"], ["gene"]])
 def test_columns_that_pandas_made_an_index_are_columns(tmp_path: Path, index: list[str]) -> None:
     CHANGES.set_index(index).to_parquet(tmp_path / "t.parquet")
