@@ -22,6 +22,7 @@ _MILLION: Final = 1e6
 _SAME: Final = (0.5, 2.0)  # sums within are those of log1p of counts per 10,000, or of another sum nearby
 _FACTOR: Final = (0.8, 1.25)  # sums within are another sum's
 _SPREAD: Final = 0.7  # of log sums between cells' quartiles, from which on they are no sums of normalised cells
+_LEAST_CELLS: Final = 10  # whose median says what sum they were brought to
 _AS_MUCH: Final = 1.2  # times the spread of the real cells' shares
 _CONSTANT: Final = 1e-3
 _LEAST_SHARE: Final = 0.01  # of 10,000 that some of the genes may sum to, where nobody knows the others
@@ -134,7 +135,8 @@ def tell_scale_beside(
     of_all, share, median, spread = _real_sums(*real)
     # of few genes, the sums of normalised cells differ, and the real ones as much
     found, known = _median(sums), _spread(sums) <= max(_SPREAD, _AS_MUCH * spread)
-    if known and _is_near(found, of_all):
+    nearby = known and _SAME[0] * of_all <= found <= _SAME[1] * of_all
+    if nearby and (_is_near(found, of_all) or len(sums) < _LEAST_CELLS):
         return Scale(
             "log1p", 1.0, f"log1p of counts per 10,000 (expm1 sums to {found:,.0f} a cell, the real cells to {of_all:,.0f})"
         )
@@ -144,7 +146,6 @@ def tell_scale_beside(
         ("a million over the shared genes", _MILLION, None),
         ("the median of the real cells", share * median, of_all / max(found, 1e-9)),  # of which cells nobody knows
     )
-    nearby = known and _SAME[0] * of_all <= found <= _SAME[1] * of_all
     for words, expected, factor in targets:
         if known and _is_near(found, expected):
             return _rescaled(found, words, factor)
