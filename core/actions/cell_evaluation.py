@@ -6,12 +6,12 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.actions.files import hash_file
 from core.actions.other_formats import refuse_other_format
 from core.actions.workspace import Workspace
 from core.cells.cell_eval import CellEvaluation, evaluate_cells
+from core.cells.cell_formats import hash_cells, is_cell_file
 from core.cells.evaluation_cells import CellChoice
-from core.cells.predicted_expression import CellOptions, is_cell_file
+from core.cells.predicted_expression import CellOptions
 from core.cells.strata import within_setting
 from core.datasets.challenge_archive import SUFFIX, predictions_in
 from core.errors import InputError
@@ -62,11 +62,11 @@ def _evaluate(
     if options.run is None and options.dataset is None:
         return evaluate_cells(choice), None
     workspace.refuse_if_read_only("cells evaluate", str(path))
-    sha256 = hash_file(path)
+    sha256 = hash_cells(path)
     run = _find_run(workspace, path, sha256, options)
     found = evaluate_cells(choice)
     assert options.cells.real is not None
-    real_sha256 = hash_file(options.cells.real)
+    real_sha256 = hash_cells(options.cells.real)
     stored = StoredEvaluation(run.id, sha256, options.cells.real.name, real_sha256, found.as_json(), workspace.settings.author)
     with workspace.change("cells evaluate", run.name) as (db, detail):
         cell_evaluations.put(db, stored)

@@ -14,7 +14,6 @@ from typing import Any, Final
 from core.actions import imports, run_writer
 from core.actions.audited_rows import audit_rows
 from core.actions.component_loader import default_dataset
-from core.actions.files import hash_file
 from core.actions.import_target import (
     Imported,
     ImportedRows,
@@ -27,9 +26,10 @@ from core.actions.import_target import (
 from core.actions.other_formats import refuse_other_format
 from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
+from core.cells.cell_formats import hash_cells, is_cell_file
 from core.cells.conditions import READING_VERSION
 from core.cells.predicted_changes import PredictedChanges, WantedPairs
-from core.cells.predicted_expression import CellOptions, describe_predicted_cells, is_cell_file, read_predicted_cells
+from core.cells.predicted_expression import CellOptions, describe_predicted_cells, read_predicted_cells
 from core.cells.predicted_rows import PredictedRows, build_rows
 from core.cells.predicted_table import describe_table, read_predicted_table
 from core.cells.strata import within_setting
@@ -47,7 +47,7 @@ from core.system_errors import in_words
 from core.types import PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS, Pair
 
 KIND: Final = "predicted_expression"
-CELL_FILES: Final = (".h5ad", SUFFIX)
+CELL_FILES: Final = (".h5ad", SUFFIX, ".zip")  # the last of a Zarr store
 _SAID: Final = ("values", "genes of both files", "negative values read as 0", "perturbations")  # of what a file was read as
 
 
@@ -189,15 +189,16 @@ def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> Pr
         first = f"{pairs[0].pert} and {pairs[0].gene}" if pairs else "none"
         raise InputError(
             f"{path.name}: none of the dataset's {len(pairs):,} pairs is in it ({found.other_pairs:,} rows or perturbations of "
-            f"others); expected symbols as in the dataset, whose first pair is {first}"
+            f"others; its perturbations are {', '.join(map(repr, found.values))} …); expected symbols as in the dataset, whose "
+            f"first pair is {first}"
         )
     return found
 
 
 def _identify(path: Path, dataset: Dataset, pairs: tuple[Pair, ...], options: PredictionOptions) -> _Source:
     """Returns the identity of a run: files, rows, labels, and how they are read."""
-    file_sha256 = hash_file(path)
-    real_sha256 = None if options.cells.real is None else hash_file(options.cells.real)
+    file_sha256 = hash_cells(path)
+    real_sha256 = None if options.cells.real is None else hash_cells(options.cells.real)
     rows = dataset_sha256(pairs)
     usual = values_of(CellOptions())
     chosen = {name: value for name, value in values_of(options.cells).items() if name != "real" and value != usual[name]}

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from core.actions import jobs, packs
-from core.actions.files import hash_file
 from core.actions.import_target import ImportedRows, record_import
 from core.actions.other_formats import refuse_other_format
 from core.actions.workspace import Workspace
+from core.cells.cell_formats import hash_cells, is_cell_file
 from core.cells.changes_table import label_changes
 from core.cells.differential_expression import compare_on_one_processor
-from core.cells.predicted_expression import is_cell_file
 from core.cells.screen import LabelSettings, ScreenLabels, label_screen, record_of
 from core.cells.tables import ScreenFolder
 from core.datasets.pack_kinds import organism_of
@@ -114,7 +113,7 @@ def _label(
     ray_address: str | None,
 ) -> LabelledCells:
     """Makes the dataset; on a Ray cluster if `ray_address` is not None."""
-    file_sha256 = hash_file(path)
+    file_sha256 = hash_cells(path)
     text = json.dumps({"file": file_sha256, "settings": settings.identity()}, sort_keys=True)
     content = _Content(hashlib.sha256(text.encode()).hexdigest())
     with workspace.store.read() as db:

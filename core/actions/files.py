@@ -13,6 +13,7 @@ from typing import ClassVar, NamedTuple
 
 from core.actions.audited_rows import AuditedRows, RowSpool
 from core.actions.other_formats import refuse_other_format
+from core.cells.other_cells import is_zarr
 from core.compressed import plain_file
 from core.datasets import PairTable, ScoreTable, SubmissionTable, read_path
 from core.datasets.archives import Content, open_content
@@ -144,7 +145,7 @@ def expand(paths: list[Path], *, recursive: bool = False) -> list[FoundFile]:
         path, chosen, above = to_look_at.pop()
         problem = _problem_of_name(path)
         try:
-            if problem or not path.is_dir() or is_checkpoint(path):
+            if problem or not path.is_dir() or is_checkpoint(path) or is_zarr(path):
                 found.append(FoundFile(path, chosen, problem or _problem_of_link(path)))
                 continue
             status = path.stat()

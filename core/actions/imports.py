@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from dataclasses import replace as replace_in
 from functools import partial
 from pathlib import Path
 
@@ -196,7 +197,8 @@ def import_space(workspace: Workspace, path: Path, name: str, *, replace: bool =
     file = SpaceFile(embeddings.load_space(path, name, kept=kept))
     outcome = _import_content(workspace, file, str(path), ImportOptions(name=name, replace=replace))
     with workspace.store.read() as db:
-        return space_records.find(db, str(outcome.name))
+        found = space_records.find(db, str(outcome.name))
+    return found if outcome.new else replace_in(found, notes=file.space.notes)  # what of this file was left out
 
 
 def _import_or_report(workspace: Workspace, table: FileContent, path: str, options: ImportOptions) -> list[Imported]:
@@ -288,7 +290,8 @@ def _restore_file(workspace: Workspace, table: Importable, existing: Imported) -
     else:
         restored = isinstance(table, SpaceFile) and spaces.restore(workspace, name, table.space)
     if not restored:
-        return existing
+        notes = table.space.notes if isinstance(table, SpaceFile) else ()
+        return replace(existing, message="; ".join((existing.message, *notes)))
     return replace(existing, message=f"{existing.path}: here already, as {name}; its file was lost, and is back")
 
 
@@ -309,9 +312,7 @@ def _write_pack(workspace: Workspace, file: PackFile, path: str, options: Import
 
 def _write_space(workspace: Workspace, file: SpaceFile, path: str, options: ImportOptions) -> Imported:
     space = replace(file.space, name=options.name or Path(bare_name(path)).stem)
-    with workspace.store.read() as db:
-        note = spaces.name_uncovered(db, space, path)
-    space = replace(space, notes=(*space.notes, note)) if note else space
+    spaces.refuse_uncovering(workspace, space, path)
     with workspace.change("import", path) as (db, detail):
         spec = spaces.spec_of_loaded(space, Path(path).name)
         source = record_import(db, workspace, file, path, ImportedRows(len(space.symbols)))

@@ -16,7 +16,7 @@ from core.actions.files import FileContent, FoundFile, expand, recognise
 from core.actions.import_target import Imported, ImportOptions
 from core.actions.imports import OnFile
 from core.actions.workspace import Workspace
-from core.cells.predicted_expression import is_cell_file
+from core.cells.cell_formats import is_cell_file
 from core.config import import_folders
 from core.datasets.reader import collector_paused
 from core.errors import DeskError, InputError, MissingPackage, NotFound, StateError, UnknownFormat

@@ -202,24 +202,30 @@ def coverage_of(workspace: Workspace, record: SpaceRecord, dataset: str | None =
     )
 
 
-def name_uncovered(db: Cursor, space: Space, path: str) -> str:
-    """Returns a note on a space that has no vector for any gene of the datasets here; "" if it has one, or there is no dataset.
-
-    Raises InputError where its names are those of something else than genes' symbols, which no dataset has.
-    """
-    real = [each for each in datasets.list_all(db) if each.origin != "simulated"]
-    known = {str(symbol) for each in real for column in ("pert", "gene") for symbol in pairs.frame(db, each.id)[column]}
-    folded = {symbol.casefold() for symbol in known}
-    if not known or any(symbol.casefold() in folded for symbol in space.symbols):
-        return ""
-    shown = embeddings.list_some(list(space.symbols), 3)
-    said = f"covers no gene of {', '.join(each.name for each in real)}: its names are {shown}"
+def refuse_uncovering(workspace: Workspace, space: Space, path: str) -> None:
+    """Raise InputError for a space without a vector for any gene of the datasets here, with what its names look like. Simulated
+    datasets do not count; without any other, nothing is known."""
+    known = set[str]()
+    with workspace.store.read() as db:
+        real = [each for each in datasets.list_all(db) if each.origin != "simulated"]
+        symbols = {each: {*map(str, pairs.frame(db, each.id)[["pert", "gene"]].to_numpy().ravel())} for each in real}
+    for dataset, names in symbols.items():
+        orthologs = packs.read_orthologs(workspace, dataset.organism)
+        if embeddings.match_symbols(space, sorted(names), orthologs).covered.any():
+            return
+        known |= names
+    if not known:
+        return
     kind = embeddings.kind_of_names(space.symbols)
+    folded = {symbol.casefold() for symbol in known}
     if not kind and any(part in folded for symbol in space.symbols for part in _BETWEEN.split(symbol.casefold())):
         kind = "symbols with something else beside them"
-    if kind:
-        raise InputError(f"{path}: {said}, which look like {kind}; expected symbols such as {min(known)}")
-    return said
+    alike = f"which look like {kind}; expected" if kind else "expected"
+    later = "" if kind else "; a space of other genes is imported after their dataset"
+    raise InputError(
+        f"{path}: covers no gene of {', '.join(each.name for each in real)}: its names are "
+        f"{embeddings.list_some(list(space.symbols), 3)}, {alike} symbols such as {min(known)}{later}"
+    )
 
 
 def match_dataset(workspace: Workspace, record: SpaceRecord, dataset: str) -> SymbolMatches:

@@ -6,6 +6,11 @@ anndata_frames           obs, and the columns of var that name genes
 anndata_values           X or a layer, in the file or in memory
 gene_names               what the genes are called: by the index of var, or by a column
 anndata_file             a file opened in memory or backed, read in blocks and checked
+cell_formats             the formats that are read: AnnData, and what is copied into that first
+zarr_walk                a store of Zarr is read only if it holds what it says, and all of it lies in its folder
+zarr_copy                such a store as HDF5
+tenx                     matrices of 10x Genomics as HDF5
+cell_table               a table of what was done to each cell, joined to obs
 other_cells              what files of cells in other formats are, and how to make .h5ad of them
 logarithms               to another base than e
 columns                  which columns say what was done to a cell

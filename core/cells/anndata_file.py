@@ -14,10 +14,10 @@ from scipy.sparse import csr_matrix
 
 from core.cells.anndata_frames import read_obs, read_var
 from core.cells.anndata_values import list_layers, open_values
+from core.cells.cell_formats import open_stored
 from core.cells.gene_names import GeneNames, choose_gene_names, is_name_column
-from core.cells.hdf5_walk import Hdf5File, damage_named, open_hdf5
-from core.cells.other_cells import describe_hdf5, describe_other_cells, is_hdf5
-from core.errors import InputError, UnknownFormat
+from core.cells.hdf5_walk import Hdf5File, damage_named
+from core.errors import InputError
 from core.stats.arrays import Codes, Floats
 from core.symbols.spelling import clean
 
@@ -92,14 +92,11 @@ class CellFile:
 def open_cells(path: Path, backed: bool = True, layer: str | None = None) -> CellFile:
     """Opens a file of cells; backed leaves the values on disk. Nothing but X (or a layer), obs and the names in var is read.
 
-    Raises UnknownFormat for another kind of file; UnsafeFile as `open_hdf5`, and for one that says to hold more than it can;
-    InputError for one that is missing or damaged, without cells, genes or values; MissingPackage without h5py.
+    Raises what `open_stored` does; UnsafeFile for a file that says to hold more than it can; InputError for one that is missing
+    or damaged, without cells, genes or values.
     """
-    _refuse_others(path)
-    file = open_hdf5(path)
+    file = open_stored(path, layer)
     try:
-        if words := describe_hdf5(file):
-            raise UnknownFormat(f"{path}: {words}")
         with damage_named(str(path)):
             cells = CellFile(file, backed=backed, layer=layer)
             _check_shape(cells)
@@ -107,15 +104,6 @@ def open_cells(path: Path, backed: bool = True, layer: str | None = None) -> Cel
         file.close()
         raise
     return cells
-
-
-def _refuse_others(path: Path) -> None:
-    try:
-        words = "" if is_hdf5(path) else describe_other_cells(path) or "no HDF5 file, expected cells as .h5ad (AnnData)"
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    if words:
-        raise UnknownFormat(f"{path}: {words}")
 
 
 def _check_shape(cells: CellFile) -> None:

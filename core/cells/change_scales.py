@@ -1,4 +1,4 @@
-"""Percentages, and ratios less 1, that are called log2 fold changes."""
+"""Percentages, ratios less 1, and ratios with a sign, that are called log2 fold changes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from core.stats.arrays import Floats
 LEAST_VALUES: Final = 8  # from which on it is odd that all are alike
 _LARGEST: Final = 50  # log2 of means over 1e-9, as in scanpy's logfoldchanges, is smaller
 _LEAST_SHARE: Final = 0.05  # of values beyond the largest, which are then no outliers
+_MANY: Final = 100  # values, of which some are then below -1 where others are above 3
+_SHARE_NEAR_1: Final = 0.6  # of ratios with a sign: most genes change little
 
 
 def count_scale(values: Floats) -> dict[str, int]:
@@ -23,6 +25,9 @@ def count_scale(values: Floats) -> dict[str, int]:
         "at -1": values == -1,
         "below -1": values < -1,
         "above 1": values > 1,
+        "above 3": values > 3,
+        "inside 1": np.abs(values) < 1,
+        "near 1": (np.abs(values) >= 1) & (np.abs(values) < 1.25),
     }
     return {"values": len(values), **{kind: int(is_kind.sum()) for kind, is_kind in kinds.items()}}
 
@@ -34,9 +39,14 @@ def tell_other_scale(counts: Mapping[str, int]) -> str:
         seen = f"{large:,} of {n:,} values are beyond {_LARGEST}, which log2 fold changes are not"
         percent = "; none is below -100: percentages, perhaps, of which 1 + x / 100 is the ratio that a column fold_change holds"
         return seen + ("" if counts["below -100"] else percent)
+    less_1 = "ratios less 1, perhaps, of which x + 1 is the ratio that a column fold_change holds"
     if counts["at -1"] >= LEAST_VALUES and counts["above 1"] and not counts["below -1"]:
+        return f"{counts['at -1']:,} of {n:,} values are -1, none is below and {counts['above 1']:,} are above 1: {less_1}"
+    if n >= _MANY and counts["above 1"] >= LEAST_VALUES and counts["above 3"] and not counts["below -1"]:
+        return f"none of {n:,} values is below -1, and {counts['above 1']:,} are above 1, up to more than 3: {less_1}"
+    if n >= LEAST_VALUES and not counts["inside 1"] and counts["near 1"] > _SHARE_NEAR_1 * n and counts["below -1"]:
         return (
-            f"{counts['at -1']:,} of {n:,} values are -1, none is below and {counts['above 1']:,} are above 1: ratios less 1, "
-            "perhaps, of which x + 1 is the ratio that a column fold_change holds"
+            f"none of {n:,} values lies between -1 and 1, most are just beyond: ratios, perhaps, with the sign of the change (-2 "
+            "for a half), of which x above 0 and -1 / x below is the ratio that a column fold_change holds"
         )
     return ""

@@ -3,6 +3,7 @@ cells, and a comparison of these is then one of lines, donors or batches as well
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -27,12 +28,22 @@ LINES: Final = (
     "celltypes",
     "tissue",
     "species",
+    "organism",
+    "line",
+)
+_KNOWN_LINES: Final = re.compile(  # values of a column of any name that tell lines
+    r"(?:hek|hek-?293|293|hek-?293-?ft|hela|k-?562|h?t?e?rt?-?rpe-?1|rpe-?1|hep-?g2|jurkat|a-?549|mcf-?7|mcf-?10a|thp-?1|u-?2-?os|u937"
+    r"|hct-?116|a-?375|ht-?29|lncap|pc-?3|hap-?1|ipscs?|hescs?|h1|h9|wtc-?11|bmdms?|npcs?|huvecs?|caco-?2|mda-?mb-?231|raw264\.?7"
+    r"|nih-?3t3|t-?47d|sk-?n-?sh|sh-?sy5y|kelly|vcap|hl-?60)t?",
+    re.I,
 )
 _ORIGINS: Final = (
-    *("organism", "patient", "individual", "subject", "replicate", "plate", "run", "experiment", "dataset", "day", "timepoint"),
+    *("patient", "individual", "subject", "replicate", "plate", "run", "experiment", "dataset", "day", "timepoint"),
     *("time", "treatment", "stimulation", "dose", "channel", "gem", "donor_id", "sample_id", "batch_id", "library_id"),
 )
+_OUTCOMES: Final = re.compile(r"phase|cell_?cycle.*|leiden.*|louvain.*|.*clusters?(_.*)?|predicted.*|.*_?doublet.*|.*call.*")
 MOST_VALUES: Final = 200
+_MOST_UNNAMED: Final = 12  # values of a column that nothing but its values tell to be one of origin
 LEAST_DISTANCE: Final = 0.1  # half the sum of absolute differences of shares from which on a column is named
 _SHOWN = 4
 
@@ -46,6 +57,11 @@ class Confounder:
     counts: Mapping[str, tuple[int, int]]
     is_line: bool
     distance: float
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether controls and perturbed cells have at least two values in common, so that it is no description of them."""
+        return sum(min(pair) > 0 for pair in self.counts.values()) > 1
 
     def line(self) -> str:
         """The table of the column in one line."""
@@ -61,21 +77,33 @@ class Confounder:
 def find_confounders(
     obs: pd.DataFrame, is_control: Bools, is_perturbed: Bools, others: Collection[str]
 ) -> tuple[tuple[Confounder, ...], tuple[Confounder, ...]]:
-    """Returns the columns of LINES with several values and further ones of origin that differ between controls and the rest, and
-    those of origin that are even between both.
+    """Returns the columns of LINES, or with names of lines, that have several values, and further ones that differ between
+    controls and the rest; and those of origin that are even between both.
+
+    Of columns whose name says nothing those count that hold a few texts, of which both controls and other cells have several.
 
     is_control, is_perturbed: of shape (n_cells,). others: columns that say what was done to a cell.
     """
     found, even = list[Confounder](), list[Confounder]()
     for name in map(str, obs.columns):
         folded = name.lower().replace(" ", "_").replace(".", "_")
-        is_line = folded in LINES
-        if name in others or not (is_line or folded in _ORIGINS or folded in BATCH_NAMES):
+        is_named = folded in (*LINES, *_ORIGINS, *BATCH_NAMES)
+        if name in others or not (is_named or (_holds_few_texts(obs[name]) and not _OUTCOMES.fullmatch(folded))):
             continue
-        one = _compare(name, texts(obs[name]), is_control, is_perturbed, is_line)
-        if one is not None:
-            (found if is_line or one.distance >= LEAST_DISTANCE else even).append(one)
+        values = texts(obs[name])
+        is_line = folded in LINES or all(_KNOWN_LINES.fullmatch(value) for value in pd.unique(values[values != ""]))
+        one = _compare(name, values, is_control, is_perturbed, is_line)
+        if one is None or not (is_named or is_line or (one.is_shared and one.distance >= LEAST_DISTANCE)):
+            continue
+        (found if is_line or one.distance >= LEAST_DISTANCE else even).append(one)
     return tuple(found), tuple(one for one in even if any(n_control for n_control, _ in one.counts.values()))
+
+
+def _holds_few_texts(column: pd.Series) -> bool:
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return len(column.cat.categories) <= _MOST_UNNAMED and not pd.api.types.is_numeric_dtype(column.cat.categories.dtype)
+    is_text = pd.api.types.is_string_dtype(column.dtype) or column.dtype == object
+    return is_text and 1 < column.nunique() <= _MOST_UNNAMED
 
 
 def describe_even(even: Collection[Confounder]) -> list[str]:

@@ -67,7 +67,11 @@ def choose_gene_names(path: Path, var: pd.DataFrame, wanted: Iterable[str], give
 
 def is_name_column(name: str) -> bool:
     """Whether a column of var is called as one that names genes."""
-    return name.lower() in _NAMES
+    return _folded(name) in {_folded(known) for known in _NAMES}
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _names_genes(name: str, column: pd.Series, given: str | None) -> bool:

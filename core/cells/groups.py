@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ from core.stats.arrays import Floats
 
 MIN_CELLS = 30  # of a perturbation, and of the controls
 _SHOWN = 5
+_BESIDE = re.compile(r"[|_:;. -]")  # between a symbol and something else in a gene's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,15 +159,26 @@ def _advise(unknown: Sequence[str], targets: Sequence[str], file: CellFile) -> s
     if len(unknown) == len(targets) and ids[0] != ids[1]:
         kinds = ("Ensembl's identifiers" if ids[0] else "symbols", "Ensembl's identifiers" if ids[1] else "symbols")
         return f"they are {kinds[0]} and the genes {kinds[1]}: say which column of var has the former with --gene-names COLUMN"
-    known = {*file.genes, *targets}
+    parts = {part for gene in file.genes for part in _BESIDE.split(gene)} - set(file.genes)
+    if 2 * len(parts & set(unknown)) > len(unknown):
+        return (
+            f"the genes are called {_list(file.genes[:2])} …, with something beside the symbols: write the symbols alone into a "
+            "column of var, and name it with --gene-names COLUMN"
+        )
+    known = {*file.genes, *targets} - set(unknown)
     for joint in ("_", "-", ":", ".", " "):
-        joined = [name for name in unknown if joint in name and name.partition(joint)[0] in known]
+        joined = [n for n in unknown if joint in n and {n.partition(joint)[0], n.rpartition(joint)[2]} & known]
         if joined:
             return (
                 f"{_list(joined)} may be combinations joined by {joint!r} (--separator {joint!r}), or guides, whose genes "
                 "another column of obs may hold (--perturbation COLUMN); if they are neither, keep them with --keep-unknown"
             )
-    return "keep them with --keep-unknown (whether their guides work cannot be told then)"
+    if len(unknown) == len(targets) > 1:
+        return f"the genes are called {_list(file.genes[:3])} …: say which column of var has the former with --gene-names COLUMN"
+    return (
+        "controls are named with --control, and cells without a guide have to leave the file; if they are genes that were not "
+        "measured, keep them with --keep-unknown (whether their guides work cannot be told then)"
+    )
 
 
 def _renumber(of_cell: np.ndarray, targets: Sequence[str], chosen: Sequence[str]) -> np.ndarray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import mmap
 import struct
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -41,12 +41,18 @@ _DAMAGE = (
 
 
 class Hdf5File:
-    """An HDF5 file that was walked, open for reading. size: of the file in bytes. root: of h5py. Close it, or use `with`."""
+    """An HDF5 file that was walked, open for reading. Close it, or use `with`.
 
-    def __init__(self, path: Path, root: Any) -> None:
+    path: what it is called. stored: where it lies, another place for a copy of what lies at `path`. size: of the file in bytes.
+    root: of h5py. cleanup: is closed with it.
+    """
+
+    def __init__(self, path: Path, root: Any, stored: Path | None = None) -> None:
         self.path = path
-        self.size = path.stat().st_size
+        self.stored = path if stored is None else stored
+        self.size = self.stored.stat().st_size
         self.root = root
+        self.cleanup = ExitStack()
         self._taken = 0
 
     def take_memory(self, what: str, n_bytes: int) -> None:
@@ -64,7 +70,7 @@ class Hdf5File:
     @cached_property
     def _heaps(self) -> dict[int, int]:
         """Address → size of each collection of texts."""
-        return {at: size for at, _, size in _find_heaps(self.path)} if self.size <= SCANNED_BYTES else {}
+        return {at: size for at, _, size in _find_heaps(self.stored)} if self.size <= SCANNED_BYTES else {}
 
     def refuse_long_text(self, what: str, lengths: Iterable[int]) -> None:
         """Raise UnsafeFile for a text that is said to be longer than any collection of them: HDF5 makes room for it first."""
@@ -79,7 +85,7 @@ class Hdf5File:
         """
         window = _ATTRIBUTE_HEADER + n * TEXT_REFERENCE.itemsize
         name_end = name.encode() + b"\0"
-        with _mapped(self.path) as content:
+        with _mapped(self.stored) as content:
             at = content.find(name_end)
             while at >= 0 and self._heaps:
                 yield from islice(self._lengths_in(content[at : at + window]), n)
@@ -94,6 +100,7 @@ class Hdf5File:
 
     def close(self) -> None:
         self.root.close()
+        self.cleanup.close()
 
     def __enter__(self) -> Self:
         return self
@@ -102,20 +109,21 @@ class Hdf5File:
         self.close()
 
 
-def open_hdf5(path: Path) -> Hdf5File:
-    """Open a file and walk it.
+def open_hdf5(path: Path, stored: Path | None = None) -> Hdf5File:
+    """Open a file and walk it. stored: where it lies, if that is a copy of what lies at `path`.
 
     Raise UnsafeFile, with the name of the object, for links that leave the file, lead nowhere or in a circle, external storage,
     virtual datasets, other filters, and more objects, attributes or levels than a file of data has; InputError for a damaged
     file; MissingPackage without h5py.
     """
     h5py = import_hdf5()
-    _refuse_endless_heaps(path)
+    place = path if stored is None else stored
+    _refuse_endless_heaps(place)
     with damage_named(str(path)):
-        root = h5py.File(path, "r")
+        root = h5py.File(place, "r")
         try:
             _Walk(h5py, path).walk(root.id)
-            return Hdf5File(path, root)
+            return Hdf5File(path, root, place)
         except BaseException:
             root.close()
             raise
@@ -156,13 +164,13 @@ def _refuse_endless_heaps(path: Path) -> None:
 
 
 @contextmanager
-def damage_named(where: str) -> Iterator[None]:
+def damage_named(where: str, expected: str = "an .h5ad file") -> Iterator[None]:
     """Raise InputError that says where, for whatever h5py raises inside of the block."""
     try:
         yield
     except _DAMAGE as error:
         text = next(iter(str(error).strip().splitlines()), "")[:200] or type(error).__name__
-        raise InputError(f"{where}: cannot be read as AnnData ({text}), expected an .h5ad file") from error
+        raise InputError(f"{where}: cannot be read as AnnData ({text}), expected {expected}") from error
 
 
 class _Link(NamedTuple):

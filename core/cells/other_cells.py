@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from core.cells.anndata_frames import is_group
 from core.cells.hdf5_walk import Hdf5File
@@ -15,7 +15,7 @@ from core.file_limits import MAX_UNPACKED_BYTES
 HDF5: Final = b"\x89HDF\r\n\x1a\n"
 USE: Final = "`cells labels FILE --name D` makes a dataset of it, `cells predictions FILE --dataset D` a run"
 _TEXT: Final = b"%%MatrixMarket"
-_ZARR_FILES: Final = (".zgroup", ".zattrs", ".zmetadata", "zarr.json")
+ZARR_FILES: Final = (".zgroup", ".zattrs", ".zmetadata", "zarr.json")
 _UNPACK: Final = {"gzip": "gunzip", "bz2": "bunzip2", "zstd": "unzstd"}
 # anndata 0.12 cannot write the texts that it reads where pandas is 3.
 _FIRST: Final = "with pandas 3, first `pandas.set_option('future.infer_string', False)`"
@@ -24,7 +24,10 @@ _ADD: Final = (
     "it does not say what was done to each cell: add that as `cells.obs['perturbation']`, with one value for controls, and "
     f"write it with {_WRITE}"
 )
-_TENX: Final = f"({_FIRST}); `cells.var_names_make_unique()`; {_ADD}"
+TENX: Final = (
+    "a matrix of 10x Genomics, which is read beside a table of what was done to each cell: `cells labels FILE --name D "
+    "--obs TABLE`; its files are called matrix.mtx, features.tsv and barcodes.tsv, packed by gzip or not, and lie in one folder"
+)
 
 
 def is_hdf5(path: Path) -> bool:
@@ -35,6 +38,11 @@ def is_hdf5(path: Path) -> bool:
         return False
 
 
+def is_zarr(path: Path) -> bool:
+    """Whether a path is the folder of a Zarr store."""
+    return path.is_dir() and any((path / name).is_file() for name in ZARR_FILES)
+
+
 def describe_other_cells(path: Path) -> str:
     """Return what a file or folder of cells is that is no HDF5, and what to do with it; "" for anything else.
 
@@ -43,10 +51,10 @@ def describe_other_cells(path: Path) -> str:
     if path.is_dir():
         return _describe_folder(path)
     head = read_head(path, len(_TEXT))
-    if head.startswith(b"PK"):
-        return f"a packed zarr store: unpack it; what is in it is {_zarr('FOLDER')}" if _is_zipped_zarr(path) else ""
+    if list_zipped_zarr(path):
+        return f"cells as Zarr (zipped): {USE}"
     if head.startswith(_TEXT):
-        return _matrix_market(".")
+        return TENX
     kind = packing_of(head)
     if not kind:
         return ""
@@ -55,7 +63,7 @@ def describe_other_cells(path: Path) -> str:
         inside = b"" if plain is None else plain.read(len(_TEXT)) or b""
     if inside.startswith(HDF5):
         return f"cells (HDF5) packed by {kind}: unpack the file, with `{_UNPACK[kind]} -c {path.name} > cells.h5ad`; then {USE}"
-    return _matrix_market(".") if inside.startswith(_TEXT) else ""
+    return TENX if inside.startswith(_TEXT) else ""
 
 
 def describe_hdf5(file: Hdf5File) -> str:
@@ -68,34 +76,32 @@ def describe_hdf5(file: Hdf5File) -> str:
         return ""
     if {"row_attrs", "col_attrs"} <= found:
         return f"cells as loom: read it with `cells = anndata.io.read_loom('{file_name}')`, which needs loompy ({_FIRST}); {_ADD}"
-    if "matrix" in found or any(is_group(node) and "barcodes" in node for node in file.root.values()):
-        return f"10x Genomics' matrix (HDF5): read it with `cells = scanpy.read_10x_h5('{file_name}')` {_TENX}"
+    if tenx_group(file) is not None:
+        return TENX
     return f"HDF5 with {', '.join(sorted(found)[:5]) or 'nothing'} in it; expected cells as AnnData (.h5ad): obs, var and X"
 
 
+def tenx_group(file: Hdf5File) -> Any | None:
+    """Return the group that holds a matrix of 10x: `matrix`, or called by the genome before Cell Ranger 3; None without one."""
+    groups = [node for node in file.root.values() if is_group(node) and {"barcodes", "indptr"} <= set(node)]
+    return groups[0] if len(groups) == 1 else None
+
+
 def _describe_folder(path: Path) -> str:
-    if any((path / marker).is_file() for marker in _ZARR_FILES):
-        return _zarr(path.name)
+    if is_zarr(path):
+        return f"cells as Zarr: {USE}"
     if any(path.glob("*matrix.mtx")) or any(path.glob("*matrix.mtx.gz")):
-        return _matrix_market(path.name)
+        return TENX
     return ""
 
 
-def _zarr(name: str) -> str:
-    read = f"`cells = anndata.read_zarr('{name}')`"
-    return f"a zarr store, which is not read here: write it as .h5ad, with {read} ({_FIRST}) and {_WRITE}; then {USE}"
-
-
-def _matrix_market(folder: str) -> str:
-    return (
-        "10x Genomics' matrix (Matrix Market): read its folder, which holds barcodes and features too, with "
-        f"`cells = scanpy.read_10x_mtx('{folder}')` {_TENX}"
-    )
-
-
-def _is_zipped_zarr(path: Path) -> bool:
+def list_zipped_zarr(path: Path) -> list[str]:
+    """Return the groups of Zarr in a zip by their folders in it, the outermost first; none for any other file."""
     try:
+        if read_head(path, 2) != b"PK":
+            return []
         with path.open("rb") as file, open_archive(file, path.name) as archive:
-            return any(name.rsplit("/", 1)[-1] in _ZARR_FILES for name in archive.namelist())
-    except DAMAGE:
-        return False  # the reader of zips says what is wrong with it
+            names = [name.rpartition("/") for name in archive.namelist()]
+    except (*DAMAGE, OSError, InputError):
+        return []  # the reader of zips says what is wrong with it
+    return sorted({folder for folder, _, name in names if name in ZARR_FILES}, key=lambda folder: (folder.count("/"), folder))

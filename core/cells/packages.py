@@ -22,6 +22,11 @@ def import_hdf5() -> Any:
     return _import("h5py")
 
 
+def import_zarr() -> Any:
+    """Returns the module zarr. Raises MissingPackage."""
+    return _import("zarr")
+
+
 def import_rank_sum() -> Any:
     """Returns the module of pdex that holds its rank sum. Raises MissingPackage."""
     return _import("pdex._parallel")

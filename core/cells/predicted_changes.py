@@ -11,6 +11,8 @@ import pandas as pd
 from core.stats.arrays import Bools, Codes, Floats
 from core.types import Pair, Rejected
 
+SHOWN_VALUES = 3
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WantedPairs:
@@ -42,7 +44,7 @@ class PredictedChanges:
 
     evidence: of a change, from 0. signed: the same with the direction of the change. log2_fc: None if the file has none.
     measure: what evidence is, "z", "-log10 p" or "log2_fc". read_as: what was chosen → the column or value of the file.
-    other_pairs: how many rows, or perturbations, of the file are none of the dataset's.
+    other_pairs: how many rows, or perturbations, of the file are none of the dataset's. values: of its perturbations, some.
     """
 
     evidence: Floats
@@ -52,6 +54,7 @@ class PredictedChanges:
     read_as: Mapping[str, str]
     rejected: tuple[Rejected, ...] = ()
     other_pairs: int = 0
+    values: tuple[str, ...] = ()
 
     @property
     def covered(self) -> Bools:

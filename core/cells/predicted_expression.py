@@ -21,8 +21,7 @@ from core.cells.conditions import Conditions, ReadingSettings, read_conditions
 from core.cells.confounders import refuse_mixed_lines
 from core.cells.differential_expression import COUNTS_PER_CELL, log2_fold_change
 from core.cells.logarithms import refuse_other_logarithm
-from core.cells.other_cells import is_hdf5
-from core.cells.predicted_changes import PredictedChanges, WantedPairs
+from core.cells.predicted_changes import SHOWN_VALUES, PredictedChanges, WantedPairs
 from core.cells.scales import Scale, ValueFacts, linear_values, measure_values, tell_scale, tell_scale_beside
 from core.cells.strata import stratum_of_cells
 from core.errors import InputError
@@ -85,11 +84,6 @@ class Comparison:
     notes: Mapping[str, str] = field(default_factory=dict)
 
 
-def is_cell_file(path: Path) -> bool:
-    """Whether a file is AnnData by its name, or HDF5 by its first bytes."""
-    return path.suffix.lower() == ".h5ad" or is_hdf5(path)
-
-
 def read_predicted_cells(path: Path, wanted: WantedPairs, options: CellOptions, within: Sequence[str] = ()) -> PredictedChanges:
     """Returns the predicted log2 fold changes of the wanted pairs, which are their evidence too. within: columns of obs inside of
     whose values cells are compared; means are then those of the perturbed cells' composition.
@@ -123,7 +117,9 @@ def _changes(both: Comparison, wanted: WantedPairs, known: set[str], within: Seq
         controls = mean_expression(real, _in_strata(real, of_real, within), set(wanted.genes), both.real_scale)
     change = _changes_of_pairs(*pool_strata(found, controls), wanted)
     of_dataset = {v for v, meaning in conditions.names.of_value.items() if meaning.kind == "genes" and meaning.name not in known}
-    return PredictedChanges(np.abs(change), change, change, "log2_fc", _read_as(both, has_controls), other_pairs=len(of_dataset))
+    values = tuple(sorted(conditions.names.of_value)[:SHOWN_VALUES])
+    read_as = _read_as(both, has_controls)
+    return PredictedChanges(np.abs(change), change, change, "log2_fc", read_as, other_pairs=len(of_dataset), values=values)
 
 
 def _in_strata(source: ReadSource, groups: np.ndarray, within: Sequence[str]) -> np.ndarray:

@@ -17,7 +17,7 @@ import pandas as pd
 from core.cells.change_scales import LEAST_VALUES, count_scale, tell_other_scale
 from core.cells.columns import MOST_CHARACTERS, texts
 from core.cells.differential_expression import log2_fold_change
-from core.cells.predicted_changes import PredictedChanges, WantedPairs
+from core.cells.predicted_changes import SHOWN_VALUES, PredictedChanges, WantedPairs
 from core.cells.predicted_columns import KEYS, choose_columns
 from core.compressed import bare_name, unpacked
 from core.decimals import with_points
@@ -334,4 +334,5 @@ def _changes_of(columns: Mapping[str, str], found: _Found) -> PredictedChanges:
         read_as=dict(columns),
         rejected=tuple(found.rejected),
         other_pairs=found.other_rows,
+        values=tuple(sorted(found.values)[:SHOWN_VALUES]),
     )

@@ -19,9 +19,11 @@ from core.stats.arrays import Bools, Codes, Floats
 MOST_NEGATIVE: Final = -1.0  # below, values are no small outputs of a linear decoder
 _LARGEST_EXPONENT: Final = 50.0
 _MILLION: Final = 1e6
-_SAME: Final = (0.5, 2.0)  # sums within are those of log1p of counts per 10,000, which models reproduce roughly
+_SAME: Final = (0.5, 2.0)  # sums within are those of log1p of counts per 10,000, or of another sum nearby
 _FACTOR: Final = (0.8, 1.25)  # sums within are another sum's
 _SPREAD: Final = 0.7  # of log sums between cells' quartiles, from which on they are no sums of normalised cells
+_LEAST_CELLS: Final = 10  # whose median says what sum they were brought to
+_AS_MUCH: Final = 1.2  # times the spread of the real cells' shares
 _CONSTANT: Final = 1e-3
 _LEAST_SHARE: Final = 0.01  # of 10,000 that some of the genes may sum to, where nobody knows the others
 _NOT_NEGATIVE: Final = "expected counts, or log1p of them; --clip-negative reads small negative values of a decoder as 0"
@@ -130,9 +132,11 @@ def tell_scale_beside(
     if given == "counts" or (given is None and not facts.may_be_log):
         return Scale("counts", None, "counts, brought to 10,000 over the genes of both files")
     sums = _of(facts.shared_exp_sums, facts, cells)
-    found, known = _median(sums), _spread(sums) <= _SPREAD
-    of_all, share, median = _real_sums(*real)
-    if known and _SAME[0] * of_all <= found <= _SAME[1] * of_all:
+    of_all, share, median, spread = _real_sums(*real)
+    # of few genes, the sums of normalised cells differ, and the real ones as much
+    found, known = _median(sums), _spread(sums) <= max(_SPREAD, _AS_MUCH * spread)
+    nearby = known and _SAME[0] * of_all <= found <= _SAME[1] * of_all
+    if nearby and (_is_near(found, of_all) or len(sums) < _LEAST_CELLS):
         return Scale(
             "log1p", 1.0, f"log1p of counts per 10,000 (expm1 sums to {found:,.0f} a cell, the real cells to {of_all:,.0f})"
         )
@@ -145,19 +149,22 @@ def tell_scale_beside(
     for words, expected, factor in targets:
         if known and _is_near(found, expected):
             return _rescaled(found, words, factor)
+    if nearby:
+        return _rescaled(found, f"another sum, where the real cells' is {of_all:,.0f}", of_all / found)
     if given == "log1p" or _is_constant(sums):
         return _rescaled(found, "another sum", None)
     real_words = f"{of_all:,.0f} at 10,000, {100 * of_all:,.0f} at a million, {share * median:,.0f} at their median"
     raise InputError(f"{_describe_sums(where, sums)} and the real cells to {real_words}; {ASK}")
 
 
-def _real_sums(facts: ValueFacts, kind: ValueScale, cells: Bools) -> tuple[float, float, float]:
+def _real_sums(facts: ValueFacts, kind: ValueScale, cells: Bools) -> tuple[float, float, float, float]:
     """Returns medians of the real cells: of their normalised counts over the shared genes, of the shared genes' share of them,
-    and of their counts over all genes."""
+    and of their counts over all genes; and how much these shares differ (`_spread`)."""
     total, shared = (facts.exp_sums, facts.shared_exp_sums) if kind == "log1p" else (facts.sums, facts.shared_sums)
     used = cells & (total > 0)
     share = float(np.median(shared[used] / total[used]))
-    return _median(shared[used]) if kind == "log1p" else COUNTS_PER_CELL * share, share, _median(total[used])
+    of_all = _median(shared[used]) if kind == "log1p" else COUNTS_PER_CELL * share
+    return of_all, share, _median(total[used]), _spread(shared[used] / total[used])
 
 
 def _of(sums: Floats, facts: ValueFacts, cells: Bools | None) -> Floats:

@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 
 from core.cells.anndata_file import CellFile, CountSummary, open_cells, summarise_counts
+from core.cells.cell_formats import hash_cells
+from core.cells.cell_table import add_cell_table
 from core.cells.columns import Columns, texts
 from core.cells.conditions import FOUND, READING, READING_VERSION, Conditions, ReadingSettings, compare_within, read_conditions
 from core.cells.confounders import describe_even, refuse_mixed_lines
@@ -30,6 +32,7 @@ from core.cells.labels import DOWN, LEFT_OUT, MOST_REMAINING, NONE, UP, Threshol
 from core.cells.logarithms import refuse_other_logarithm
 from core.cells.sampling import NAMES, SPLITS, Sample, SamplingSettings, sample_pairs
 from core.cells.strata import within_setting
+from core.errors import InputError
 from core.fields.record import setting, without_effect
 
 NOT_SHRUNK = "Fold changes are not shrunk; those of the BioReasoning challenge are."
@@ -41,11 +44,18 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class LabelSettings(ReadingSettings):
-    """How labels are made of a file. batch, guide: None are found by name (`choose_columns`).
+    """How labels are made of a file.
 
+    obs: a table whose columns are added to obs. batch, guide: None are found by name (`choose_columns`).
     most_remaining: the share of its target's expression that a working guide may leave. in_memory: read the file at once.
     """
 
+    obs: Path | None = setting(
+        None,
+        "A table with a row for each cell, whose columns are added to obs: what was done to it, beside a matrix of 10x Genomics.",
+        metavar="TABLE",
+        not_on_form="a second file beside a matrix of 10x, which a page does not take",
+    )
     batch: str | None = setting(None, "A cell's batch; found by name.", title="Batch column", missing=FOUND, metavar="COLUMN")
     guide: str | None = setting(None, "A cell's guide; found by name.", title="Guide column", missing=FOUND, metavar="COLUMN")
     within: tuple[str, ...] = within_setting()
@@ -62,13 +72,19 @@ class LabelSettings(ReadingSettings):
 
     def identity(self) -> dict[str, Any]:
         """Returns what the labels depend on, as plain data; how the file is read does not change them. Settings of how cells are
-        read are left out at their defaults."""
+        read are left out at their defaults. A table of cells stands there by its content."""
         usual = {name for name in (*READING, "within") if getattr(self, name) in (None, (), {})}
-        left_out = usual | without_effect(LabelSettings)
-        return {name: value for name, value in asdict(self).items() if name not in left_out} | VERSIONS
+        left_out = usual | without_effect(LabelSettings) | {"obs"}
+        table = {} if self.obs is None else {"obs": hash_cells(self.obs)}
+        return {name: value for name, value in asdict(self).items() if name not in left_out} | table | VERSIONS
 
     def read_conditions(self, file: CellFile) -> Conditions:
-        """Returns what was done to the cells of a file. Raises InputError as `read_conditions`."""
+        """Returns what was done to the cells of a file. Raises InputError as `add_cell_table` and `read_conditions`, and for a
+        file that says nothing of its cells."""
+        if self.obs is not None:
+            add_cell_table(file, self.obs)
+        if not len(file.obs.columns):
+            raise InputError(f"{file.path}: says nothing of its cells; give a table of what was done to each with --obs TABLE")
         return compare_within(file, read_conditions(file, self, self.batch, self.guide), self.within)
 
 

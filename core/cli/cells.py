@@ -14,10 +14,10 @@ from core.actions.cell_evaluation import EvaluationOptions
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.other_formats import refuse_other_format
 from core.cells.cell_eval import CellEvaluation
+from core.cells.cell_formats import is_cell_file
 from core.cells.challenge_cells import write_challenge_cells
 from core.cells.conditions import READING
 from core.cells.confounders import describe_even
-from core.cells.predicted_expression import is_cell_file
 from core.cells.screen import Description, LabelSettings, describe_cells
 from core.cells.words import description_lines, label_lines
 from core.cli.base import Json, RayAddress, say, show
@@ -31,9 +31,11 @@ from core.texts import number_text
 
 app = typer.Typer()
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="An AnnData file (.h5ad) with counts in X.")]
+File = Annotated[
+    Path, typer.Argument(metavar="FILE", help="Cells with counts in X: AnnData (.h5ad or .zarr), or a matrix of 10x Genomics.")
+]
 _MOST_BYTES = 1 << 26  # of a list of genes
-_COLUMNS = (*READING, "batch", "guide")
+_COLUMNS = (*READING, "batch", "guide", "obs")
 _EVALUATED = (*READING, "clip_negative", "run", "dataset", "within", "sample")
 
 
@@ -89,7 +91,7 @@ def labels(
 @takes(PredictionOptions)
 def predictions(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="Predicted cells (.h5ad), or a table of changes (.csv, .tsv, .parquet).")],
+    file: Annotated[Path, typer.Argument(help="Predicted cells (.h5ad, .zarr), or a table of changes (.csv, .tsv, .parquet).")],
     chosen: dict[str, Any],
     as_json: Json = False,
 ) -> None:
@@ -104,7 +106,7 @@ def predictions(
 @takes(EvaluationOptions, only=_EVALUATED)
 def evaluate(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="PRED", help="Predicted cells (.h5ad).")],
+    file: Annotated[Path, typer.Argument(metavar="PRED", help="Predicted cells (.h5ad, .zarr).")],
     real: Annotated[Path, typer.Option(help="AnnData of the real cells.")],
     chosen: dict[str, Any],
     as_json: Json = False,

@@ -25,6 +25,7 @@ _SPLITS = {"train": "train", "training": "train", "val": "val", "valid": "val", 
 _SPLITS |= {"dev": "val", "testing": "test"}
 _KNOWN_SPLITS = {*_SPLITS.values()}
 _TRUTH = {"1.0": "1", "true": "1", "0.0": "0", "false": "0"}  # as pandas writes numbers beside missing ones, and truth values
+_LEAST_OF_CLASS, _SHARE_OF_CLASS = 8, 0.1  # of rows with one label that is none, which is then no slip
 _PERTURBQA_LABELS = {"de": {"1": Label.DE, "0": Label.NONE}, "dir": {"1": Label.UP, "0": Label.DOWN}}
 
 
@@ -114,6 +115,7 @@ def read_challenge(table: Table, sha256: str) -> PairTable:
         return Pair(pair_id, pert, gene, label, "train")
 
     pairs, lines = collect_pairs(table, (*_IDENTITY, "label") if labelled else _IDENTITY, to_pair)
+    _refuse_other_class(table, len(pairs))
     kind: PairKind = "challenge_train" if labelled else "challenge_test"
     return PairTable(kind=kind, pairs=pairs, lines=lines, rejected=tuple(table.rejected), sha256=sha256)
 
@@ -145,6 +147,7 @@ def read_perturbqa(table: Table, sha256: str) -> PairTable:
         return Pair("_".join(read), *read, label, split)
 
     pairs, lines = collect_pairs(table, _PERTURBQA_COLUMNS, to_pair)
+    _refuse_other_class(table, len(pairs))
     rejected = tuple(table.rejected)
     return PairTable(
         kind="perturbqa",
@@ -167,6 +170,17 @@ def read_symbols(table: Table, line: int, pert: str, gene: str) -> tuple[str, st
     if not perturbed:
         return Rejected(table.name, line, "no single gene", f"{quote(pert)} as pert: a control, or several genes")
     return perturbed, clean(gene)
+
+
+def _refuse_other_class(table: Table, n_pairs: int) -> None:
+    """Raises InputError for a label that is none and stands in many rows: a class, without which other rows mean less."""
+    found = Counter(rejected.detail for rejected in table.rejected if rejected.reason == "bad label")
+    for detail, n in found.most_common(1):
+        if n_pairs and n >= max(_LEAST_OF_CLASS, _SHARE_OF_CLASS * (n_pairs + found.total())):
+            raise InputError(
+                f"{table.name}: label {detail}, stands in {n:,} rows beside {n_pairs:,} others: a class of its own; changes in "
+                "both directions are up, down and none in a table with id, pert, gene and label"
+            )
 
 
 def _note_splits(others: Counter[str]) -> tuple[str, ...]:

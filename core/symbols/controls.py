@@ -9,6 +9,7 @@ SEVERAL: Final = re.compile(r"\s*(?:__|[+;,|&])\s*|(?<=\d)_(?=[A-Za-z])")  # bet
 _SEPARATORS = re.compile(r"[\s_\-./#()]+")
 _NUMBERED = (  # may be followed by a number, or begin with sg
     *("nontargeting", "nontarget", "nontargetting", "nontargetingcontrol", "nontargetcontrol", "nontargetingguide", "notarget"),
+    *("nongenetargeting", "nongenetargetingcontrol"),
     *("nontargetingsgrna", "nontargetinggrna", "nt", "ntc", "ntctrl", "ntcontrol", "nontargetingcontrols"),
     *("neg", "negctrl", "negctl", "negcontrol", "negativectrl", "negativecontrol", "negativecontrols", "negativeguide"),
     *("control", "controls", "ctrl", "ctl", "ctrls", "controlguide", "controlsgrna", "ctrlguide"),
@@ -21,11 +22,15 @@ _PLAIN = {
     *("uninfected", "untransfected", "unedited", "mock", "wt", "wildtype", "vehicle", "dmso", "baseline", "emptyvector"),
     *("scr", "parental", "positivenegativecontrol", "controlunperturbed", "untransformed"),
 }
-_PATTERN = re.compile(rf"p?(?:sg|g|grna|sgrna|guide)?(?:{'|'.join(sorted(_NUMBERED, key=len, reverse=True))})(?:g|sg|guide)?\d*")
+_GUIDE = "sgrna|grna|guide|sg|g"
+_WORD = "|".join(sorted(_NUMBERED, key=len, reverse=True))
+_PATTERN = re.compile(rf"p?(?:{_GUIDE})?(?:{_WORD})(?:{_GUIDE})?\d*")
 
 
 def looks_like_control(text: str) -> bool:
     """Whether a clean value names controls: one of the usual words in any spelling, numbered or not, or several of them."""
+    if _names_control(text):  # AAVS1_sg2 is one name
+        return True
     parts = [part for part in SEVERAL.split(text) if part]
     return bool(parts) and all(map(_names_control, parts))
 

@@ -7,17 +7,23 @@ from typing import Final
 
 _MONTH: Final = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec|mrz|mär|märz|mars|mai|okt|dez|déc|dic)"
 _NAMED_DATE: Final = rf"\d{{1,2}}(?:\.?[ -]|[./]){_MONTH}\.?(?:[ ./-]\d{{2,4}})?|{_MONTH}\.?[ -]\d{{1,4}}"
-_DATE: Final = re.compile(rf"{_NAMED_DATE}|\d{{1,2}}[/.]\d{{1,2}}[/.]\d{{2,4}}|\d{{4}}-\d{{2}}-\d{{2}}(?:[ T].*)?", re.I)
+_DATE_OF_DIGITS: Final = r"\d{1,2}/\d{1,2}|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}|\d{4}-\d{2}-\d{2}(?:[ T].*)?"
+_DATE: Final = re.compile(f"{_NAMED_DATE}|{_DATE_OF_DIGITS}", re.I)
 _FLOAT: Final = re.compile(r"[+-]?\d+(?:[.,]\d+)?E[+-]\d+|[+-]?\d+[.,]\d+(?:E\d+)?", re.I)
 _WHOLE: Final = re.compile(r"[+-]?\d+")
 _SERIALS: Final = range(30_000, 60_000)  # Excel's days from 1982 to 2064
-_WORDS: Final = {"true": "a truth value", "false": "a truth value", "nan": "a missing value"}
+_WORDS: Final = {
+    **dict.fromkeys(("true", "false", "wahr", "falsch", "vrai", "verdadero", "falso"), "a truth value"),
+    **dict.fromkeys(("nan", "n/a", "<na>"), "a missing value"),
+}
 
 
 def spreadsheet_damage(symbol: str) -> str:
     """Return what a spreadsheet, or a library that writes tables, has made of a symbol, in words; "" for what may be one."""
     if symbol.lower() in _WORDS:
         return _WORDS[symbol.lower()]
+    if symbol and not any(map(str.isalnum, symbol)):
+        return "nothing that names a gene"
     if symbol.startswith("#"):
         return "an error of a spreadsheet"
     if _DATE.fullmatch(symbol):

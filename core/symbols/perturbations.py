@@ -28,7 +28,8 @@ _ALWAYS_JOIN = re.compile(r"\s*(?:[;,|&]|__|(?<!_)\+|\+(?!_))\s*")
 _PART = re.compile(r"[\w.\-()\[\]/:*'° +]+")  # what may be a symbol, a guide or a control; else nothing was joined
 _GUIDE_WORD = re.compile(r"(?:sg|g|(?i:sgrna|grna|guide|crrna))?[_\-. ]?\d{1,5}|[ACGT]{15,25}|P1P2|P1|P2|\+")
 _GLUED = re.compile(r"(?P<gene>.+?)(?:sg|g|(?i:sgrna|grna|guide))\d{1,3}")
-_PREFIX = re.compile(r"(?:p_)?(?:sg|(?i:sgrna|grna|guide))[_\- ]?(?=[A-Za-z0-9])")
+# Before a gene; sgRNASEL is RNASEL by the second.
+_PREFIXES = (re.compile(r"(?:p_)?(?i:sgrna|grna|guide)[_\- ]?(?=[A-Za-z0-9])"), re.compile(r"(?:p_)?sg[_\- ]?(?=[A-Za-z0-9])"))
 _CONTROL_GENES: Final = ("CTRL", "Ctrl")  # a gene of people, and of mice
 _SHOWN = 5
 
@@ -191,6 +192,8 @@ class _Reader:
 
     def _take_apart(self, value: str) -> Perturbation:
         found, ways = list[str](), list[How]()
+        if all(map(is_missing, _joined(value))):  # nan+nan
+            return _MISSING
         for part in self._perturbing(_joined(value)):
             genes, how = self._several(part)
             found += genes
@@ -227,10 +230,9 @@ class _Reader:
         yield text, ""
         if stranded := _STRANDED.fullmatch(text):
             yield stranded["gene"], "guide"
-        bare = _PREFIX.sub("", text, count=1)
-        if bare != text:
-            yield bare, "guide"
-        for begin in dict.fromkeys((text, bare)):
+        bare = [text[before.end() :] for prefix in _PREFIXES if (before := prefix.match(text))]
+        yield from ((each, "guide") for each in bare)
+        for begin in (text, *bare):
             for joint in _MAY_JOIN:
                 gene, found, word = begin.partition(joint) if joint != "-" else begin.rpartition(joint)
                 if found and _GUIDE_WORD.fullmatch(word):

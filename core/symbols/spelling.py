@@ -6,10 +6,22 @@ import re
 
 _INVISIBLE = re.compile("[\u200b\u200c\u200d\u2060\ufeff\u00ad]")
 _BLANKS = re.compile(r"\s+")
-_MISSING = {"nan", "none", "na", "n/a", "#n/a", "<na>", "null", "nil", "nat", "-", "--", ".", "?", "missing"}
+_MISSING = {"nan", "none", "na", "n/a", "#n/a", "<na>", "null", "nil", "nat", "missing", "0", "-1"}
 _NOT_CALLED = {
     *("unassigned", "unknown", "undetermined", "ambiguous", "uncalled", "unmapped", "nocall", "noguide", "noguidedetected"),
     *("nosgrna", "nofeature", "nofeaturecall", "doublet", "doublets", "multiplet", "multiplets", "multipleguides"),
+    *(
+        "multi",
+        "multiple",
+        "nogrna",
+        "nogrnadetected",
+        "nosgrnadetected",
+        "undetected",
+        "notdetected",
+        "notassigned",
+        "notcalled",
+    ),
+    *("negative", "filtered", "filteredout", "lowquality", "other", "others"),
 }
 _SEPARATORS = re.compile(r"[\s_\-.]+")
 
@@ -22,6 +34,7 @@ def clean(text: str) -> str:
 
 
 def is_missing(text: str) -> bool:
-    """Whether a clean text stands for a missing value ("", nan, None, NA), or says that no guide was called."""
+    """Whether a clean text stands for a missing value ("", nan, None, NA, 0, -1, and what holds no letter or digit), or says that
+    no guide was called."""
     folded = text.lower()
-    return not folded or folded in _MISSING or _SEPARATORS.sub("", folded) in _NOT_CALLED
+    return not any(map(str.isalnum, folded)) or folded in _MISSING or _SEPARATORS.sub("", folded) in _NOT_CALLED

@@ -57,18 +57,18 @@ OTHERS = {
     "cells.h5ad": (lambda path: hdf5(path, "obs", "var"), "AnnData .* `cells labels FILE --name D`"),
     "rna.h5mu": (lambda path: hdf5(path, "mod", "obs", "var2"), "MuData"),
     "x.loom": (lambda path: hdf5(path, "row_attrs", "col_attrs", "matrix"), "loom"),
-    "filtered.h5": (lambda path: hdf5(path, "matrix"), "10x Genomics' matrix"),
+    "filtered.h5": (lambda path: hdf5(path, "matrix/barcodes", "matrix/indptr"), "a matrix of 10x Genomics.*--obs TABLE"),
     "odd.h5": (lambda path: hdf5(path, "weights"), "HDF5 with weights in it"),
     "table.xlsx": (lambda path: zipped(path, "[Content_Types].xml", "xl/workbook.xml"), "damaged workbook"),
     "sheet.xlsx": (lambda path: zipped(path, "[Content_Types].xml", "xl/worksheets/sheet1.xml"), "damaged workbook"),
     "table.docx": (lambda path: zipped(path, "[Content_Types].xml", "word/document.xml"), "a document of Word"),
     "talk.pptx": (lambda path: zipped(path, "[Content_Types].xml", "ppt/presentation.xml"), "a document of Word or PowerPoint"),
     "binary.xlsb": (lambda path: zipped(path, "xl/workbook.bin", "xl/worksheets/sheet1.bin"), "a workbook that is not read"),
-    "x.zarr.zip": (lambda path: zipped(path, "x/.zgroup"), "zarr"),
+    "x.zarr.zip": (lambda path: zipped(path, "x/.zgroup"), "cells as Zarr .zipped.: `cells labels"),
     "x.vcc": (lambda path: tar(path, pred__h5ad__zst=b""), "Virtual Cell Challenge"),
     "x.tar": (lambda path: tar(path, a__csv=b"1"), "an archive"),
-    "matrix.mtx": (lambda path: path.write_text("%%MatrixMarket matrix coordinate\n1 1 1\n"), "Matrix Market"),
-    "matrix.mtx.gz": (lambda path: path.write_bytes(gzip.compress(b"%%MatrixMarket matrix\n")), "Matrix Market"),
+    "matrix.mtx": (lambda path: path.write_text("%%MatrixMarket matrix coordinate\n1 1 1\n"), "a matrix of 10x Genomics"),
+    "matrix.mtx.gz": (lambda path: path.write_bytes(gzip.compress(b"%%MatrixMarket matrix\n")), "a matrix of 10x Genomics"),
     "go.obo": (lambda path: path.write_text("format-version: 1.2\n[Term]\nid: GO:1\n"), "ontology"),
     "x.fa": (lambda path: path.write_text(">STAT1\nACGT\n"), "FASTA"),
     "x.rds": (lambda path: path.write_bytes(gzip.compress(b"X\n\0\0\0\x03")), "data of R"),
@@ -94,7 +94,10 @@ def test_other_formats_are_named(tmp_path: Path, name: str) -> None:
 
 
 def test_folders_of_matrices_are_named(tmp_path: Path) -> None:
-    for folder, file, words in (("x.zarr", ".zgroup", "zarr store"), ("filtered", "matrix.mtx.gz", "10x Genomics' matrix")):
+    for folder, file, words in (
+        ("x.zarr", ".zgroup", "cells as Zarr"),
+        ("filtered", "matrix.mtx.gz", "a matrix of 10x Genomics"),
+    ):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / file).write_text("{}")
         with pytest.raises(UnknownFormat, match=words):

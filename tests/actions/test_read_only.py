@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import psutil
 import pytest
 
@@ -99,6 +100,7 @@ from core.audit.rubric import Rubric
 from core.cells.screen import LabelSettings
 from core.config import REPOSITORY, Settings
 from core.datasets.prompt_files import PromptFile
+from core.embeddings import make_space
 from core.engine.request import Expectation, RunRequest
 from core.engine.run_state import Counts, Heartbeat, write_heartbeat
 from core.errors import DeskError, ReadOnly
@@ -465,6 +467,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     ),
     "spaces.coverage_of": lambda s: spaces.coverage_of(s.plain, SPACE),
     "spaces.load": lambda s: spaces.load(s.plain, SPACE),
+    "spaces.refuse_uncovering": lambda s: spaces.refuse_uncovering(s.plain, make_space("s", ["Pa"], np.ones((1, 2)), "x"), "x"),
     "spaces.match_dataset": lambda s: spaces.match_dataset(s.plain, SPACE, default_dataset(s.plain, None).id),
     "streamed_knn.predict_file": lambda s: streamed_knn.predict_file(
         s.plain, default_dataset(s.plain, None), KnnSettings(("s",)), s.files / "p.parquet", s.elsewhere / "out.parquet"

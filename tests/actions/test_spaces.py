@@ -446,3 +446,24 @@ def test_a_space_that_covers_no_gene_is_refused_by_what_its_names_look_like(
     refused = import_upload(workspace, content, "x.csv")
     assert f"covers no gene of bmdm: its names are {names[0]}" in refused.message
     assert f"which look like {kind}; expected symbols such as Ga" in refused.message
+
+
+def test_a_space_of_other_genes_is_refused_unless_a_dataset_has_one(workspace: Workspace) -> None:
+    content = cases.as_csv(["gene", "d0", "d1"], [(name, i, 1.5) for i, name in enumerate(("YAL001C", "YBR002W", "Q0085"))])
+    assert import_upload(workspace, content, "yeast.csv").kind == "embedding"  # nothing is known without a dataset
+    import_upload(workspace, cases.as_csv(["id", "pert", "gene", "label"], [("Pa_Ga", "Pa", "Ga", "up")]), "train.csv")
+    other = content.replace(b"YAL001C", b"YAL009C")
+    refused = import_upload(workspace, other, "other.csv")
+    assert "covers no gene of bmdm: its names are YAL009C, YBR002W, Q0085, expected symbols such as Ga" in refused.message
+    assert "imported after their dataset" in refused.message
+    rows = cases.as_csv(["pert", "gene", "label", "split"], [("YBR002W", "Zz", 1, "train"), ("X", "YBR002W", 0, "train")])
+    import_upload(workspace, rows, "yeast-de.csv")
+    assert import_upload(workspace, other, "other.csv").kind == "embedding"
+
+
+def test_what_was_left_out_is_named_for_a_space_that_is_here_already(workspace: Workspace) -> None:
+    rows = [(name, 0.1 * i, 1.5, -0.2) for i, name in enumerate(("Pa", "Ga", "Zz"))]
+    import_upload(workspace, cases.as_csv(["gene", "d0", "d1", "d2"], rows), "plain.csv")
+    more = [(*row, 1_000 + i) for i, row in enumerate(rows)]
+    again = import_upload(workspace, cases.as_csv(["gene", "d0", "d1", "d2", "n_cells"], more), "more.csv")
+    assert "here already, as plain; nothing changed; 1 columns left out that are no dimension (n_cells)" in again.message

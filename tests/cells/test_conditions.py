@@ -85,6 +85,30 @@ def test_cells_of_several_lines_are_asked_about(cells_file: WriteCells, column: 
             read_conditions(file, ReadingSettings(where={"line": "K562"}))
 
 
+@pytest.mark.parametrize("values", [("K562", "RPE1"), ("HepG2", "Jurkat"), ("hek293t", "HeLa")])
+def test_lines_are_told_by_their_names(cells_file: WriteCells, values: tuple[str, str]) -> None:
+    columns = {"gene": ["NT"] * 4 + ["A"] * 4, "background": [*values] * 4, "class": [values[0]] * 4 + ["targeting"] * 4}
+    with open_cells(cells_file(np.ones((8, 1), dtype=np.float32), columns, ["A"])) as file:
+        [one] = read_conditions(file, ReadingSettings()).confounders
+    assert (one.column, one.is_line) == ("background", True)
+
+
+@pytest.mark.parametrize("name", ["patient_id", "stim", "orig.ident", "genotype", "clone", "site"])
+def test_columns_of_any_name_that_differ_are_named(cells_file: WriteCells, name: str) -> None:
+    columns = {
+        "gene": ["NT"] * 6 + ["A"] * 6,
+        name: list("aaaaab" + "abbbbb"),
+        "kind": ["control"] * 6 + ["gene"] * 6,  # says what was done
+        "leiden": list("000001011111"),  # comes of what was done
+        "even": list("ab" * 6),
+        "cell": [f"c{i}" for i in range(12)],
+    }
+    with open_cells(cells_file(np.ones((12, 1), dtype=np.float32), columns, ["A"])) as file:
+        found = read_conditions(file, ReadingSettings())
+    assert [(each.column, each.is_line) for each in found.confounders] == [(name, False)]
+    assert "even" not in " ".join(found.lines())
+
+
 def test_batches_that_differ_are_named_and_even_ones_are_said_to_be_pooled(cells_file: WriteCells) -> None:
     labels = ["NT"] * 4 + ["A"] * 4
     columns = {"gene": labels, "donor": ["d1"] * 4 + ["d1", "d2"] * 2, "lane": ["1", "2"] * 4, "phase": ["G1"] * 4 + ["S"] * 4}
@@ -109,13 +133,31 @@ def test_cells_without_controls_have_no_even_columns(cells_file: WriteCells, nam
     [
         (["A_X", "A_Y"], "combinations joined by '_' \\(--separator '_'\\), or guides"),
         (["ENSG00000000009"], "they are Ensembl's identifiers and the genes symbols: .*--gene-names COLUMN"),
-        (["Z"], "keep them with --keep-unknown"),
+        (["Z"], "controls are named with --control, .* keep them with --keep-unknown"),
+        (["pDJ-A", "pDJ-B"], "joined by '-'"),
     ],
 )
 def test_unknown_genes_are_named_for_what_they_look_like(cells_file: WriteCells, unknown: list[str], advice: str) -> None:
     known = [] if unknown[0].startswith("ENSG") else ["A"] * 2
     labels = ["NT"] * 2 + known + [name for name in unknown for _ in range(2)]
     path = cells_file(np.ones((len(labels), 2), dtype=np.float32), {"gene": labels}, ["A", "B"])
+    with open_cells(path) as file, pytest.raises(InputError, match=advice):
+        group_cells(file, read_conditions(file, ReadingSettings()), None, GroupSettings(2))
+
+
+@pytest.mark.parametrize(
+    ("genes", "advice"),
+    [
+        (
+            ["ENSG001_A", "ENSG002_B"],
+            "the genes are called ENSG001_A, ENSG002_B …, with something beside the symbols: .*--gene-names",
+        ),
+        (["A-1", "B-1"], "with something beside the symbols"),
+        (["0", "1"], "the genes are called 0, 1 …: say which column of var .* --gene-names COLUMN"),
+    ],
+)
+def test_genes_that_are_called_otherwise_are_named(cells_file: WriteCells, genes: list[str], advice: str) -> None:
+    path = cells_file(np.ones((6, 2), dtype=np.float32), {"gene": ["NT", "NT", "A", "A", "B", "B"]}, genes)
     with open_cells(path) as file, pytest.raises(InputError, match=advice):
         group_cells(file, read_conditions(file, ReadingSettings()), None, GroupSettings(2))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -132,6 +133,28 @@ MANY = pd.DataFrame({"pert": [p for p in "AB" for _ in range(10)], "gene": [*(f"
 RATIOS = np.exp2(np.linspace(-2, 2, 20))
 
 
+INDEXED = {
+    "categories": CHANGES.astype({"pert": "category", "gene": "category"}).set_index(["pert", "gene"]),
+    "a groupby": CHANGES.groupby(["pert", "gene"])[["log2_fc"]].mean(),
+    "other names": CHANGES.set_index(["pert", "gene"]).rename_axis(["perturbation", "feature"]),
+    "numbers before": CHANGES.reset_index().set_index(["index", "pert"]),
+}
+
+
+@pytest.mark.parametrize("kind", INDEXED)
+def test_any_index_of_pandas_is_columns(tmp_path: Path, kind: str) -> None:
+    INDEXED[kind].to_parquet(tmp_path / "t.parquet")
+    np.testing.assert_array_equal(read_predicted_table(tmp_path / "t.parquet", PAIRS).signed, [-0.5, 0.25, np.nan, 2.0])
+
+
+def test_an_index_without_names_is_named_by_the_refusal(tmp_path: Path) -> None:
+    CHANGES.set_index(["pert", "gene"]).rename_axis([None, None]).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=r"columns log2_fc, __index_level_0__, __index_level_1__; .*--column ROLE=NAME"):
+        read_predicted_table(tmp_path / "t.parquet", PAIRS)
+    named = {"pert": "__index_level_0__", "gene": "__index_level_1__"}
+    np.testing.assert_array_equal(read_predicted_table(tmp_path / "t.parquet", PAIRS, named).signed, [-0.5, 0.25, np.nan, 2.0])
+
+
 @pytest.mark.parametrize("index", [["pert", "gene"], ["gene", "pert"], ["gene"]])
 def test_columns_that_pandas_made_an_index_are_columns(tmp_path: Path, index: list[str]) -> None:
     CHANGES.set_index(index).to_parquet(tmp_path / "t.parquet")
@@ -182,8 +205,26 @@ def test_percentages_and_ratios_less_1_are_no_logarithms(
 
 
 @pytest.mark.parametrize(
+    ("of_ratio", "words"),
+    [
+        (lambda ratio: ratio - 1, "none of 200 values is below -1, and .* above 1, up to more than 3: ratios less 1"),
+        (lambda ratio: np.where(ratio >= 1, ratio, -1 / ratio), "none of 200 values lies between -1 and 1, .* -1 / x below"),
+    ],
+)
+def test_ratios_of_all_genes_are_told_without_a_gene_that_is_lost(
+    of_ratio: Callable[[np.ndarray], np.ndarray], words: str
+) -> None:
+    change = np.random.default_rng(0).laplace(0, 0.15, 200)
+    change[:12] = np.linspace(-2.4, 2.4, 12)
+    change[12:20] = 1.2
+    assert re.search(words, tell_other_scale(count_scale(of_ratio(2**change))))
+    assert tell_other_scale(count_scale(change)) == ""
+
+
+@pytest.mark.parametrize(
     "values",
     [
+        np.concatenate([np.linspace(1, 3, 50), np.linspace(-3, -1, 50)]),  # of a table of what changed
         np.linspace(-1, 1, 20),  # what is cut at one
         np.where(np.arange(20) < 12, -1.0, 1.0),  # signs
         np.array([60.0, -0.5] + [0.5, -2.0] * 9),  # one outlier

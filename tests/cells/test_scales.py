@@ -9,6 +9,7 @@ import anndata
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 from scipy.stats import spearmanr
 
 from core.cells.evaluation_cells import CellChoice, load_cell_pair
@@ -24,6 +25,7 @@ SCALES = {
     "counts per 10,000": COUNTS / SUM * 1e4,
     "log1p of 10,000": np.log1p(COUNTS / SUM * 1e4),
     "log1p of a million": np.log1p(COUNTS / SUM * 1e6),
+    "log1p of 7,000": np.log1p(COUNTS / SUM * 7e3),
     "log1p of the median": np.log1p(COUNTS / SUM * np.median(SUM)),
 }
 SUBSETS = {"all genes": np.arange(60), "40 genes": np.arange(60)[::-1][:40]}
@@ -120,6 +122,55 @@ def test_small_negative_values_are_clipped_when_asked(tmp_path: Path, scale: str
     assert found.read_as["negative values read as 0"] == f"{zeros.sum():,}, the smallest -0.001"
     there = ~np.isnan(truth())
     np.testing.assert_allclose(found.signed[there], truth()[there], atol=1e-3)
+
+
+NEGATIVE = {
+    "0.3 below in some": np.where(np.random.default_rng(0).random(COUNTS.shape) < 0.2, -0.3, 1.0),
+    "a billionth below": np.full(COUNTS.shape, -1e-9),
+    "nine tenths below": np.full(COUNTS.shape, -0.9),
+}
+
+
+@pytest.mark.parametrize("layout", ["dense", "CSR"])
+@pytest.mark.parametrize("kind", NEGATIVE)
+@pytest.mark.parametrize("scale", ["counts", "log1p of 10,000"])
+def test_zeros_that_a_decoder_made_negative_are_zeros_again(tmp_path: Path, kind: str, scale: str, layout: str) -> None:
+    below = (SCALES[scale] == 0) & (NEGATIVE[kind] < 0)
+    path = write(tmp_path / "p.h5ad", np.where(below, NEGATIVE[kind], SCALES[scale]), np.arange(60), np.arange(len(VALUES)))
+    if layout == "CSR":
+        cells = anndata.read_h5ad(path)
+        as_objects(cells, csr_matrix(cells.X)).write_h5ad(path)
+    found = read_predicted_cells(path, PAIRS, CellOptions(clip_negative=True))
+    assert found.read_as["negative values read as 0"].startswith(f"{below.sum():,}, the smallest -")
+    there = ~np.isnan(truth())
+    np.testing.assert_allclose(found.signed[there], truth()[there], atol=1e-3)
+
+
+def as_objects(cells: anndata.AnnData, values: csr_matrix) -> anndata.AnnData:
+    """Cells with other values, and with texts as anndata writes them."""
+    index = cells.obs.index.astype(object)
+    obs = pd.DataFrame({"perturbation": as_texts(cells.obs["perturbation"])}, index=index, dtype=object)
+    return anndata.AnnData(X=values, obs=obs, var=pd.DataFrame(index=cells.var.index.astype(object)))
+
+
+SOME_GENES = {
+    "in another order": np.random.default_rng(1).permutation(60)[:45],
+    "few": np.arange(0, 60, 4),
+    "all but the last": np.arange(59),
+}
+
+
+@pytest.mark.parametrize("kind", SOME_GENES)
+@pytest.mark.parametrize("scale", ["counts per 10,000", "log1p of 10,000"])
+def test_both_files_are_normalised_over_the_same_genes(tmp_path: Path, real: Path, kind: str, scale: str) -> None:
+    """Counts that are the real ones have no change that the real ones have not, whichever genes they are of."""
+    genes = SOME_GENES[kind]
+    found = read_predicted_cells(write(tmp_path / "p.h5ad", SCALES[scale], genes, PERTURBED), PAIRS, CellOptions(real=real))
+    assert found.covered.sum() == len(SINGLES) * len(genes)
+    expected = truth(genes if scale.startswith("counts") else None)
+    there = found.covered & ~np.isnan(expected)
+    np.testing.assert_allclose(found.signed[there], expected[there], atol=1e-3)
+    assert found.read_as["genes of both files"] == f"{len(genes)} of the predictions' {len(genes)} and the real 60"
 
 
 def test_scaled_values_are_refused(tmp_path: Path) -> None:

@@ -61,6 +61,9 @@ def test_names_of_columns_are_no_row(tmp_path: Path, header: list[object]) -> No
         ("mean_counts", [0.5, 2.25, 0.1, 7.5]),
         ("pct_dropout_by_counts", [99.5, 12.25, 3.5, 7.5]),
         ("strand", [1, -1, 1, 1]),
+        ("community", [0, 1, 0, 2]),
+        ("degree", [4, 1, 3, 2]),
+        ("mean", [0.5, 2.25, 0.1, 0.75]),
         ("baseMean", [50_000.5, 40_000.25, 1.5, 90_000.75]),
     ],
 )

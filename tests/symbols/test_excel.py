@@ -15,6 +15,7 @@ from core.symbols.p_values import is_log_p_name, is_p_value_name, is_rank_name
         *((each, "a date") for each in ("1. Mrz", "2 Sep", "01. Mär", "1-mars", "Dez 01", "1/Mar/2024")),
         *((each, "a number, which") for each in ("2.31E+13", "2,31E+13", "1.0")),
         *(("43891", "a day"), ("7157", "Entrez"), ("TRUE", "truth"), ("nan", "missing"), ("#NAME?", "error")),
+        *(("9/1", "a date"), ("WAHR", "truth"), ("<NA>", "missing"), ("-", "nothing"), ("?", "nothing")),
     ],
 )
 def test_damage_is_named(symbol: str, words: str) -> None:

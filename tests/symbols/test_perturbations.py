@@ -117,3 +117,22 @@ def test_a_condition_alone(value: str, gene: str) -> None:
 def test_a_text_that_holds_no_symbols_joins_none(text: str) -> None:
     assert gene_of_condition(text) == text
     assert read_perturbations([text], ()).of_value[text].genes == (text,)
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["*", "0", "-1", "multi", "multiple", "Negative", "No gRNA", "nan+nan", "None;None", "not assigned", "undetected", "other"],
+)
+def test_words_for_no_call_are_no_genes(word: str) -> None:
+    assert read_perturbations([word, "STAT1", "NT"], ["STAT1"]).of_value[word].kind == "missing"
+
+
+@pytest.mark.parametrize("value", ["sgRNA_STAT1_1", "sgRNA-STAT1", "gRNA_STAT1_2", "p_sgSTAT1_3", "guide_STAT1"])
+def test_prefixes_of_guides(value: str) -> None:
+    assert read_perturbations([value], ["STAT1", "IRF1"], need_controls=False).of_value[value].genes == ("STAT1",)
+    assert read_perturbations(["sgRNASEL"], ["RNASEL"], need_controls=False).of_value["sgRNASEL"].genes == ("RNASEL",)
+
+
+@pytest.mark.parametrize("value", ["AAVS1_sg2", "Rosa26_sgRNA1", "GAL4_guide4", "NTgRNA", "non-gene-targeting_2"])
+def test_guides_of_controls_are_controls(value: str) -> None:
+    assert read_perturbations([value, "STAT1"], ["STAT1"]).of_value[value].kind == "control"

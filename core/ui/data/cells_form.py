@@ -35,7 +35,11 @@ def show(context: PageContext) -> None:
     if not folders:
         st.caption("Off: this app listens beyond the machine that it runs on. Use the command `cells labels` instead.")
         return
-    path = st.text_input("File on this machine (.h5ad)", placeholder=str(folders[0] / "screen.h5ad"), **bind("cells_path"))
+    path = st.text_input(
+        "File on this machine (.h5ad), or folder of a Zarr store",
+        placeholder=str(folders[0] / "screen.h5ad"),
+        **bind("cells_path"),
+    )
     st.caption(f"Inside {' or '.join(as_text(folder) for folder in folders)}.")
     with explain_errors():
         settings = _show_settings()

@@ -37,8 +37,8 @@ def show_form(context: PageContext, show_results: ShowResults) -> None:
     """Show the form that makes a run from predicted expression. show_results: shows what came of it, and runs the page again."""
     with st.expander("A run from predicted expression"):
         st.markdown(
-            "What STATE, GEARS or another model predicts: cells or one profile a perturbation (`.h5ad`, `.vcc`), or a table of "
-            "predicted log2 fold changes (`.csv`, `.tsv`, `.parquet`, `.xlsx`). "
+            "What STATE, GEARS or another model predicts: cells or one profile a perturbation (`.h5ad`, `.vcc`, a zipped Zarr "
+            "store), or a table of predicted log2 fold changes (`.csv`, `.tsv`, `.parquet`, `.xlsx`). "
             "Each pair of the dataset gets P(DE) and P(up | DE)."
         )
         names = {each.id: each.name for each in loaders.all_datasets()}
@@ -78,7 +78,7 @@ def _ask_options(chosen: dict[str, Any]) -> PredictionOptions:
 def _show_upload(context: PageContext, options: PredictionOptions, show_results: ShowResults) -> None:
     kinds = [suffix.removeprefix(".") for suffix in (*cell_predictions.CELL_FILES, *TABLES)]
     file = st.file_uploader("Predicted expression", kinds, key="upload-predicted")
-    real = st.file_uploader("Real control cells, if the predictions have none", ["h5ad"], key="upload-real")
+    real = st.file_uploader("Real control cells, if the predictions have none", ["h5ad", "zip"], key="upload-real")
     second = None if real is None else (real.name, real.getvalue())
     is_read = file is not None and _show_reading(
         lambda: cell_predictions.describe_uploaded(context.workspace, (file.name, file.getvalue()), second, options)

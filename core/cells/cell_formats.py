@@ -1,0 +1,115 @@
+"""The formats in which cells are read: AnnData as HDF5, and what is copied into that first: Zarr stores (a folder, or zipped) and
+10x Genomics' matrices. The copy is temporary, and goes when the file is closed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+from core.cells.hdf5_walk import Hdf5File, open_hdf5
+from core.cells.other_cells import describe_hdf5, describe_other_cells, is_hdf5, is_zarr, list_zipped_zarr, tenx_group
+from core.cells.tenx import copy_tenx_folder, copy_tenx_hdf5, list_tenx, tenx_folder
+from core.cells.zarr_copy import copy_zarr
+from core.cells.zarr_walk import list_store
+from core.compressed import DAMAGE, open_archive
+from core.errors import InputError, UnknownFormat
+from core.file_io import refuse_special, sha256_of_file, temporary_folder
+from core.file_limits import refuse_bomb
+
+_COPY: Final = "cells.h5ad"
+
+
+def is_cell_file(path: Path) -> bool:
+    """Whether a file is AnnData by its name, HDF5 by its first bytes, or a Zarr store or a matrix of 10x."""
+    return path.suffix.lower() == ".h5ad" or is_hdf5(path) or _is_other(path)
+
+
+def _is_other(path: Path) -> bool:
+    return is_zarr(path) or tenx_folder(path) is not None or bool(list_zipped_zarr(path))
+
+
+def open_stored(path: Path, layer: str | None = None) -> Hdf5File:
+    """Open cells as the HDF5 of AnnData. layer: that will be read, in place of X.
+
+    Raise UnknownFormat for another kind of file, with what to do; UnsafeFile and InputError as `open_hdf5`, `list_store`,
+    `copy_zarr` and `copy_tenx_hdf5`; MissingPackage.
+    """
+    try:
+        if is_zarr(path):
+            return _open_copy(path, lambda target: _copy_store(path, target, layer))
+        if folder := tenx_folder(path):
+            return _open_copy(path, lambda target: copy_tenx_folder(folder, target))
+        if list_zipped_zarr(path):
+            return _open_copy(path, lambda target: _copy_zipped(path, target, layer))
+        words = "" if is_hdf5(path) else describe_other_cells(path) or "no HDF5 file, expected cells as .h5ad (AnnData)"
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    if words:
+        raise UnknownFormat(f"{path}: {words}")
+    return _open_hdf5(path)
+
+
+def _open_hdf5(path: Path) -> Hdf5File:
+    """Open AnnData, or a matrix of 10x in HDF5."""
+    file = open_hdf5(path)
+    try:
+        if {"obs", "var", "mod"} & set(file.root) or tenx_group(file) is None:
+            if words := describe_hdf5(file):
+                raise UnknownFormat(f"{path}: {words}")
+            return file
+        copied = _open_copy(path, lambda target: copy_tenx_hdf5(file, target))
+    except BaseException:
+        file.close()
+        raise
+    file.close()
+    return copied
+
+
+def _open_copy(path: Path, copy: Callable[[Path], None]) -> Hdf5File:
+    with ExitStack() as stack:
+        target = stack.enter_context(temporary_folder("cells")) / _COPY
+        copy(target)
+        file = open_hdf5(path, target)
+        file.cleanup.push(stack.pop_all())
+        return file
+
+
+def _copy_store(path: Path, target: Path, layer: str | None) -> None:
+    list_store(path)  # which refuses links
+    copy_zarr(path, target, layer)
+
+
+def _copy_zipped(path: Path, target: Path, layer: str | None) -> None:
+    try:
+        with temporary_folder("zarr") as folder, path.open("rb") as file, open_archive(file, path.name) as archive:
+            refuse_bomb(str(path), path.stat().st_size, sum(member.file_size for member in archive.infolist()))
+            archive.extractall(folder)
+            root = folder / list_zipped_zarr(path)[0]
+            try:
+                _copy_store(root, target, layer)
+            except InputError as error:  # a person knows the archive's name, and no folder of ours
+                raise type(error)(str(error).replace(str(root), str(path))) from error
+    except (*DAMAGE, RuntimeError) as error:  # RuntimeError: of a member that needs a password
+        raise InputError(f"{path}: a damaged zip ({error})") from error
+
+
+def hash_cells(path: Path) -> str:
+    """Return the SHA-256 of a file, or of the names and contents of the files that make up a store or a matrix.
+
+    Raise InputError if one cannot be read, and UnsafeFile as `list_store`.
+    """
+    try:
+        if is_zarr(path):
+            files = {name: path / name for name in list_store(path)}
+        elif folder := tenx_folder(path):
+            files = {file.name: file for file in list_tenx(folder)}
+        else:
+            refuse_special(path)
+            return sha256_of_file(path)
+        lines = [f"{sha256_of_file(file)}  {name}\n" for name, file in files.items()]
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
