@@ -21,6 +21,7 @@ from core.errors import InputError, UnknownFormat
 from core.stats.arrays import Codes, Floats
 from core.symbols.spelling import clean
 
+COUNTS_PER_CELL = 10_000.0  # that cells are brought to
 BLOCK_VALUES = 20_000_000  # of a dense block: 80 MB of float32
 LARGEST_LOG = 20.0  # log1p of 485 million; the natural or binary log of any count is below
 Values: TypeAlias = csr_matrix | np.ndarray

@@ -12,14 +12,15 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from core.cells.anndata_file import CellFile, CountSummary, open_cells, summarise_counts
+from core.cells.anndata_file import COUNTS_PER_CELL, CellFile, CountSummary, open_cells, summarise_counts
+from core.cells.calibration import Calibration, calibrate
 from core.cells.columns import Columns, texts
+from core.cells.comparisons import CompareEach
 from core.cells.conditions import FOUND, READING, READING_VERSION, Conditions, ReadingSettings, compare_within, read_conditions
 from core.cells.confounders import describe_even, refuse_mixed_lines
+from core.cells.design import DesignSettings, build_design
 from core.cells.differential_expression import (
-    COUNTS_PER_CELL,
     FOLD_LIMIT,
-    CompareEach,
     GeneChanges,
     compare_here,
     compare_with_controls,
@@ -29,13 +30,14 @@ from core.cells.groups import CellGroups, GroupSettings, group_cells, refuse_con
 from core.cells.labels import DOWN, LEFT_OUT, MOST_REMAINING, NONE, UP, Thresholds, knockdown_table, label_pairs
 from core.cells.logarithms import refuse_other_logarithm
 from core.cells.sampling import NAMES, SPLITS, Sample, SamplingSettings, sample_pairs
-from core.cells.strata import within_setting
+from core.cells.strata import strata_of_batches, within_setting
 from core.fields.record import setting, without_effect
+from core.stats.arrays import Codes
 
 NOT_SHRUNK = "Fold changes are not shrunk; those of the BioReasoning challenge are."
 _TEST = "Wilcoxon rank sum (pdex, normal approximation, corrected for ties) of each gene against the control cells"
 _FOLD_CHANGE = f"log2 of the ratio of mean counts per {COUNTS_PER_CELL:,.0f}, limited to {FOLD_LIMIT:g}-fold where one is 0"
-VERSIONS: Final = {"reading": READING_VERSION, "labelling": 2}  # 2: confounded perturbations have no labels
+VERSIONS: Final = {"reading": READING_VERSION, "labelling": 3}  # 3: cells are compared inside of batches, beside replicates
 Say = Callable[[str], None]
 
 
@@ -46,10 +48,17 @@ class LabelSettings(ReadingSettings):
     most_remaining: the share of its target's expression that a working guide may leave. in_memory: read the file at once.
     """
 
-    batch: str | None = setting(None, "A cell's batch; found by name.", title="Batch column", missing=FOUND, metavar="COLUMN")
+    batch: str | None = setting(
+        None,
+        "A cell's batch, inside of which cells are compared; found by name. none: compare across batches.",
+        title="Batch column",
+        missing=FOUND,
+        metavar="COLUMN",
+    )
     guide: str | None = setting(None, "A cell's guide; found by name.", title="Guide column", missing=FOUND, metavar="COLUMN")
     within: tuple[str, ...] = within_setting()
     groups: GroupSettings = field(default_factory=GroupSettings)
+    design: DesignSettings = field(default_factory=DesignSettings)
     thresholds: Thresholds = field(default_factory=Thresholds)
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
     most_remaining: float = setting(
@@ -102,7 +111,7 @@ def describe_cells(path: Path, settings: LabelSettings = LabelSettings()) -> Des
         found = settings.read_conditions(file)
         columns = found.columns
         everything = GroupSettings(min_cells=2, leave_out_small=True, keep_unknown=True)
-        groups = group_cells(file, found, None, everything)
+        groups = group_cells(file, found, None, everything, settings.groups.min_cells)
         batches = None if columns.batch is None else len({*texts(file.obs[columns.batch]).tolist()} - {""})
         return Description(
             file.n_cells,
@@ -136,6 +145,8 @@ class ScreenLabels:
     codes: np.ndarray
     sample: Sample
     knockdown: pd.DataFrame
+    compared_within: tuple[str, ...] = ()
+    calibration: Calibration | None = None
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
@@ -198,7 +209,9 @@ def label_screen(path: Path, settings: LabelSettings, say: Say, compare_each: Co
         def say_share(share: float) -> None:
             say(f"{share:.0%} of the genes compared")
 
-        changes = compare_with_controls(file, groups, counts, say_share, compare_each, found.strata)
+        batch = _strata(file, found, groups)
+        design = build_design(groups, batch, counts.totals, file.n_genes, settings.design)
+        changes = compare_with_controls(file, groups, counts, say_share, compare_each, design)
     codes = label_pairs(changes, groups.targets, file.gene_names, settings.thresholds)
     codes[[groups.targets.index(pert) for pert in groups.confounded]] = LEFT_OUT
     return ScreenLabels(
@@ -211,7 +224,26 @@ def label_screen(path: Path, settings: LabelSettings, say: Say, compare_each: Co
         codes=codes,
         sample=sample_pairs(codes, changes.fdr, settings.sampling),
         knockdown=knockdown_table(changes.guides, settings.most_remaining),
+        compared_within=settings.within or ((found.columns.batch,) if found.columns.batch and batch is not None else ()),
+        calibration=_calibrate(changes, codes, groups, settings.thresholds),
     )
+
+
+def _strata(file: CellFile, found: Conditions, groups: CellGroups) -> Codes | None:
+    """Return the stratum of each cell: of --within, or else its batch; None without several."""
+    if found.strata is not None or found.columns.batch is None:
+        return found.strata
+    batch = texts(file.obs[found.columns.batch])
+    return strata_of_batches(np.where(groups.of_cell == -2, "", batch), groups.of_cell == -1)
+
+
+def _calibrate(changes: GeneChanges, codes: np.ndarray, groups: CellGroups, thresholds: Thresholds) -> Calibration | None:
+    """Return what mock perturbations say, None with too few controls."""
+    if changes.mocks is None:
+        return None
+    compared = [i for i, pert in enumerate(groups.targets) if pert not in set(groups.confounded)]
+    effects = np.isin(codes[compared], (UP, DOWN)).sum(axis=1)
+    return calibrate(changes.mocks, thresholds, float(effects.mean()), codes.shape[1])
 
 
 def record_of(labels: ScreenLabels, settings: LabelSettings) -> dict[str, Any]:
