@@ -19,8 +19,9 @@ from core.actions.other_formats import refuse_other_format
 from core.actions.workspace import Workspace
 from core.cells.changes_table import label_changes
 from core.cells.differential_expression import compare_on_one_processor
+from core.cells.label_record import record_of
 from core.cells.predicted_expression import is_cell_file
-from core.cells.screen import LabelSettings, ScreenLabels, label_screen, record_of
+from core.cells.screen import LabelSettings, ScreenLabels, label_screen
 from core.cells.tables import ScreenFolder
 from core.datasets.pack_kinds import organism_of
 from core.engine.ray_tasks import RayTasks

@@ -49,9 +49,9 @@ def choose_columns(
 ) -> Columns:
     """Returns the columns given, and finds the others by name and by the values in them (letters' case is ignored).
 
-    control: values of the controls, or patterns. batch: NO_BATCH is none, unless a column has that name. Of several columns with
-    a perturbation's name, the first one (PERTURBATION_NAMES) that has control cells counts. Raises InputError if there is no perturbation column, if no cell is a
-    control, and for columns that obs does not have.
+    control: values of the controls, or patterns. batch: NO_BATCH is none, unless a column has that name.
+    Of several columns with a perturbation's name, the first one (PERTURBATION_NAMES) that has control cells counts. Raises
+    InputError if there is no perturbation column, if no cell is a control, and for columns that obs does not have.
     """
     no_batch = batch == NO_BATCH and NO_BATCH not in obs.columns
     for option, name in (("perturbation", perturbation), ("batch", None if no_batch else batch), ("guide", guide)):

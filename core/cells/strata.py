@@ -15,7 +15,7 @@ from core.fields.record import setting
 from core.stats.arrays import Bools, Codes, Floats
 
 LEAST_CONTROLS: Final = 2  # of a stratum in which perturbed cells are compared
-CONTROLS_PER_BIN: Final = 25  # of cells of like depth, at least
+CONTROLS_PER_BIN: Final = 40  # of cells of like depth, at least
 _LARGEST_Z: Final = 37.0  # a p of 1e-300, beyond which there is no p to tell z from
 
 

@@ -10,7 +10,8 @@ from core.cells.groups import MIN_CELLS
 from core.cells.screen import NOT_SHRUNK, Description
 
 _SHOWN = 8
-CONFOUNDED = "confounded: perturbations that share no batch with controls, and get no labels"
+MARKED = "marked: mock perturbations have more than twice the nominal rate of false effects; do not trust these labels"
+CONFOUNDED = "confounded: perturbations that share too few cells of their batches with controls, and get no labels"
 
 
 def description_lines(found: Description) -> list[str]:
@@ -60,6 +61,7 @@ def label_lines(dataset: str, record: Mapping[str, Any]) -> list[str]:
         f"  pairs that are neither changed nor unchanged, left out: {left_out['pairs without a label']:,}",
         f"  {NOT_SHRUNK}",
     ]
+    lines += [f"  {each}" for each in (*comparison_lines(record), *calibration_lines(record))]
     most = record["settings"]["most_remaining"]
     counted = (
         ("perturbations of several genes, left out", left_out["perturbations of several genes"]),
@@ -80,6 +82,45 @@ def label_lines(dataset: str, record: Mapping[str, Any]) -> list[str]:
     if not record["whole_numbers"]:
         lines.append("  not all values are whole numbers: are these counts?")
     return lines
+
+
+def comparison_lines(record: Mapping[str, Any]) -> list[str]:
+    """Return inside of what cells were compared, and what replicates say; none of earlier versions."""
+    lines = []
+    if record.get("within") or record.get("strata", 1) > 1:
+        inside = " and ".join([*record["within"], "depth"] if record.get("strata", 1) > 1 else record["within"])
+        lines.append(f"compared inside of {record.get('strata', 1):,} strata of {inside}")
+    if "replicates" not in record or not record["cells"]:
+        return lines
+    found = record["replicates"]
+    if found is None:
+        return [*lines, "no replicates: too few guides or batches; labels rest on cells alone"]
+    lines.append(
+        f"each effect is one of {found['kind']}s too: t test of pseudobulks, "
+        f"{found['degrees_of_freedom']:,.0f} degrees of freedom"
+    )
+    if found["agreement"] is not None:
+        lines.append(
+            f"{found['agreement']:.0%} of a perturbation's {found['kind']}s agree with an effect; "
+            f"all do in {found['all_agree']:.0%}"
+        )
+    return lines
+
+
+def calibration_lines(record: Mapping[str, Any]) -> list[str]:
+    """Return what mock perturbations say of false effects; none of earlier versions."""
+    if "calibration" not in record or not record["cells"]:
+        return []
+    found = record["calibration"]
+    if found is None:
+        return ["false effects: not known, too few controls for mock perturbations"]
+    guides = f", of {found['guides']:,} guides at most" if found["guides"] else ""
+    lines = [
+        f"false effects: {found['false_effects']:.2f} in each of {found['mocks']:,} mock perturbations ({found['cells']:,} "
+        f"control cells{guides}; {found['genes']:,} of {found['of_genes']:,} genes), beside {found['real_effects']:.1f} in a real one",
+        f"expected share of false effects: {found['false_share']:.1%} (nominal {found['nominal']:.0%})",
+    ]
+    return [*lines, MARKED] if found["marked"] else lines
 
 
 def _several(names: GeneNames) -> str:

@@ -13,7 +13,6 @@ from core.cells.labels import DOWN, UP
 from core.cells.screen import LabelSettings, ScreenLabels, label_screen
 from core.cells.simulator import SimulatedScreen, write_screen
 from core.errors import InputError
-from core.stats.arrays import Floats
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ def simulate_null(settings: NullScreen, seed: int) -> SimulatedScreen:
         },
         index=[f"cell{i}" for i in range(len(pert))],
     )
-    truth = pd.DataFrame(_true_changes(baseline, effect), index=[genes[i] for i in targets], columns=list(genes))
+    truth = pd.DataFrame(effect / np.log(2), index=[genes[i] for i in targets], columns=list(genes))
     return SimulatedScreen(counts, genes, obs, truth, ())
 
 
@@ -83,11 +82,6 @@ def _draw_batches(settings: NullScreen, pert: np.ndarray, rng: np.random.Generat
         return rng.integers(settings.batches, size=len(pert))
     shares = rng.dirichlet(np.ones(settings.batches), settings.perturbations + 1)
     return np.array([rng.choice(settings.batches, p=shares[i]) for i in pert.tolist()])
-
-
-def _true_changes(baseline: Floats, effect: Floats) -> Floats:
-    changes: Floats = effect / np.log(2)  # of expression; shares of a gene without an effect shift by a little
-    return changes
 
 
 @dataclass(frozen=True)
@@ -104,7 +98,7 @@ class Found:
     labels: ScreenLabels | None
 
 
-def label_null(folder: Path, settings: NullScreen, seed: int, labelled: LabelSettings = LabelSettings()) -> Found:
+def label_null(folder: Path, settings: NullScreen, seed: int, labelled: LabelSettings) -> Found:
     """Labels a screen; a perturbation's own target is not counted. A screen that is refused as confounded has no effects."""
     screen = simulate_null(settings, seed)
     path = folder / "null.h5ad"

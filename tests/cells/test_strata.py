@@ -11,6 +11,7 @@ from scipy.stats import mannwhitneyu, norm
 
 from core.cells.anndata_file import open_cells, summarise_counts
 from core.cells.conditions import ReadingSettings, compare_within, read_conditions
+from core.cells.design import Design
 from core.cells.differential_expression import GeneChanges, compare_with_controls
 from core.cells.groups import GroupSettings, group_cells
 from core.cells.predicted_changes import WantedPairs
@@ -33,7 +34,7 @@ def changes_of(path: Path, within: tuple[str, ...]) -> GeneChanges:
         found = compare_within(file, read_conditions(file, ReadingSettings()), within)
         counts = summarise_counts(file)
         groups = group_cells(file, found, counts.totals, GroupSettings(2))
-        return compare_with_controls(file, groups, counts, strata=found.strata)
+        return compare_with_controls(file, groups, counts, design=Design(found.strata))
 
 
 @pytest.fixture
