@@ -117,7 +117,8 @@ def calibration_lines(record: Mapping[str, Any]) -> list[str]:
     guides = f", of {found['guides']:,} guides at most" if found["guides"] else ""
     lines = [
         f"false effects: {found['false_effects']:.2f} in each of {found['mocks']:,} mock perturbations ({found['cells']:,} "
-        f"control cells{guides}; {found['genes']:,} of {found['of_genes']:,} genes), beside {found['real_effects']:.1f} in a real one",
+        f"control cells{guides}; {found['genes']:,} of {found['of_genes']:,} genes), "
+        f"beside {found['real_effects']:.1f} in a real one",
         f"expected share of false effects: {found['false_share']:.1%} (nominal {found['nominal']:.0%})",
     ]
     return [*lines, MARKED] if found["marked"] else lines
