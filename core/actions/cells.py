@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from core.actions import jobs, packs
 from core.actions.files import hash_file
 from core.actions.import_target import ImportedRows, record_import
@@ -187,6 +189,12 @@ def _staged(workspace: Workspace, dataset: Dataset) -> Iterator[ScreenFolder]:
 def screen_folder(workspace: Workspace, dataset: Dataset) -> ScreenFolder:
     """Returns the folder of a dataset's screen, which is there for datasets that were made of cells."""
     return ScreenFolder(workspace.settings.data / FOLDER / dataset.id)
+
+
+def control_expression_of(workspace: Workspace, dataset: str) -> pd.DataFrame | None:
+    """Return what the genes of a dataset (id) are like in control cells: gene, mean, variance, detected; None if it was not made
+    of cells. Raise StoreDamaged."""
+    return ScreenFolder(workspace.settings.data / FOLDER / dataset).genes()
 
 
 def remove_tables(workspace: Workspace, dataset: str) -> None:

@@ -108,7 +108,8 @@ def label_null(folder: Path, settings: NullScreen, seed: int, labelled: LabelSet
     except InputError as error:
         if "no row is left" not in str(error) and "shares values of batch" not in str(error):
             raise
-        return Found(0, 0, 0, 0, 0.0, settings.perturbations, False, None)
+        confounded = settings.perturbations if "shares values of batch" in str(error) else 0
+        return Found(0, 0, 0, 0, 0.0, confounded, False, None)
     truth = screen.true_log2_fc.loc[list(labels.groups.targets)].to_numpy()
     own = np.array([[gene == target for gene in labels.genes] for target in labels.groups.targets])
     called = ((labels.codes == UP) | (labels.codes == DOWN)) & ~own

@@ -107,7 +107,7 @@ def test_a_screen_with_controls_in_batches_of_their_own_is_refused(tmp_path: Pat
     screen = simulate_screen(LABELLED, 0)
     batch = screen.obs["perturbation"].astype(object)
     write_screen(replace(screen, obs=screen.obs.assign(batch=pd.Categorical(batch))), tmp_path / "screen.h5ad")
-    with pytest.raises(InputError, match="no perturbation shares values of batch with enough control cells.*--batch none"):
+    with pytest.raises(InputError, match=r"no perturbation shares values of batch with enough control cells.*--batch none"):
         label_screen(tmp_path / "screen.h5ad", LabelSettings(), lambda _: None)
 
 
