@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -74,7 +74,9 @@ class LabelSettings(ReadingSettings):
 
     def read_conditions(self, file: CellFile) -> Conditions:
         """Returns what was done to the cells of a file. Raises InputError as `read_conditions`."""
-        return compare_within(file, read_conditions(file, self, self.batch, self.guide), self.within)
+        found = compare_within(file, read_conditions(file, self, self.batch, self.guide), self.within)
+        pooled = found.even if self.within else tuple(each for each in found.even if each.column != found.columns.batch)
+        return replace(found, even=pooled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,7 @@ class Description:
     obs_columns: tuple[str, ...]
     conditions: Conditions
     gene_names: GeneNames
+    within: tuple[str, ...] = ()
 
 
 def describe_cells(path: Path, settings: LabelSettings = LabelSettings()) -> Description:
@@ -124,6 +127,7 @@ def describe_cells(path: Path, settings: LabelSettings = LabelSettings()) -> Des
             tuple(map(str, file.obs.columns)),
             found,
             file.gene_names,
+            settings.within,
         )
 
 

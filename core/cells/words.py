@@ -20,7 +20,8 @@ def description_lines(found: Description) -> list[str]:
     how = {name: "given" if name in columns.given else "found by name" for name in ("perturbation", "control", "batch", "guide")}
     sizes = sorted(found.cells.values())
     few = sum(n < MIN_CELLS for n in sizes)
-    batches = "" if found.batches is None else f", {found.batches:,} batches"
+    inside = ", inside of which cells are compared" if (found.batches or 0) > 1 and not found.within else ""
+    batches = "" if found.batches is None else f", {found.batches:,} batches{inside}"
     lines = [
         f"{found.n_cells:,} cells × {found.n_genes:,} genes",
         f"perturbation  {columns.perturbation} ({how['perturbation']})"
