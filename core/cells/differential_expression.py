@@ -6,6 +6,7 @@ Cells are brought to COUNTS_PER_CELL counts. The file is read in blocks of cells
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,7 @@ FOLD_LIMIT = 20.0  # as in pdex: the fold change where one of both means is 0
 VALUES_IN_MEMORY = 100_000_000  # stored values of the genes that are worked on together: 800 MB
 DENSE_VALUES = 20_000_000  # of the genes that are tested together: 80 MB
 NO_STRATA = Design()
+VALUES_PER_THREAD = 50_000
 Progress = Callable[[float], None]  # gets the share that is done
 
 
@@ -156,11 +158,25 @@ def rank_sum_tests(rank_sum: object, cells: np.ndarray, reference: np.ndarray) -
     all values are 0."""
     # pdex chooses between two kernels by 10,000 values drawn at random: of rarely expressed genes these may all be 0, and the
     # kernel for whole numbers would cut every value down to one. The kernel for any numbers is therefore called by name.
-    p, u = rank_sum._ranksum_float(cells, reference)  # type: ignore[attr-defined]
+    with _threads_for((len(cells) + len(reference)) * cells.shape[1]):
+        p, u = rank_sum._ranksum_float(cells, reference)  # type: ignore[attr-defined]
     found = np.minimum(p, 1.0)
     silent = np.flatnonzero(~cells.any(axis=0))
     found[silent[~reference[:, silent].any(axis=0)]] = np.nan
     return found, u
+
+
+@contextmanager
+def _threads_for(n_values: int) -> Iterator[None]:
+    """Let numba take a thread for each VALUES_PER_THREAD values: others would wait for work, which takes processors as well."""
+    import numba
+
+    most = numba.get_num_threads()
+    numba.set_num_threads(max(1, min(most, n_values // VALUES_PER_THREAD)))
+    try:
+        yield
+    finally:
+        numba.set_num_threads(most)
 
 
 def log2_fold_change(mean: Floats, control_mean: Floats) -> Floats:

@@ -95,10 +95,12 @@ def comparison_lines(record: Mapping[str, Any]) -> list[str]:
         return lines
     found = record["replicates"]
     if found is None:
-        return [*lines, "no replicates: too few guides or batches; labels rest on cells alone"]
+        asked = record["settings"]["design"]["cells_alone"]
+        why = "replicates not tested, as asked" if asked else "no replicates: too few guides or batches"
+        return [*lines, f"{why}; labels rest on cells alone"]
     lines.append(
         f"each effect is one of {found['kind']}s too: t test of pseudobulks, "
-        f"{found['degrees_of_freedom']:,.0f} degrees of freedom"
+        f"{_at_most_1000(found['degrees_of_freedom'])} degrees of freedom"
     )
     if found["agreement"] is not None:
         lines.append(
@@ -132,3 +134,7 @@ def _several(names: GeneNames) -> str:
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
+
+
+def _at_most_1000(value: float) -> str:
+    return f"{value:,.0f}" if value < 1_000 else "more than 1,000"

@@ -43,9 +43,10 @@ def _show_screen(dataset: Dataset, folder: ScreenFolder) -> None:
     perturbations = folder.table("perturbations")
     first, *facts = label_lines(dataset.name, record)
     st.markdown(f"**{as_text(first)}**")
-    st.text("\n".join([f"made of {record['file']}, SHA-256 {record['sha256'][:12]}", *(fact.strip() for fact in facts)]))
-    if (record.get("calibration") or {}).get("marked"):
+    if f"  {MARKED}" in facts:
+        facts.remove(f"  {MARKED}")
         st.warning(as_text(MARKED[0].upper() + MARKED[1:] + "."))
+    st.text("\n".join([f"made of {record['file']}, SHA-256 {record['sha256'][:12]}", *(fact.strip() for fact in facts)]))
     thresholds = record["settings"]["thresholds"]
     st.caption(
         as_text(
