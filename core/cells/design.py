@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from core.cells.anndata_file import COUNTS_PER_CELL
+from core.cells.anndata_file import COUNTS_PER_CELL, CountSummary
 from core.cells.groups import CellGroups
 from core.cells.mock_perturbations import Mocks, draw_mocks
 from core.cells.replicates import CellGroup, Replicates, build_replicates, find_kind
 from core.cells.strata import split_by_depth
 from core.fields.record import setting
-from core.stats.arrays import Codes, Floats
+from core.stats.arrays import Codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +48,19 @@ class Design:
         return np.zeros(n_cells, dtype=np.intp) if self.strata is None else self.strata
 
 
-def build_design(groups: CellGroups, batch: Codes | None, totals: Floats, n_genes: int, settings: DesignSettings) -> Design:
-    """Return how the cells of a file are compared. batch: the stratum of each cell, -1 for none; totals: the counts of each."""
+def build_design(groups: CellGroups, batch: Codes | None, counts: CountSummary, n_genes: int, settings: DesignSettings) -> Design:
+    """Return how the cells of a file are compared. batch: the stratum of each cell, -1 for none.
+
+    Cells are alike in depth that have as many genes: that can be told of normalised values, too, and is what a rank sum
+    takes for an effect. A count is the smallest value of a cell.
+    """
     is_control = groups.of_cell == -1
-    strata = split_by_depth(batch, totals, is_control, settings.depth_bins)
-    usable = np.ones(len(totals), dtype=np.bool_) if strata is None else strata >= 0
+    strata = split_by_depth(batch, counts.detected.astype(np.float64), is_control, settings.depth_bins)
+    usable = np.ones(len(is_control), dtype=np.bool_) if strata is None else strata >= 0
     of_cell = np.where(usable, groups.of_cell, -2)
     guide = None if groups.guides is None else _codes(groups.guides)
     mocks = draw_mocks(of_cell, np.zeros_like(of_cell) if strata is None else strata, guide, n_genes)
-    per_value = float(totals[is_control].mean()) / COUNTS_PER_CELL
+    per_value = float(np.median(counts.totals[is_control] / counts.least[is_control])) / COUNTS_PER_CELL
     kind = None if settings.cells_alone else find_kind(of_cell, guide, batch)
     if kind is None:
         return Design(strata, batch, None, mocks, None, per_value)

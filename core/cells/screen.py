@@ -252,7 +252,7 @@ def label_screen(path: Path, settings: LabelSettings, say: Say, compare_each: Co
             say(f"{share:.0%} of the genes compared")
 
         batch = _strata(file, found, groups)
-        design = build_design(groups, batch, counts.totals, file.n_genes, settings.design)
+        design = build_design(groups, batch, counts, file.n_genes, settings.design)
         changes = compare_with_controls(file, groups, counts, say_share, compare_each, design)
     codes = label_pairs(changes, groups.targets, file.gene_names, settings.thresholds)
     codes[[groups.targets.index(pert) for pert in groups.confounded]] = LEFT_OUT

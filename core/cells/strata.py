@@ -68,21 +68,22 @@ def strata_of_batches(batch: np.ndarray, is_control: Bools) -> Codes | None:
     return found
 
 
-def split_by_depth(strata: Codes | None, totals: Floats, is_control: Bools, most_bins: int) -> Codes | None:
-    """Return strata inside of which cells have like numbers of counts: each is cut at quantiles of its controls.
+def split_by_depth(strata: Codes | None, depth: Floats, is_control: Bools, most_bins: int) -> Codes | None:
+    """Return strata inside of which cells have like depth: each is cut at quantiles of its controls.
 
-    strata: of shape (n_cells,), -1 for cells that are not compared; None is one for all. totals: the counts of each cell. A
-    stratum has as many bins as leave CONTROLS_PER_BIN controls in each, at most most_bins. Returns strata if no bin can be made.
+    strata: of shape (n_cells,), -1 for cells that are not compared; None is one for all. depth: of each cell, such as its number
+    of genes. A stratum has as many bins as leave CONTROLS_PER_BIN controls in each, at most most_bins. Returns strata if no bin
+    can be made.
     """
-    known = np.zeros(len(totals), dtype=np.intp) if strata is None else strata
-    found, n = np.full(len(totals), -1, dtype=np.intp), 0
+    known = np.zeros(len(depth), dtype=np.intp) if strata is None else strata
+    found, n = np.full(len(depth), -1, dtype=np.intp), 0
     for stratum in range(known.max(initial=-1) + 1):
         inside = known == stratum
-        control = totals[inside & is_control]
+        control = depth[inside & is_control]
         bins = min(most_bins, len(control) // CONTROLS_PER_BIN)
         limits = np.unique(np.quantile(control, np.arange(1, bins) / bins)) if bins > 1 else np.empty(0)
         limits = limits[limits > control.min()] if bins > 1 else limits  # below the lowest would be no controls
-        found[inside] = n + np.searchsorted(limits, totals[inside], side="right")
+        found[inside] = n + np.searchsorted(limits, depth[inside], side="right")
         n += len(limits) + 1
     return strata if n == known.max(initial=-1) + 1 else found
 
