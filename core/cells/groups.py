@@ -191,11 +191,13 @@ def _compare_batches(
     n_control = np.bincount(batch[of_cell == -1], minlength=len(names))
     perturbed = of_cell >= 0
     alone = np.unique(of_cell[perturbed & (n_control[batch] == 0)])
-    cells = np.zeros((len(targets), len(names)), dtype=np.intp)
-    np.add.at(cells, (of_cell[perturbed], batch[perturbed]), 1)
-    shared = (cells > 0) & (n_control >= LEAST_CONTROLS) & (np.array(names, dtype=object) != "")
-    enough = (cells * shared).sum(axis=1) >= np.minimum(least, cells.sum(axis=1))
-    enough &= (n_control * shared).sum(axis=1) >= min(least, int(n_control.sum()))
+    usable = (n_control >= LEAST_CONTROLS) & (np.array(names, dtype=object) != "")
+    cells = np.bincount(of_cell[perturbed], minlength=len(targets))
+    shared = perturbed & usable[batch]
+    beside = np.unique(np.column_stack([of_cell[shared], batch[shared]]), axis=0)
+    controls = np.bincount(beside[:, 0], weights=n_control[beside[:, 1]], minlength=len(targets))
+    enough = np.bincount(of_cell[shared], minlength=len(targets)) >= np.minimum(least, cells)
+    enough &= controls >= min(least, int(n_control.sum()))
     return tuple(targets[i] for i in alone.tolist()), tuple(targets[i] for i in np.flatnonzero(~enough).tolist())
 
 

@@ -23,7 +23,7 @@ _FOLD_CHANGE = f"log2 of the ratio of mean counts per {COUNTS_PER_CELL:,.0f}, li
 
 def _describe_test(labels: ScreenLabels) -> str:
     """Return what was tested, in words."""
-    columns = [*labels.compared_within, *(("depth",) if labels.n_strata > 1 else ())]
+    columns = [*labels.compared_within, *(("depth",) if labels.by_depth else ())]
     words = [_TEST, *([_STRATA.format(" and ".join(columns))] if columns else [])]
     found = labels.changes.replicates
     return ", ".join([*words, *([] if found is None else [_REPLICATES.format(found.kind)])])
@@ -55,6 +55,7 @@ def record_of(labels: ScreenLabels, settings: LabelSettings) -> dict[str, Any]:
         "gene_names": labels.gene_names.column,
         "within": list(labels.compared_within),
         "strata": labels.n_strata,
+        "by_depth": labels.by_depth,
         "replicates": None if replicates is None else _replicate_record(labels, replicates),
         "calibration": None if calibration is None else calibration.record(),
         "confounders": [each.line() for each in labels.conditions.confounders],

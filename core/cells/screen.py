@@ -147,6 +147,7 @@ class ScreenLabels:
     knockdown: pd.DataFrame
     compared_within: tuple[str, ...] = ()
     n_strata: int = 1
+    by_depth: bool = False
     calibration: Calibration | None = None
 
     @cached_property
@@ -267,6 +268,7 @@ def label_screen(path: Path, settings: LabelSettings, say: Say, compare_each: Co
         sample=sample_pairs(codes, changes.fdr, settings.sampling),
         knockdown=knockdown_table(changes.guides, settings.most_remaining),
         compared_within=settings.within or ((found.columns.batch,) if found.columns.batch and batch is not None else ()),
+        by_depth=design.strata is not design.batch,
         n_strata=1 if design.strata is None else int(design.strata.max()) + 1,
         calibration=_calibrate(changes, codes, groups, settings.thresholds),
     )

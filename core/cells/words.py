@@ -88,9 +88,9 @@ def label_lines(dataset: str, record: Mapping[str, Any]) -> list[str]:
 def comparison_lines(record: Mapping[str, Any]) -> list[str]:
     """Return inside of what cells were compared, and what replicates say; none of earlier versions."""
     lines = []
-    if record.get("within") or record.get("strata", 1) > 1:
-        inside = " and ".join([*record["within"], "depth"] if record.get("strata", 1) > 1 else record["within"])
-        lines.append(f"compared inside of {record.get('strata', 1):,} strata of {inside}")
+    inside = [*record.get("within", ()), *(["depth"] if record.get("by_depth") else [])]
+    if inside and "strata" in record:
+        lines.append(f"compared inside of {record['strata']:,} strata of {' and '.join(inside)}")
     if "replicates" not in record or not record["cells"]:
         return lines
     found = record["replicates"]

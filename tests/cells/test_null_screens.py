@@ -35,6 +35,7 @@ def test_clones_are_no_effects_beside_guides(tmp_path: Path) -> None:
     assert record["replicates"]["agreement"] > 0.9
     effects = beside.labels.effects()
     assert set(effects["replicates"]) == {3}
+    assert any(line.endswith("strata of batch and depth") for line in label_lines("d", record))
     called = effects[effects["label"].isin(["up", "down"])]
     assert (called["replicate_fdr"] < 0.05).all()
     assert called["agree"].mean() > 2.7
