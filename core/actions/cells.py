@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from core.actions import jobs, packs
 from core.actions.import_target import ImportedRows, record_import
 from core.actions.other_formats import refuse_other_format
@@ -19,7 +21,8 @@ from core.actions.workspace import Workspace
 from core.cells.cell_formats import hash_cells, is_cell_file
 from core.cells.changes_table import label_changes
 from core.cells.differential_expression import compare_on_one_processor
-from core.cells.screen import LabelSettings, ScreenLabels, label_screen, record_of
+from core.cells.label_record import record_of
+from core.cells.screen import LabelSettings, ScreenLabels, label_screen
 from core.cells.tables import ScreenFolder
 from core.datasets.pack_kinds import organism_of
 from core.engine.ray_tasks import RayTasks
@@ -185,6 +188,12 @@ def _staged(workspace: Workspace, dataset: Dataset) -> Iterator[ScreenFolder]:
 def screen_folder(workspace: Workspace, dataset: Dataset) -> ScreenFolder:
     """Returns the folder of a dataset's screen, which is there for datasets that were made of cells."""
     return ScreenFolder(workspace.settings.data / FOLDER / dataset.id)
+
+
+def control_expression_of(workspace: Workspace, dataset: str) -> pd.DataFrame | None:
+    """Return what the genes of a dataset (id) are like in control cells: gene, mean, variance, detected; None if it was not made
+    of cells. Raise StoreDamaged."""
+    return ScreenFolder(workspace.settings.data / FOLDER / dataset).genes()
 
 
 def remove_tables(workspace: Workspace, dataset: str) -> None:

@@ -16,12 +16,18 @@ logarithms               to another base than e
 columns                  which columns say what was done to a cell
 conditions               what was done to each cell: columns, names, controls, genes, for all that reads cells
 confounders              cell lines, donors and batches that differ between controls and perturbed cells
-strata                   comparisons inside of batches or lines, pooled
+strata                   comparisons inside of batches or lines and of like depth, pooled
+replicates               pseudobulks of guides or batches, and a moderated t test of them
+mock_perturbations       control cells that are compared as perturbations are, of which nothing is true
+design                   how cells are compared: strata, replicates and mock perturbations
+comparisons              all of these, part by part of the genes
 groups                   the cells of each perturbation, and of the controls
 differential_expression  the rank sum of each gene, in parts that fit into memory
+calibration              how many effects the thresholds find in mock perturbations
 labels                   up, down, none; which guides failed
 sampling                 which pairs become rows, and in which split
-screen                   from a file to labelled pairs in one call, and the record of how
+screen                   from a file to labelled pairs in one call
+label_record             what is kept of how labels were made
 words                    what a file holds and what became of it, in lines for people
 tables                   the tables beside a dataset
 predicted_expression     predicted AnnData as log2 fold changes over real controls

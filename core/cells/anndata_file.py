@@ -21,6 +21,7 @@ from core.errors import InputError
 from core.stats.arrays import Codes, Floats
 from core.symbols.spelling import clean
 
+COUNTS_PER_CELL = 10_000.0  # that cells are brought to
 BLOCK_VALUES = 20_000_000  # of a dense block: 80 MB of float32
 LARGEST_LOG = 20.0  # log1p of 485 million; the natural or binary log of any count is below
 Values: TypeAlias = csr_matrix | np.ndarray
@@ -114,9 +115,15 @@ def _check_shape(cells: CellFile) -> None:
 @dataclass(frozen=True, slots=True, eq=False)
 class CountSummary:
     """What the values of a file are like. totals: the sum of each cell, of shape (n_cells,). stored: of each gene, how many
-    values the file keeps, zeros too where they are stored, of shape (n_genes,). non_zero: how many values of all."""
+    values the file keeps, zeros too where they are stored, of shape (n_genes,). non_zero: how many values of all.
+
+    detected, least: of each cell, how many genes it has, and the smallest value that is not 0 (that of one count, as a rule;
+    infinite in a cell without any): depth that normalised values keep, too.
+    """
 
     totals: Floats
+    detected: Codes
+    least: Floats
     stored: Codes
     non_zero: int
     largest: float
@@ -135,6 +142,7 @@ def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSu
     """
     file.take_log(given)
     totals, stored = np.zeros(file.n_cells), np.zeros(file.n_genes, dtype=np.int64)
+    detected, least = np.zeros(file.n_cells, dtype=np.intp), np.zeros(file.n_cells)
     non_zero, largest, whole = 0, 0.0, True
     for rows, block in file.blocks():
         values = stored_values(block)
@@ -142,6 +150,7 @@ def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSu
         totals[rows] = np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
         non_zero += int(np.count_nonzero(values))
         stored += _stored_of_genes(block)
+        detected[rows], least[rows] = _depth_of_cells(block)
         largest = max(largest, float(np.max(values, initial=0)))
         whole = whole and bool(np.array_equal(values, np.rint(values)))
     if not whole and largest <= LARGEST_LOG and given is None:
@@ -154,7 +163,18 @@ def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSu
         )
     if not non_zero:
         raise InputError(f"{file.path}: all values are 0, expected counts in X")
-    return CountSummary(totals, stored, non_zero, largest, whole)
+    return CountSummary(totals, detected, least, stored, non_zero, largest, whole)
+
+
+def _depth_of_cells(block: Values) -> tuple[Codes, Floats]:
+    """Return each cell's number of values that are not 0, and the smallest of these, infinite without one."""
+    if not isinstance(block, csr_matrix):
+        return np.count_nonzero(block, axis=1), np.where(block > 0, block, np.inf).min(axis=1)
+    positive = np.append(np.where(block.data > 0, block.data, np.inf), np.inf)  # the last where a row begins at the end
+    least = np.minimum.reduceat(positive, block.indptr[:-1])
+    empty = np.diff(block.indptr) == 0  # reduceat gives these the value after them
+    counts = np.add.reduceat(np.append(block.data > 0, False).astype(np.intp), block.indptr[:-1])
+    return np.where(empty, 0, counts), np.where(empty, np.inf, least)
 
 
 def _stored_of_genes(block: Values) -> Codes:

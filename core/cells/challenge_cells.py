@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix, vstack
 
-from core.cells.anndata_file import open_cells
-from core.cells.differential_expression import COUNTS_PER_CELL
+from core.cells.anndata_file import COUNTS_PER_CELL, open_cells
 from core.cells.evaluation_cells import CONTROL
 from core.cells.packages import import_anndata
 from core.cells.predicted_expression import CellOptions, Comparison, compare_with_itself

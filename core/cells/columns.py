@@ -18,6 +18,7 @@ PERTURBATION_NAMES = (  # the first that fits
 )
 BATCH_NAMES = ("batch", "gem_group", "lane", "library", "sample", "donor")
 GUIDE_NAMES = ("guide", "guide_id", "guide_identity", "sgrna", "sgrna_id", "feature_call")
+NO_BATCH = "none"  # is given where cells of all batches are compared together
 MOST_CHARACTERS = 1_000  # of a name
 _SHOWN = 8
 
@@ -48,11 +49,12 @@ def choose_columns(
 ) -> Columns:
     """Returns the columns given, and finds the others by name and by the values in them (letters' case is ignored).
 
-    control: values of the controls, or patterns. Of several columns with a perturbation's name, the first one
-    (PERTURBATION_NAMES) that has control cells counts. Raises InputError if there is no perturbation column, if no cell is a
-    control, and for columns that obs does not have.
+    control: values of the controls, or patterns. batch: NO_BATCH is none, unless a column has that name.
+    Of several columns with a perturbation's name, the first one (PERTURBATION_NAMES) that has control cells counts. Raises
+    InputError if there is no perturbation column, if no cell is a control, and for columns that obs does not have.
     """
-    for option, name in (("perturbation", perturbation), ("batch", batch), ("guide", guide)):
+    no_batch = batch == NO_BATCH and NO_BATCH not in obs.columns
+    for option, name in (("perturbation", perturbation), ("batch", None if no_batch else batch), ("guide", guide)):
         if name is not None:
             require_column(obs, option, name)
     candidates = [perturbation] if perturbation is not None else _named(obs, PERTURBATION_NAMES) or _named(obs, GUIDE_NAMES)
@@ -69,7 +71,7 @@ def choose_columns(
     return Columns(
         chosen,
         _list(values),
-        batch if batch is not None else _first_other(_named(obs, BATCH_NAMES), chosen),
+        None if no_batch else batch if batch is not None else _first_other(_named(obs, BATCH_NAMES), chosen),
         guide if guide is not None else _first_other(_named(obs, GUIDE_NAMES), chosen),
         tuple(name for name, answer in given.items() if answer is not None),
         tuple(name for name in candidates if name != chosen),

@@ -6,28 +6,36 @@ Cells are brought to COUNTS_PER_CELL counts. The file is read in blocks of cells
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix
 
-from core.cells.anndata_file import CellFile, CountSummary
+from core.cells.anndata_file import COUNTS_PER_CELL, CellFile, CountSummary
+from core.cells.comparisons import (
+    Compared,
+    CompareEach,
+    MockChanges,
+    MockTests,
+    ReplicateChanges,
+    ReplicateTests,
+    compare_in_strata,
+    plan_strata,
+)
+from core.cells.design import Design
 from core.cells.groups import CellGroups
 from core.cells.packages import import_rank_sum
-from core.cells.strata import PooledTests
 from core.errors import InputError
-from core.stats.arrays import Codes, Floats
+from core.stats.arrays import Floats
 from core.stats.multiplicity import benjamini_hochberg
 
-COUNTS_PER_CELL = 10_000.0
 FOLD_LIMIT = 20.0  # as in pdex: the fold change where one of both means is 0
 VALUES_IN_MEMORY = 100_000_000  # stored values of the genes that are worked on together: 800 MB
 DENSE_VALUES = 20_000_000  # of the genes that are tested together: 80 MB
+NO_STRATA = Design()
+VALUES_PER_THREAD = 50_000
 Progress = Callable[[float], None]  # gets the share that is done
-Compared = tuple[Floats, Floats, Floats]  # of each gene its p, the mean of its counts, and U, all of shape (n_genes,)
-# Gets the cells of each perturbation, of shape (n_cells, n_genes), and the controls; yields in order what
-# `compare_cells` returns.
-CompareEach = Callable[[Iterable[np.ndarray], np.ndarray], Iterator[Compared]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +46,8 @@ class GeneChanges:
     expresses.
     fdr: Benjamini and Hochberg's, among the genes of a perturbation. log2_fc: of the means of counts per COUNTS_PER_CELL, not
     shrunk; ±log2(FOLD_LIMIT) where one of both is 0, NaN where both are. control_mean: of shape (n_genes,).
-    guides: a row for each guide of a target that is among the genes.
+    guides: a row for each guide of a target that is among the genes. controls: of each gene, None in a table of changes.
+    replicates: None without enough of them. mocks: None with too few controls.
     """
 
     p: Floats
@@ -46,6 +55,19 @@ class GeneChanges:
     log2_fc: Floats
     control_mean: Floats
     guides: tuple[GuideExpression, ...]
+    controls: ControlExpression | None = None
+    replicates: ReplicateChanges | None = None
+    mocks: MockChanges | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ControlExpression:
+    """What genes are like in the controls, of shape (n_genes,): mean and variance of counts per COUNTS_PER_CELL, and the share of
+    cells that have any."""
+
+    mean: Floats
+    variance: Floats
+    detected: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,50 +95,47 @@ def compare_with_controls(
     counts: CountSummary,
     progress: Progress | None = None,
     compare_each: CompareEach = compare_here,
-    strata: Codes | None = None,
+    design: Design = NO_STRATA,
 ) -> GeneChanges:
-    """Returns what each perturbation changes in each gene. compare_each: where they are compared. strata: the number of each
-    cell's stratum, of shape (n_cells,), inside of which cells are compared; None compares all.
+    """Return what each perturbation changes in each gene. compare_each: where they are compared; design: inside of which strata
+    and beside what.
 
-    Raises MissingPackage without pdex, and what `compare_each` raises.
+    Raise MissingPackage without pdex, and what `compare_each` raises.
     """
     import_rank_sum()  # before anything is read
     shape = (len(groups.targets), file.n_genes)
-    p, log2_fc, control_mean = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(file.n_genes)
+    p, log2_fc = np.full(shape, np.nan), np.full(shape, np.nan)
+    controls = ControlExpression(*(np.zeros(file.n_genes) for _ in range(3)))
     guides: list[GuideExpression] = []
     control = np.flatnonzero(groups.of_cell == -1)
     rows_of = [np.flatnonzero(groups.of_cell == i) for i in range(len(groups.targets))]
+    plan = () if design.strata is None else plan_strata(rows_of, control, design.strata)
+    replicates, mocks = ReplicateTests.of(design, control, shape), MockTests.of(design, file.n_cells)
     for genes, values in _columns_in_parts(file, counts):
         reference = values[control]
-        control_mean[genes] = reference.mean(axis=0, dtype=np.float64)
-        if strata is None:
+        controls.mean[genes] = reference.mean(axis=0, dtype=np.float64)
+        controls.variance[genes] = reference.var(axis=0, dtype=np.float64)
+        controls.detected[genes] = (reference > 0).mean(axis=0)
+        if design.strata is None:
             for i, (of_genes, mean, _) in enumerate(compare_each((values[rows] for rows in rows_of), reference)):
-                p[i, genes], log2_fc[i, genes] = of_genes, log2_fold_change(mean, control_mean[genes])
+                p[i, genes], log2_fc[i, genes] = of_genes, log2_fold_change(mean, controls.mean[genes])
         else:
-            pooled = _compare_within(values, (rows_of, control), strata, compare_each)
+            pooled = compare_in_strata(values, plan, shape[0], compare_each)
             p[:, genes], log2_fc[:, genes] = pooled.p_values(), log2_fold_change(*pooled.means())
+        if replicates is not None:
+            replicates.add(genes, values)
+        if mocks is not None:
+            mocks.add(genes, values, compare_here)
         for i in range(len(rows_of)):
-            guides += _guides_of(file, groups, i, rows_of[i], values, genes, control_mean)
+            guides += _guides_of(file, groups, i, rows_of[i], values, genes, controls.mean)
         if progress is not None:
             progress(genes.stop / file.n_genes)
     fdr = np.vstack([benjamini_hochberg(row) for row in p])
-    return GeneChanges(p, fdr, log2_fc, control_mean, tuple(sorted(guides, key=lambda each: (each.target, each.guide))))
-
-
-def _compare_within(
-    values: np.ndarray, rows: tuple[list[np.ndarray], np.ndarray], strata: Codes, compare_each: CompareEach
-) -> PooledTests:
-    """Returns the pooled tests of some genes. rows: of each perturbation, and of the controls."""
-    rows_of, control = rows
-    pooled = PooledTests(len(rows_of), values.shape[1])
-    for stratum in np.unique(strata[control]).tolist():
-        reference = values[control[strata[control] == stratum]]
-        there = [(i, inside) for i, of_one in enumerate(rows_of) if len(inside := of_one[strata[of_one] == stratum])]
-        mean = reference.mean(axis=0, dtype=np.float64)
-        compared = compare_each((values[inside] for _, inside in there), reference)
-        for (i, inside), found in zip(there, compared, strict=True):
-            pooled.add(i, len(inside), found, (len(reference), mean))
-    return pooled
+    ordered = tuple(sorted(guides, key=lambda each: (each.target, each.guide)))
+    tested = None if replicates is None else replicates.finish(p)
+    shared = None if replicates is None or tested is None else (tested[1], replicates.shift)
+    of_mocks = None if mocks is None else mocks.finish(shared, log2_fold_change)
+    return GeneChanges(p, fdr, log2_fc, controls.mean, ordered, controls, None if tested is None else tested[0], of_mocks)
 
 
 def compare_cells(cells: np.ndarray, control: np.ndarray) -> Compared:
@@ -139,11 +158,25 @@ def rank_sum_tests(rank_sum: object, cells: np.ndarray, reference: np.ndarray) -
     all values are 0."""
     # pdex chooses between two kernels by 10,000 values drawn at random: of rarely expressed genes these may all be 0, and the
     # kernel for whole numbers would cut every value down to one. The kernel for any numbers is therefore called by name.
-    p, u = rank_sum._ranksum_float(cells, reference)  # type: ignore[attr-defined]
+    with _threads_for((len(cells) + len(reference)) * cells.shape[1]):
+        p, u = rank_sum._ranksum_float(cells, reference)  # type: ignore[attr-defined]
     found = np.minimum(p, 1.0)
     silent = np.flatnonzero(~cells.any(axis=0))
     found[silent[~reference[:, silent].any(axis=0)]] = np.nan
     return found, u
+
+
+@contextmanager
+def _threads_for(n_values: int) -> Iterator[None]:
+    """Let numba take a thread for each VALUES_PER_THREAD values: others would wait for work, which takes processors as well."""
+    import numba
+
+    most = numba.get_num_threads()
+    numba.set_num_threads(max(1, min(most, n_values // VALUES_PER_THREAD)))
+    try:
+        yield
+    finally:
+        numba.set_num_threads(most)
 
 
 def log2_fold_change(mean: Floats, control_mean: Floats) -> Floats:

@@ -11,10 +11,9 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix
 
-from core.cells.anndata_file import open_cells
+from core.cells.anndata_file import COUNTS_PER_CELL, open_cells
 from core.cells.columns import require_column, texts
 from core.cells.conditions import choose_cells
-from core.cells.differential_expression import COUNTS_PER_CELL
 from core.cells.packages import import_anndata
 from core.cells.predicted_expression import CellOptions, ReadSource, compare_files
 from core.cells.scales import Scale, linear_values

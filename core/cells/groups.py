@@ -57,8 +57,9 @@ class CellGroups:
     their number of cells. unknown: kept, but not among the genes. multiple: perturbations of several genes, which are left out.
     unassigned, set_aside, empty: how many cells are left out since nothing says what was done to them, since they look like
     controls but are none of those that were named, or since they have no counts.
-    without_controls: perturbations with cells in a batch that has no control. confounded: perturbations without a cell in any
-    batch that has LEAST_CONTROLS controls, so that their effects cannot be told from the batch's.
+    without_controls: perturbations with cells in a batch that has no control. confounded: perturbations with fewer than the least
+    number of cells, or of controls beside them, in batches that have LEAST_CONTROLS controls, so that their effects cannot be
+    told from the batch's.
     """
 
     targets: tuple[str, ...]
@@ -83,8 +84,12 @@ class CellGroups:
         return np.bincount(self.of_cell[self.of_cell >= 0], minlength=len(self.targets))
 
 
-def group_cells(file: CellFile, found: Conditions, totals: Floats | None, settings: GroupSettings) -> CellGroups:
+def group_cells(
+    file: CellFile, found: Conditions, totals: Floats | None, settings: GroupSettings, least_shared: int | None = None
+) -> CellGroups:
     """Returns the groups of a file's cells. totals: the counts of each cell, those without any are left out; None: all have some.
+
+    least_shared: the fewest cells of a perturbation in batches with controls; None: the fewest cells of a perturbation.
 
     Raises InputError for perturbations with too few cells, too few controls, and perturbed genes that are not among the genes
     (unless the settings say otherwise), and if no perturbation of a single gene is left.
@@ -100,7 +105,7 @@ def group_cells(file: CellFile, found: Conditions, totals: Floats | None, settin
     of_cell = np.where(empty | ~found.is_chosen, -2, of_cell)
     chosen = _choose_targets(file, targets, of_cell, settings)
     of_cell = _renumber(of_cell, targets, chosen)
-    without_controls, confounded = _compare_batches(file, columns.batch, of_cell, chosen)
+    without_controls, confounded = _compare_batches(file, columns.batch, of_cell, chosen, least_shared or settings.min_cells)
     groups = CellGroups(
         targets=tuple(chosen),
         of_cell=of_cell,
@@ -126,8 +131,8 @@ def refuse_confounded(where: str, groups: CellGroups, column: str | None) -> Non
     """Raise InputError if no perturbation shares a batch with controls. column: of the batch."""
     if len(groups.confounded) == len(groups.targets):
         raise InputError(
-            f"{where}: no perturbation shares a value of {column} with {LEAST_CONTROLS} control cells: its effects cannot be "
-            f"told from the batch's; if {column} is no batch, name the column that is with --batch"
+            f"{where}: no perturbation shares values of {column} with enough control cells: its effects cannot be "
+            f"told from the batch's; if {column} is no batch, name the column that is with --batch, or say --batch none"
         )
 
 
@@ -189,18 +194,24 @@ def _renumber(of_cell: np.ndarray, targets: Sequence[str], chosen: Sequence[str]
 
 
 def _compare_batches(
-    file: CellFile, column: str | None, of_cell: np.ndarray, targets: Sequence[str]
+    file: CellFile, column: str | None, of_cell: np.ndarray, targets: Sequence[str], least: int
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the perturbations with cells in a batch without a control, and those that share no batch with LEAST_CONTROLS
-    controls. column: of the batch; None: there is none to compare."""
+    """Return the perturbations with cells in a batch without a control, and those that share batches with too few controls or by
+    too few cells: fewer than least, or than all that there are. column: of the batch; None: there is none to compare."""
     if column is None:
         return (), ()
     batch, names = pd.factorize(texts(file.obs[column]), sort=True)
-    n_control = np.bincount(batch[of_cell == -1], minlength=len(names))[batch]
+    n_control = np.bincount(batch[of_cell == -1], minlength=len(names))
     perturbed = of_cell >= 0
-    alone = np.unique(of_cell[perturbed & (n_control == 0)])
-    shares = np.bincount(of_cell[perturbed & (n_control >= LEAST_CONTROLS)], minlength=len(targets)) > 0
-    return tuple(targets[i] for i in alone.tolist()), tuple(targets[i] for i in np.flatnonzero(~shares).tolist())
+    alone = np.unique(of_cell[perturbed & (n_control[batch] == 0)])
+    usable = (n_control >= LEAST_CONTROLS) & (np.array(names, dtype=object) != "")
+    cells = np.bincount(of_cell[perturbed], minlength=len(targets))
+    shared = perturbed & usable[batch]
+    beside = np.unique(np.column_stack([of_cell[shared], batch[shared]]), axis=0)
+    controls = np.bincount(beside[:, 0], weights=n_control[beside[:, 1]], minlength=len(targets))
+    enough = np.bincount(of_cell[shared], minlength=len(targets)) >= np.minimum(least, cells)
+    enough &= controls >= min(least, int(n_control.sum()))
+    return tuple(targets[i] for i in alone.tolist()), tuple(targets[i] for i in np.flatnonzero(~enough).tolist())
 
 
 def _list(names: Sequence[str]) -> str:

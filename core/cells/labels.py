@@ -49,10 +49,13 @@ class Thresholds:
 def label_pairs(changes: GeneChanges, targets: Iterable[str], genes: GeneNames, thresholds: Thresholds) -> np.ndarray:
     """Returns the code of each pair's label (UP, DOWN, NONE, LEFT_OUT), int8 of shape (n_targets, n_genes).
 
-    A perturbation's own target is left out, since that it falls says only that the guide works; so are genes without a p.
+    An effect is one of the replicates, too, where they were tested. A perturbation's own target is left out, since that it falls
+    says only that the guide works; so are genes without a p.
     """
     size, fdr = np.abs(changes.log2_fc), changes.fdr
     effect = (fdr < thresholds.fdr) & (size >= thresholds.log2_fc)
+    if changes.replicates is not None:
+        effect &= ~(changes.replicates.fdr >= thresholds.fdr)  # NaN where a perturbation has no replicates
     none = (fdr >= thresholds.none_fdr) & (size < thresholds.none_log2_fc)
     codes = np.full(size.shape, LEFT_OUT, dtype=np.int8)
     codes[none] = NONE

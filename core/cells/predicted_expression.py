@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from core.cells.anndata_file import CellFile, open_cells
+from core.cells.anndata_file import COUNTS_PER_CELL, CellFile, open_cells
 from core.cells.columns import Columns
 from core.cells.conditions import Conditions, ReadingSettings, read_conditions
 from core.cells.confounders import refuse_mixed_lines
-from core.cells.differential_expression import COUNTS_PER_CELL, log2_fold_change
+from core.cells.differential_expression import log2_fold_change
 from core.cells.logarithms import refuse_other_logarithm
 from core.cells.predicted_changes import SHOWN_VALUES, PredictedChanges, WantedPairs
 from core.cells.scales import Scale, ValueFacts, linear_values, measure_values, tell_scale, tell_scale_beside

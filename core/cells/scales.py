@@ -11,8 +11,7 @@ from typing import Final
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from core.cells.anndata_file import LARGEST_LOG, CellFile, Values, ValueScale, check_values, stored_values
-from core.cells.differential_expression import COUNTS_PER_CELL
+from core.cells.anndata_file import COUNTS_PER_CELL, LARGEST_LOG, CellFile, Values, ValueScale, check_values, stored_values
 from core.errors import InputError
 from core.stats.arrays import Bools, Codes, Floats
 

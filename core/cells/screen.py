@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,15 +12,15 @@ import numpy as np
 import pandas as pd
 
 from core.cells.anndata_file import CellFile, CountSummary, open_cells, summarise_counts
+from core.cells.calibration import Calibration, calibrate
 from core.cells.cell_formats import hash_cells
 from core.cells.cell_table import add_cell_table
 from core.cells.columns import Columns, texts
+from core.cells.comparisons import CompareEach
 from core.cells.conditions import FOUND, READING, READING_VERSION, Conditions, ReadingSettings, compare_within, read_conditions
-from core.cells.confounders import describe_even, refuse_mixed_lines
+from core.cells.confounders import refuse_mixed_lines
+from core.cells.design import DesignSettings, build_design
 from core.cells.differential_expression import (
-    COUNTS_PER_CELL,
-    FOLD_LIMIT,
-    CompareEach,
     GeneChanges,
     compare_here,
     compare_with_controls,
@@ -31,14 +30,13 @@ from core.cells.groups import CellGroups, GroupSettings, group_cells, refuse_con
 from core.cells.labels import DOWN, LEFT_OUT, MOST_REMAINING, NONE, UP, Thresholds, knockdown_table, label_pairs
 from core.cells.logarithms import refuse_other_logarithm
 from core.cells.sampling import NAMES, SPLITS, Sample, SamplingSettings, sample_pairs
-from core.cells.strata import within_setting
+from core.cells.strata import strata_of_batches, within_setting
 from core.errors import InputError
 from core.fields.record import setting, without_effect
+from core.stats.arrays import Codes, Floats
 
 NOT_SHRUNK = "Fold changes are not shrunk; those of the BioReasoning challenge are."
-_TEST = "Wilcoxon rank sum (pdex, normal approximation, corrected for ties) of each gene against the control cells"
-_FOLD_CHANGE = f"log2 of the ratio of mean counts per {COUNTS_PER_CELL:,.0f}, limited to {FOLD_LIMIT:g}-fold where one is 0"
-VERSIONS: Final = {"reading": READING_VERSION, "labelling": 2}  # 2: confounded perturbations have no labels
+VERSIONS: Final = {"reading": READING_VERSION, "labelling": 3}  # 3: cells are compared inside of batches, beside replicates
 Say = Callable[[str], None]
 
 
@@ -56,10 +54,17 @@ class LabelSettings(ReadingSettings):
         metavar="TABLE",
         not_on_form="a second file beside a matrix of 10x, which a page does not take",
     )
-    batch: str | None = setting(None, "A cell's batch; found by name.", title="Batch column", missing=FOUND, metavar="COLUMN")
+    batch: str | None = setting(
+        None,
+        "A cell's batch, inside of which cells are compared; found by name. none: compare across batches.",
+        title="Batch column",
+        missing=FOUND,
+        metavar="COLUMN",
+    )
     guide: str | None = setting(None, "A cell's guide; found by name.", title="Guide column", missing=FOUND, metavar="COLUMN")
     within: tuple[str, ...] = within_setting()
     groups: GroupSettings = field(default_factory=GroupSettings)
+    design: DesignSettings = field(default_factory=DesignSettings)
     thresholds: Thresholds = field(default_factory=Thresholds)
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
     most_remaining: float = setting(
@@ -85,7 +90,9 @@ class LabelSettings(ReadingSettings):
             add_cell_table(file, self.obs)
         if not len(file.obs.columns):
             raise InputError(f"{file.path}: says nothing of its cells; give a table of what was done to each with --obs TABLE")
-        return compare_within(file, read_conditions(file, self, self.batch, self.guide), self.within)
+        found = compare_within(file, read_conditions(file, self, self.batch, self.guide), self.within)
+        pooled = found.even if self.within else tuple(each for each in found.even if each.column != found.columns.batch)
+        return replace(found, even=pooled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +113,7 @@ class Description:
     obs_columns: tuple[str, ...]
     conditions: Conditions
     gene_names: GeneNames
+    within: tuple[str, ...] = ()
 
 
 def describe_cells(path: Path, settings: LabelSettings = LabelSettings()) -> Description:
@@ -118,7 +126,7 @@ def describe_cells(path: Path, settings: LabelSettings = LabelSettings()) -> Des
         found = settings.read_conditions(file)
         columns = found.columns
         everything = GroupSettings(min_cells=2, leave_out_small=True, keep_unknown=True)
-        groups = group_cells(file, found, None, everything)
+        groups = group_cells(file, found, None, everything, settings.groups.min_cells)
         batches = None if columns.batch is None else len({*texts(file.obs[columns.batch]).tolist()} - {""})
         return Description(
             file.n_cells,
@@ -135,6 +143,7 @@ def describe_cells(path: Path, settings: LabelSettings = LabelSettings()) -> Des
             tuple(map(str, file.obs.columns)),
             found,
             file.gene_names,
+            settings.within,
         )
 
 
@@ -152,6 +161,10 @@ class ScreenLabels:
     codes: np.ndarray
     sample: Sample
     knockdown: pd.DataFrame
+    compared_within: tuple[str, ...] = ()
+    n_strata: int = 1
+    by_depth: bool = False
+    calibration: Calibration | None = None
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
@@ -173,11 +186,50 @@ class ScreenLabels:
             "fdr": self.changes.fdr.ravel(),
             "label": pd.Categorical(names[self.codes.ravel() - DOWN]),
         }
-        return pd.DataFrame(columns)
+        return pd.DataFrame(columns | self._replicate_columns())
+
+    def _replicate_columns(self) -> dict[str, Any]:
+        """Return, of every perturbation and gene: replicates, agree (how many change as the mean does), replicate_fdr, marked."""
+        n_targets, n_genes = self.codes.shape
+        found = self.changes.replicates
+        n = np.zeros(n_targets, dtype=np.int16) if found is None else found.n.astype(np.int16)
+        fdr = np.full(self.codes.shape, np.nan) if found is None else found.fdr
+        marked = np.isin(self.codes, (UP, DOWN)) & (self.calibration is not None and self.calibration.marked)
+        return {
+            "replicates": np.repeat(n, n_genes),
+            "agree": self.agreeing.ravel(),
+            "replicate_fdr": fdr.ravel(),
+            "marked": marked.ravel(),
+        }
+
+    @cached_property
+    def agreeing(self) -> np.ndarray:
+        """How many replicates change a gene in the direction of the mean, int16 of shape (n_targets, n_genes)."""
+        found = self.changes.replicates
+        if found is None:
+            return np.zeros(self.codes.shape, dtype=np.int16)
+        return np.where(self.changes.log2_fc > 0, found.n_up, found.n[:, None] - found.n_up).astype(np.int16)
+
+    def agreement(self) -> Floats:
+        """Return the mean share of replicates that agree with a perturbation's effects, of shape (n_targets,); NaN without."""
+        effect, found = np.isin(self.codes, (UP, DOWN)), self.changes.replicates
+        pairs = effect.sum(axis=1) * (np.zeros(len(effect)) if found is None else found.n)
+        agree = (self.agreeing * effect).sum(axis=1)
+        found_shares: Floats = np.divide(agree, pairs, out=np.full(len(effect), np.nan), where=pairs > 0)
+        return found_shares
+
+    def genes_of_controls(self) -> pd.DataFrame:
+        """Return a row for each gene: gene, mean, variance (of counts per COUNTS_PER_CELL), detected (share of control cells).
+        Empty for a table of changes."""
+        found = self.changes.controls
+        if found is None:
+            return pd.DataFrame(columns=["gene", "mean", "variance", "detected"])
+        columns = {"mean": found.mean, "variance": found.variance, "detected": found.detected}
+        return pd.DataFrame({"gene": np.array(self.genes, dtype=object), **columns})
 
     def perturbations(self) -> pd.DataFrame:
         """Returns a row for each perturbation: pert, n_cells, up, down, none, left_out, split (None if it has too few effects),
-        rows (in the dataset), remaining, failed (its knockdown, missing where it cannot be told)."""
+        rows (in the dataset), remaining, failed (its knockdown, missing where it cannot be told), replicates, agreement."""
         counts = {name: (self.codes == code).sum(axis=1) for name, code in (("up", UP), ("down", DOWN), ("none", NONE))}
         split = [SPLITS[i] if i >= 0 else None for i in self.sample.pert_split.tolist()]
         rows = np.bincount(self.sample.rows["pert"].to_numpy(), minlength=len(self.groups.targets))
@@ -185,7 +237,9 @@ class ScreenLabels:
         table["left_out"] = len(self.genes) - table[["up", "down", "none"]].sum(axis=1)
         whole = self.knockdown[self.knockdown["guide"] == ""].set_index("target")
         own = whole.reindex(table["pert"])[["remaining", "failed"]].reset_index(drop=True)
-        return table.assign(split=pd.Series(split, dtype=object), rows=rows, remaining=own["remaining"], failed=own["failed"])
+        found = self.changes.replicates
+        table = table.assign(split=pd.Series(split, dtype=object), rows=rows, remaining=own["remaining"], failed=own["failed"])
+        return table.assign(replicates=0 if found is None else found.n, agreement=self.agreement())
 
 
 def _categories(codes: np.ndarray, names: tuple[str, ...]) -> pd.Categorical:
@@ -214,7 +268,9 @@ def label_screen(path: Path, settings: LabelSettings, say: Say, compare_each: Co
         def say_share(share: float) -> None:
             say(f"{share:.0%} of the genes compared")
 
-        changes = compare_with_controls(file, groups, counts, say_share, compare_each, found.strata)
+        batch = _strata(file, found, groups)
+        design = build_design(groups, batch, counts, file.n_genes, settings.design)
+        changes = compare_with_controls(file, groups, counts, say_share, compare_each, design)
     codes = label_pairs(changes, groups.targets, file.gene_names, settings.thresholds)
     codes[[groups.targets.index(pert) for pert in groups.confounded]] = LEFT_OUT
     return ScreenLabels(
@@ -227,49 +283,25 @@ def label_screen(path: Path, settings: LabelSettings, say: Say, compare_each: Co
         codes=codes,
         sample=sample_pairs(codes, changes.fdr, settings.sampling),
         knockdown=knockdown_table(changes.guides, settings.most_remaining),
+        compared_within=settings.within or ((found.columns.batch,) if found.columns.batch and batch is not None else ()),
+        by_depth=design.strata is not design.batch,
+        n_strata=1 if design.strata is None else int(design.strata.max()) + 1,
+        calibration=_calibrate(changes, codes, groups, settings.thresholds),
     )
 
 
-def record_of(labels: ScreenLabels, settings: LabelSettings) -> dict[str, Any]:
-    """Returns what a dataset keeps of how its labels were made, as plain data."""
-    groups, pairs = labels.groups, labels.pairs
-    failed = labels.knockdown[(labels.knockdown["guide"] != "") & labels.knockdown["failed"].fillna(False).astype(bool)]
-    return {
-        "settings": settings.identity(),
-        "columns": asdict(labels.conditions.columns),
-        "values": labels.conditions.names.record(),
-        "gene_names": labels.gene_names.column,
-        "within": list(settings.within),
-        "confounders": [each.line() for each in labels.conditions.confounders],
-        "even": describe_even(labels.conditions.even),
-        "test": _TEST,
-        "fold_change": _FOLD_CHANGE,
-        "false_discovery_rate": "Benjamini and Hochberg, among the genes of a perturbation",
-        "note": NOT_SHRUNK,
-        "packages": {name: version(name) for name in ("anndata", "pdex")},
-        "cells": int(labels.conditions.is_chosen.sum()),
-        "control_cells": groups.n_control,
-        "genes": len(labels.genes),
-        "perturbations": len(groups.targets),
-        "whole_numbers": labels.counts.whole_numbers,
-        "left_out": {
-            "unassigned cells": groups.unassigned,
-            "cells that look like controls": groups.set_aside,
-            "cells without counts": groups.empty,
-            "perturbations of several genes": list(groups.multiple),
-            "perturbations with few cells": list(groups.small),
-            "confounded perturbations": list(groups.confounded),
-            "perturbations with few effects": [
-                pert
-                for pert, split in zip(groups.targets, labels.sample.pert_split.tolist(), strict=True)
-                if split < 0 and pert not in groups.confounded
-            ],
-            "pairs without a label": int((labels.codes == LEFT_OUT).sum()),
-        },
-        "targets_not_among_the_genes": list(groups.unknown),
-        "perturbations_in_batches_without_controls": list(groups.without_controls),
-        "failed_guides": failed["guide"].tolist(),
-        "missing_negatives": labels.sample.short,
-        "labels": {name: int((pairs["label"] == name).sum()) for name in ("up", "down", "none")},
-        "rows": len(pairs),
-    }
+def _strata(file: CellFile, found: Conditions, groups: CellGroups) -> Codes | None:
+    """Return the stratum of each cell: of --within, or else its batch; None without several."""
+    if found.strata is not None or found.columns.batch is None:
+        return found.strata
+    batch = texts(file.obs[found.columns.batch])
+    return strata_of_batches(np.where(groups.of_cell == -2, "", batch), groups.of_cell == -1)
+
+
+def _calibrate(changes: GeneChanges, codes: np.ndarray, groups: CellGroups, thresholds: Thresholds) -> Calibration | None:
+    """Return what mock perturbations say, None with too few controls."""
+    if changes.mocks is None:
+        return None
+    compared = [i for i, pert in enumerate(groups.targets) if pert not in set(groups.confounded)]
+    effects = np.isin(codes[compared], (UP, DOWN)).sum(axis=1)
+    return calibrate(changes.mocks, thresholds, float(effects.mean()), codes.shape[1])

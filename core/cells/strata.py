@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from core.cells.columns import require_column, texts
 from core.errors import InputError
@@ -15,6 +15,7 @@ from core.fields.record import setting
 from core.stats.arrays import Bools, Codes, Floats
 
 LEAST_CONTROLS: Final = 2  # of a stratum in which perturbed cells are compared
+CONTROLS_PER_BIN: Final = 40  # of cells of like depth, at least
 _LARGEST_Z: Final = 37.0  # a p of 1e-300, beyond which there is no p to tell z from
 
 
@@ -56,6 +57,37 @@ def comparable_strata(where: str, strata: np.ndarray, is_control: Bools) -> Code
     return found
 
 
+def strata_of_batches(batch: np.ndarray, is_control: Bools) -> Codes | None:
+    """Return the number of each cell's stratum, its batch; -1 in batches with fewer than LEAST_CONTROLS controls or without a
+    name. None where all cells are in one batch. batch: texts of shape (n_cells,)."""
+    code, names = pd.factorize(batch, sort=True)
+    if len(names) == 1:
+        return None
+    usable = (np.bincount(code[is_control], minlength=len(names)) >= LEAST_CONTROLS) & (np.array(names, dtype=object) != "")
+    found: Codes = np.where(usable, np.cumsum(usable) - 1, -1)[code].astype(np.intp)
+    return found
+
+
+def split_by_depth(strata: Codes | None, depth: Floats, is_control: Bools, most_bins: int) -> Codes | None:
+    """Return strata inside of which cells have like depth: each is cut at quantiles of its controls.
+
+    strata: of shape (n_cells,), -1 for cells that are not compared; None is one for all. depth: of each cell, such as its number
+    of genes. A stratum has as many bins as leave CONTROLS_PER_BIN controls in each, at most most_bins. Returns strata if no bin
+    can be made.
+    """
+    known = np.zeros(len(depth), dtype=np.intp) if strata is None else strata
+    found, n = np.full(len(depth), -1, dtype=np.intp), 0
+    for stratum in range(known.max(initial=-1) + 1):
+        inside = known == stratum
+        control = depth[inside & is_control]
+        bins = min(most_bins, len(control) // CONTROLS_PER_BIN)
+        limits = np.unique(np.quantile(control, np.arange(1, bins) / bins)) if bins > 1 else np.empty(0)
+        limits = limits[limits > control.min()] if bins > 1 else limits  # below the lowest would be no controls
+        found[inside] = n + np.searchsorted(limits, depth[inside], side="right")
+        n += len(limits) + 1
+    return strata if n == known.max(initial=-1) + 1 else found
+
+
 class PooledTests:
     """Rank sums of n_targets perturbations in n_genes genes, added stratum by stratum.
 
@@ -74,7 +106,7 @@ class PooledTests:
         p, mean, u = compared
         m, control_mean = control
         tested = np.isfinite(p)
-        size = np.minimum(norm.isf(np.where(tested, p, 1.0) / 2), _LARGEST_Z)
+        size = np.minimum(-ndtri(np.where(tested, p, 1.0) / 2), _LARGEST_Z)
         weight = np.where(tested, np.sqrt(n * m / (n + m + 1)), 0.0)
         self._z[target] += weight * np.sign(u - n * m / 2) * size
         self._weights[target] += weight**2
@@ -86,7 +118,7 @@ class PooledTests:
         """Returns the two-sided p of each perturbation and gene, of shape (n_targets, n_genes); NaN where no stratum has one."""
         spread = np.sqrt(self._weights)
         z = np.divide(self._z, spread, out=np.full_like(spread, np.nan), where=spread > 0)
-        found: Floats = 2 * norm.sf(np.abs(z))
+        found: Floats = 2 * ndtr(-np.abs(z))
         return found
 
     def means(self) -> tuple[Floats, Floats]:

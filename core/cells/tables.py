@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import pandas as pd
 
@@ -14,7 +14,8 @@ from core.errors import StoreDamaged
 from core.file_io import replace_file
 
 RECORD = "record.json"
-TableName = Literal["effects", "perturbations", "guides"]
+GENES: Final = "genes"  # of datasets made since version 0.2; those before have none
+TableName = Literal["effects", "perturbations", "guides", "genes"]
 TABLES: tuple[TableName, ...] = ("effects", "perturbations", "guides")
 
 
@@ -34,7 +35,16 @@ class ScreenFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         for name, table in zip(TABLES, (labels.effects(), labels.perturbations(), labels.knockdown), strict=True):
             table.to_parquet(self.path / f"{name}.parquet", index=False)
+        labels.genes_of_controls().to_parquet(self.path / f"{GENES}.parquet", index=False)
         replace_file(self.path / RECORD, json.dumps(record, indent=1).encode(), durable=True)
+
+    def genes(self) -> pd.DataFrame | None:
+        """Return what genes are like in the controls: gene, mean, variance, detected; None where nothing is known of that.
+
+        Raise StoreDamaged.
+        """
+        found = self.table(GENES) if (self.path / f"{GENES}.parquet").is_file() else None
+        return None if found is None or found.empty else found
 
     def record(self) -> dict[str, Any]:
         """Returns the record. Raises StoreDamaged if it is missing or no JSON object."""

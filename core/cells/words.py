@@ -10,7 +10,8 @@ from core.cells.groups import MIN_CELLS
 from core.cells.screen import NOT_SHRUNK, Description
 
 _SHOWN = 8
-CONFOUNDED = "confounded: perturbations that share no batch with controls, and get no labels"
+MARKED = "marked: mock perturbations have more than twice the nominal rate of false effects; do not trust these labels"
+CONFOUNDED = "confounded: perturbations that share too few cells of their batches with controls, and get no labels"
 
 
 def description_lines(found: Description) -> list[str]:
@@ -19,7 +20,8 @@ def description_lines(found: Description) -> list[str]:
     how = {name: "given" if name in columns.given else "found by name" for name in ("perturbation", "control", "batch", "guide")}
     sizes = sorted(found.cells.values())
     few = sum(n < MIN_CELLS for n in sizes)
-    batches = "" if found.batches is None else f", {found.batches:,} batches"
+    inside = ", inside of which cells are compared" if (found.batches or 0) > 1 and not found.within else ""
+    batches = "" if found.batches is None else f", {found.batches:,} batches{inside}"
     lines = [
         f"{found.n_cells:,} cells × {found.n_genes:,} genes",
         f"perturbation  {columns.perturbation} ({how['perturbation']})"
@@ -60,6 +62,7 @@ def label_lines(dataset: str, record: Mapping[str, Any]) -> list[str]:
         f"  pairs that are neither changed nor unchanged, left out: {left_out['pairs without a label']:,}",
         f"  {NOT_SHRUNK}",
     ]
+    lines += [f"  {each}" for each in (*comparison_lines(record), *calibration_lines(record))]
     most = record["settings"]["most_remaining"]
     counted = (
         ("perturbations of several genes, left out", left_out["perturbations of several genes"]),
@@ -82,6 +85,48 @@ def label_lines(dataset: str, record: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def comparison_lines(record: Mapping[str, Any]) -> list[str]:
+    """Return inside of what cells were compared, and what replicates say; none of earlier versions."""
+    lines = []
+    inside = [*record.get("within", ()), *(["depth"] if record.get("by_depth") else [])]
+    if inside and "strata" in record:
+        lines.append(f"compared inside of {record['strata']:,} strata of {' and '.join(inside)}")
+    if "replicates" not in record or not record["cells"]:
+        return lines
+    found = record["replicates"]
+    if found is None:
+        asked = record["settings"]["design"]["cells_alone"]
+        why = "replicates not tested, as asked" if asked else "no replicates: too few guides or batches"
+        return [*lines, f"{why}; labels rest on cells alone"]
+    lines.append(
+        f"each effect is one of {found['kind']}s too: t test of pseudobulks, "
+        f"{_at_most_1000(found['degrees_of_freedom'])} degrees of freedom"
+    )
+    if found["agreement"] is not None:
+        lines.append(
+            f"{found['agreement']:.0%} of a perturbation's {found['kind']}s agree with an effect; "
+            f"all do in {found['all_agree']:.0%}"
+        )
+    return lines
+
+
+def calibration_lines(record: Mapping[str, Any]) -> list[str]:
+    """Return what mock perturbations say of false effects; none of earlier versions."""
+    if "calibration" not in record or not record["cells"]:
+        return []
+    found = record["calibration"]
+    if found is None:
+        return ["false effects: not known, too few controls for mock perturbations"]
+    guides = f", of {found['guides']:,} guides at most" if found["guides"] else ""
+    lines = [
+        f"false effects: {found['false_effects']:.2f} in each of {found['mocks']:,} mock perturbations ({found['cells']:,} "
+        f"control cells{guides}; {found['genes']:,} of {found['of_genes']:,} genes), "
+        f"beside {found['real_effects']:.1f} in a real one",
+        f"expected share of false effects: {found['false_share']:.1%} (nominal {found['nominal']:.0%})",
+    ]
+    return [*lines, MARKED] if found["marked"] else lines
+
+
 def _several(names: GeneNames) -> str:
     return f"{len(names.ambiguous):,} names of several genes, which go by the index ({_some(sorted(names.ambiguous))})"
 
@@ -89,3 +134,7 @@ def _several(names: GeneNames) -> str:
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
+
+
+def _at_most_1000(value: float) -> str:
+    return f"{value:,.0f}" if value < 1_000 else "more than 1,000"

@@ -36,6 +36,10 @@ File = Annotated[
 ]
 _MOST_BYTES = 1 << 26  # of a list of genes
 _COLUMNS = (*READING, "batch", "guide", "obs")
+_SHOWN_OF_RECORD = (
+    *("columns", "perturbations", "genes", "cells", "control_cells", "failed_guides", "note"),
+    *("within", "strata", "test", "replicates", "calibration"),
+)
 _EVALUATED = (*READING, "clip_negative", "run", "dataset", "within", "sample")
 
 
@@ -134,7 +138,7 @@ def vcc(
 
 def _labels_record(dataset: str, record: Mapping[str, Any], new: bool) -> dict[str, Any]:
     return {"dataset": dataset, "pairs": record["rows"], **record["labels"], "left_out": record["left_out"], "new": new} | {
-        name: record[name] for name in ("columns", "perturbations", "genes", "cells", "control_cells", "failed_guides", "note")
+        name: record.get(name) for name in _SHOWN_OF_RECORD
     }
 
 

@@ -8,9 +8,11 @@ from dataclasses import replace
 import typer
 
 from core.actions import knn_numbers
+from core.actions.cells import control_expression_of
 from core.cli.base import Json, RunName, show
 from core.scoring import control_shapes, run_scores, sentences
 from core.scoring.controls import Control, RunControls, control_run, reverse_value
+from core.scoring.expression_controls import control_expression
 from core.scoring.space_controls import control_spaces
 from core.stats.intervals import Interval
 from core.store import pairs
@@ -28,7 +30,8 @@ def controls(context: typer.Context, run: RunName, as_json: Json = False) -> Non
     null = knn_numbers.null_of_run(context.obj, rows.run, rows.frame["pair_id"].tolist(), compute=True)
     found = control_run(rows, splits, None if null is None else null.values)
     without_biology = control_spaces(rows, knn_numbers.space_to_scramble(context.obj, rows.run, rows.index))
-    found = replace(found, controls=(*found.controls, *without_biology))
+    expression = control_expression(rows, control_expression_of(context.obj, rows.run.dataset))
+    found = replace(found, controls=(*found.controls, *expression, *without_biology))
     show(control_shapes.controls(found), as_json, "\n".join(_controls_lines(found)))
 
 

@@ -5,6 +5,7 @@ compare_runs  two runs on the rows that both cover, scored alike
 baselines     what knows no biology on a split of a dataset
 controls      what knows no biology beside a run, and whether the run beats it
 space_controls  kNN without biology beside a run: equal weights, random embeddings, scrambled symbols
+expression_controls  mean expression, detection and variance of genes in control cells, beside a run
 label_means   means of labels over rows that share a gene or a perturbation
 constant_parents  runs of a fusion that are constant inside its cells
 public_noise  how far a leaderboard's score can be from the truth

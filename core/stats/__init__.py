@@ -18,6 +18,7 @@ calibration         reliability, Brier, ties       recalibration      probabilit
 count_controls      what row counts reveal         count_matching     scores that row counts cannot raise
 permuted_labels     what scores make of labels that are permuted inside groups
 exact_permutation   two small samples, all ways to share them out
+moderated_variance  variances of many genes, moderated as limma does
 sign_flips          paired differences of clustered rows
 space_probe         does a space know which rows of a gene or a perturbation have the label?
 share_probe         does it predict label shares above the noise ceiling?

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from core.cells.differential_expression import COUNTS_PER_CELL
+from core.cells.anndata_file import COUNTS_PER_CELL
 from core.errors import InputError
 from core.target_ranking.conditions import CONTROL, targets_in
 

@@ -385,6 +385,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "benchmarks.find_saved": lambda s: benchmarks.find_saved(s.plain, "b"),
     "benchmarks.saved_benchmarks": lambda s: benchmarks.saved_benchmarks(s.plain),
     "cell_jobs.describe_typed": lambda s: cell_jobs.describe_typed(s.plain, "p.h5ad", LabelSettings(), "127.0.0.1"),
+    "cells.control_expression_of": lambda s: cells.control_expression_of(s.plain, "d"),
     "cells.find_problems": lambda s: with_cursor(s.plain, lambda db: cells.find_problems(s.plain, db)),
     "cells.screen_folder": lambda s: cells.screen_folder(s.plain, default_dataset(s.plain, None)),
     "component_loader.default_dataset": lambda s: default_dataset(s.plain, None),

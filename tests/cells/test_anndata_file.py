@@ -128,3 +128,17 @@ def test_a_matrix_by_gene_is_read_into_memory(tmp_path: Path) -> None:
     for backed in (True, False):
         with open_cells(tmp_path / "csc.h5ad", backed=backed) as file:
             assert summarise_counts(file).totals.tolist() == [3, 2, 2]
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_depth_of_cells_is_that_of_normalised_values(cells_file: Callable[..., Path], sparse: bool) -> None:
+    """Number of genes, and the smallest value; cells without counts first, in between and last, and a zero that is stored."""
+    dense = np.array([[0, 0, 0], [3, 0, 1], [0, 0, 0], [2, 2, 2], [0, 0, 0]], dtype=np.float32)
+    values = csr_matrix(dense)
+    values[0, 1] = 1.0
+    values.data[0] = 0.0  # of the first cell
+    path = cells_file(values if sparse else dense, {"gene": ["NT"] * 5}, ["A", "B", "C"])
+    with open_cells(path) as file:
+        found = summarise_counts(file)
+    assert found.detected.tolist() == [0, 2, 0, 3, 0]
+    assert found.least.tolist() == [np.inf, 1.0, np.inf, 2.0, np.inf]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from core.cells.design import DesignSettings
 from core.cells.groups import GroupSettings
 from core.cells.sampling import SamplingSettings
 from core.cells.screen import LabelSettings, label_screen
@@ -14,7 +15,12 @@ from core.config import REPOSITORY
 from core.errors import InputError
 from tests.cells.conventions import CONVENTIONS, Convention, table, write
 
-SETTINGS = {"groups": GroupSettings(min_cells=10), "sampling": SamplingSettings(all_pairs=True, least_effects=1)}
+# Not all of them have guides, which labels rest on otherwise as well.
+SETTINGS = {
+    "design": DesignSettings(cells_alone=True),
+    "groups": GroupSettings(min_cells=10),
+    "sampling": SamplingSettings(all_pairs=True, least_effects=1),
+}
 
 
 def labelled(path: Path, **settings: object) -> pd.DataFrame:

@@ -11,10 +11,12 @@ from scipy.stats import mannwhitneyu, norm
 
 from core.cells.anndata_file import open_cells, summarise_counts
 from core.cells.conditions import ReadingSettings, compare_within, read_conditions
+from core.cells.design import Design
 from core.cells.differential_expression import GeneChanges, compare_with_controls
 from core.cells.groups import GroupSettings, group_cells
 from core.cells.predicted_changes import WantedPairs
 from core.cells.predicted_expression import CellOptions, read_predicted_cells
+from core.cells.strata import split_by_depth, strata_of_batches
 from core.errors import InputError
 from core.types import Pair
 
@@ -33,7 +35,7 @@ def changes_of(path: Path, within: tuple[str, ...]) -> GeneChanges:
         found = compare_within(file, read_conditions(file, ReadingSettings()), within)
         counts = summarise_counts(file)
         groups = group_cells(file, found, counts.totals, GroupSettings(2))
-        return compare_with_controls(file, groups, counts, strata=found.strata)
+        return compare_with_controls(file, groups, counts, design=Design(found.strata))
 
 
 @pytest.fixture
@@ -96,3 +98,26 @@ def test_predictions_are_compared_inside_of_strata(screen: Path) -> None:
     expected = np.log2(values[is_a].mean(axis=0) / (0.25 * means[0] + 0.75 * means[1]))
     np.testing.assert_allclose(within, expected[1:3], rtol=1e-5)
     assert abs(pooled[0]) > 0.5 > abs(within[0])
+
+
+def test_batches_are_cut_at_quantiles_of_their_controls_depth() -> None:
+    is_control = np.arange(300) < 200
+    totals = np.concatenate([np.arange(1, 101), np.full(50, 7), np.arange(50), np.arange(0, 200, 2)]).astype(float)
+    batch = np.concatenate([np.zeros(100), np.ones(100), np.zeros(50), np.full(50, -1)]).astype(np.intp)
+    found = split_by_depth(batch, totals, is_control, 4)
+    assert found is not None
+    # batch 0 has 100 controls: two bins, cut at 50.5; batch 1 has 100 too, of which more than half are alike
+    assert np.bincount(found[:100]).tolist() == [50, 50]
+    assert found[200:250].tolist() == [0] * 26 + [1] * 24
+    assert set(found[100:200].tolist()) == {2, 3}
+    assert (found[250:] == -1).all()
+    assert split_by_depth(None, totals, is_control & (totals < 8), 4) is None  # too few controls
+    assert split_by_depth(batch, totals, is_control, 1) is batch
+
+
+def test_batches_without_two_controls_are_no_strata() -> None:
+    batch = np.array(["a", "a", "b", "b", "", ""], dtype=object)
+    found = strata_of_batches(batch, np.array([True, True, True, False, True, True]))
+    assert found is not None
+    assert found.tolist() == [0, 0, -1, -1, -1, -1]
+    assert strata_of_batches(np.array(["a", "a"], dtype=object), np.array([True, False])) is None

@@ -23,6 +23,13 @@ def test_a_folder_is_whole_with_its_record(tmp_path: Path) -> None:
     effects = folder.table("effects", labels.groups.targets[2])
     assert effects["gene"].astype(object).tolist() == list(labels.genes)
     assert folder.table("guides").equals(labels.knockdown)
+    genes = folder.genes()
+    assert genes is not None
+    assert genes["gene"].tolist() == list(labels.genes)
+    assert ((genes["detected"] > 0) == (genes["mean"] > 0)).all()
+    (folder.path / "genes.parquet").unlink()  # as in datasets of earlier versions
+    assert folder.is_whole
+    assert folder.genes() is None
     (folder.path / "guides.parquet").unlink()
     assert not folder.is_whole
 

@@ -42,7 +42,7 @@ def test_a_dataset_is_described_with_what_was_left_out() -> None:
         "  pairs that are neither changed nor unchanged, left out: 1,234",
         "  Fold changes are not shrunk; those of the BioReasoning challenge are.",
         "  perturbations of several genes, left out: 1 (A+B)",
-        "  confounded: perturbations that share no batch with controls, and get no labels: 1 (C)",
+        "  confounded: perturbations that share too few cells of their batches with controls, and get no labels: 1 (C)",
         "  failed guides, which leave more than 70% of their target's expression: 10 (g0, g1, g2, g3, g4, g5, g6, g7 and 2 more)",
         "  unassigned cells, left out: 3",
         "  not all values are whole numbers: are these counts?",

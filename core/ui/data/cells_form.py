@@ -7,6 +7,7 @@ import streamlit as st
 from core.actions import cell_jobs, job_control
 from core.actions.cells import KIND
 from core.cells.conditions import READING
+from core.cells.design import DesignSettings
 from core.cells.groups import GroupSettings
 from core.cells.labels import Thresholds
 from core.cells.sampling import SamplingSettings
@@ -59,8 +60,10 @@ def show(context: PageContext) -> None:
 def _show_settings() -> LabelSettings:
     with st.expander("Columns, thresholds and sampling; the defaults are the challenge's"):
         chosen = show_settings(LabelSettings, _OWNER, _COLUMNS, columns=4)
-        rest = [[option.name for option in options_of(part)] for part in (Thresholds, GroupSettings, SamplingSettings)]
-        for place, names in zip(st.columns(3, gap="medium"), (rest[0], [*rest[1], *_OF_FILES], rest[2]), strict=True):
+        parts = (Thresholds, DesignSettings, GroupSettings, SamplingSettings)
+        tests, design, groups, sampling = ([option.name for option in options_of(part)] for part in parts)
+        columns = ([*tests, *design], [*groups, *_OF_FILES], sampling)
+        for place, names in zip(st.columns(3, gap="medium"), columns, strict=True):
             with place:
                 chosen |= show_settings(LabelSettings, _OWNER, names)
     return make(LabelSettings, chosen)

@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.actions import cells
 from core.cells.tables import ScreenFolder
-from core.cells.words import label_lines
+from core.cells.words import MARKED, label_lines
 from core.plots import effect_counts, knockdown, label_counts, volcano
 from core.store.datasets import Dataset
 from core.ui.data import cells_form
@@ -43,6 +43,9 @@ def _show_screen(dataset: Dataset, folder: ScreenFolder) -> None:
     perturbations = folder.table("perturbations")
     first, *facts = label_lines(dataset.name, record)
     st.markdown(f"**{as_text(first)}**")
+    if f"  {MARKED}" in facts:
+        facts.remove(f"  {MARKED}")
+        st.warning(as_text(MARKED[0].upper() + MARKED[1:] + "."))
     st.text("\n".join([f"made of {record['file']}, SHA-256 {record['sha256'][:12]}", *(fact.strip() for fact in facts)]))
     thresholds = record["settings"]["thresholds"]
     st.caption(
@@ -122,5 +125,8 @@ def _show_sample(dataset: Dataset, perturbations: pd.DataFrame) -> None:
         columns = dict.fromkeys(("n_cells", *_LABELS, "left_out", "rows"), _COUNT)
         columns["remaining"] = st.column_config.NumberColumn(
             "target left, %", format="%.0f", help="The target's mean expression, in percent of the control cells'."
+        )
+        columns["agreement"] = st.column_config.NumberColumn(
+            format="percent", help="The mean share of its replicates (guides or batches) that change a gene as its label says."
         )
         tables.show_table(shown, "perturbations of the screen", columns)

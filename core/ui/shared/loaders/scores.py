@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
+from core.actions.cells import control_expression_of
 from core.actions.component_loader import WorkspaceComponents
 from core.actions.knn_numbers import kept_vectors, space_to_scramble
 from core.cells.cell_eval import CellEvaluation
@@ -12,6 +15,7 @@ from core.errors import NotFound, StateError
 from core.scoring import run_scores, sentences
 from core.scoring.compare_runs import RunComparison, compare_runs
 from core.scoring.controls import Control, RunControls, control_run
+from core.scoring.expression_controls import control_expression
 from core.scoring.other_scores import OtherScores, other_scores_of_run
 from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.space_controls import control_spaces
@@ -110,7 +114,9 @@ def run_controls(run: str) -> RunControls:
     rows = scored_rows(run)
     vectors = kept_vectors(read_workspace(), rows.run, rows.frame["pair_id"].tolist())
     splits = dataset_rows(rows.run.dataset)["split"].to_numpy(dtype=object)
-    return control_run(rows, splits, vectors)
+    found = control_run(rows, splits, vectors)
+    expression = control_expression(rows, control_expression_of(read_workspace(), rows.run.dataset))
+    return replace(found, controls=(*found.controls, *expression))
 
 
 @cache_by("run:{0}", "datasets", "spaces", entries=8)

@@ -1,0 +1,77 @@
+"""How many effects the thresholds of labels find among mock perturbations, where there are none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from core.cells.comparisons import MockChanges
+from core.cells.labels import Thresholds
+from core.stats.arrays import Codes, Floats
+from core.stats.multiplicity import benjamini_hochberg
+
+TOLERATED: Final = 2.0  # times the nominal rate
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How many effects are found where there are none.
+
+    mocks, cells, guides, genes: how many were drawn, of how many genes. false_effects: a mock's mean number of labels up or down,
+    for all genes. real_effects: a perturbation's mean number. false_share: the mean share of a perturbation's effects that mocks
+    have too: of one effect where a perturbation has fewer, of all at most. nominal: what the FDR allows. p_below: the share of
+    the mocks' p (of cells) below 5%.
+    """
+
+    mocks: int
+    cells: int
+    guides: int
+    genes: int
+    of_genes: int
+    false_effects: float
+    real_effects: float
+    false_share: float
+    nominal: float
+    p_below: float
+
+    @property
+    def marked(self) -> bool:
+        """Whether there are more false effects than twice the nominal rate."""
+        return self.false_share > TOLERATED * self.nominal
+
+    def record(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {name: getattr(self, name) for name in self.__slots__} | {"marked": self.marked}
+
+
+def calibrate(changes: MockChanges, thresholds: Thresholds, real_effects: float, n_genes: int) -> Calibration:
+    """Return how often the same thresholds call effects in mocks. real_effects: a perturbation's mean number."""
+    mocks, effects = changes.mocks, count_effects(changes, thresholds)
+    scaled = effects * n_genes / len(mocks.genes)
+    known = changes.p[np.isfinite(changes.p)]
+    return Calibration(
+        mocks=len(effects),
+        cells=mocks.n_cells,
+        guides=mocks.n_guides,
+        genes=len(mocks.genes),
+        of_genes=n_genes,
+        false_effects=float(scaled.mean()),
+        real_effects=real_effects,
+        false_share=float(np.minimum(scaled / max(1.0, real_effects), 1).mean()),
+        nominal=thresholds.fdr,
+        p_below=float((known < 0.05).mean()) if len(known) else 0.0,
+    )
+
+
+def count_effects(changes: MockChanges, thresholds: Thresholds) -> Codes:
+    """Return how many genes each mock changes, of shape (n_mocks,), by the rule of the labels."""
+    fdr, replicate_fdr = (_fdr(values) for values in (changes.p, changes.replicate_p))
+    found = (fdr < thresholds.fdr) & (np.abs(changes.log2_fc) >= thresholds.log2_fc) & ~(replicate_fdr >= thresholds.fdr)
+    counts: Codes = found.sum(axis=1)
+    return counts
+
+
+def _fdr(p: Floats) -> Floats:
+    return np.vstack([benjamini_hochberg(row) for row in p])

@@ -1,0 +1,82 @@
+"""How cells are compared: inside of which strata, by which replicates, and beside which mock perturbations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from core.cells.anndata_file import COUNTS_PER_CELL, CountSummary
+from core.cells.groups import CellGroups
+from core.cells.mock_perturbations import Mocks, draw_mocks
+from core.cells.replicates import CellGroup, Replicates, build_replicates, find_kind
+from core.cells.strata import split_by_depth
+from core.fields.record import setting
+from core.stats.arrays import Codes
+
+
+@dataclass(frozen=True, slots=True)
+class DesignSettings:
+    """How cells are compared. depth_bins: of cells of like depth; 1 takes all together. cells_alone: no replicates are tested."""
+
+    depth_bins: int = setting(
+        4, "Compare cells inside of this many bins of like counts a cell; 1 for none.", title="Bins of depth", least=1
+    )
+    cells_alone: bool = setting(
+        False, "Labels rest on cells alone; replicates (guides, batches) are not tested.", title="Do not test replicates"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """strata: of each cell, -1 for none, with bins of depth; None compares all cells. batch: the same without these bins.
+
+    replicates: of the perturbations, and of the controls as the last group; None without enough of them. mocks, mock_replicates:
+    mock perturbations and their pseudobulks.
+    """
+
+    strata: Codes | None = None
+    batch: Codes | None = None
+    replicates: Replicates | None = None
+    mocks: Mocks | None = None
+    mock_replicates: Replicates | None = None
+    counts_per_value: float = 1.0
+
+    def of_all(self, n_cells: int) -> Codes:
+        """Return the stratum of each cell, one for all without strata."""
+        return np.zeros(n_cells, dtype=np.intp) if self.strata is None else self.strata
+
+
+def build_design(groups: CellGroups, batch: Codes | None, counts: CountSummary, n_genes: int, settings: DesignSettings) -> Design:
+    """Return how the cells of a file are compared. batch: the stratum of each cell, -1 for none.
+
+    Cells are alike in depth that have as many genes: that can be told of normalised values, too, and is what a rank sum
+    takes for an effect. A count is the smallest value of a cell.
+    """
+    is_control = groups.of_cell == -1
+    strata = split_by_depth(batch, counts.detected.astype(np.float64), is_control, settings.depth_bins)
+    usable = np.ones(len(is_control), dtype=np.bool_) if strata is None else strata >= 0
+    of_cell = np.where(usable, groups.of_cell, -2)
+    guide = None if groups.guides is None else _codes(groups.guides)
+    mocks = draw_mocks(of_cell, np.zeros_like(of_cell) if strata is None else strata, guide, n_genes)
+    per_value = float(np.median(counts.totals[is_control] / counts.least[is_control])) / COUNTS_PER_CELL
+    kind = None if settings.cells_alone else find_kind(of_cell, guide, batch)
+    if kind is None:
+        return Design(strata, batch, None, mocks, None, per_value)
+    unit = guide if kind == "guide" and guide is not None else batch
+    assert unit is not None  # replicates are guides or batches
+    control = np.flatnonzero(of_cell == -1)
+    compared = [CellGroup(np.flatnonzero(of_cell == i), control) for i in range(len(groups.targets))]
+    if kind == "guide":
+        compared.append(CellGroup(control, control))
+    replicates = build_replicates(kind, compared, unit, batch)
+    of_mocks = None if mocks is None else build_replicates(kind, mocks.groups, unit, batch)
+    return Design(strata, batch, replicates, mocks, of_mocks, per_value)
+
+
+def _codes(names: np.ndarray) -> Codes:
+    """Return the number of each cell's guide, -1 where none is named."""
+    code, found = pd.factorize(names)
+    number: Codes = np.where(np.array(found, dtype=object) == "", -1, np.arange(len(found)))[code].astype(np.intp)
+    return number

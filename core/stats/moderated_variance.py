@@ -1,0 +1,43 @@
+"""Variances of many genes that are moderated towards what all of them have in common: limma's empirical Bayes."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import digamma, polygamma
+
+from core.stats.arrays import Floats
+
+_LARGEST_DEGREES = 1e6  # in the place of infinitely many
+
+
+def moderate_variances(variances: Floats, degrees: float) -> tuple[Floats, float]:
+    """Return the moderated variances and the degrees of freedom that the prior adds.
+
+    variances: of shape (n_genes,), each of `degrees` degrees of freedom, on a scale on which they are alike; those that are NaN
+    or 0 take no part in the prior and come back as its mean. Source: Smyth (2004), Statistical Applications in Genetics and
+    Molecular Biology 3:3, and fitFDist in limma.
+    """
+    usable = np.isfinite(variances) & (variances > 0)
+    if usable.sum() < 3:
+        return variances, 0.0
+    logs = np.log(variances[usable]) - digamma(degrees / 2) + np.log(degrees / 2)
+    excess = float(logs.var(ddof=1) - polygamma(1, degrees / 2))
+    if excess <= 0:
+        added, prior = _LARGEST_DEGREES, float(np.exp(logs.mean()))
+    else:
+        added = min(2 * _inverse_trigamma(excess), _LARGEST_DEGREES)
+        prior = float(np.exp(logs.mean() + digamma(added / 2) - np.log(added / 2)))
+    own = np.where(usable, variances, prior)
+    moderated: Floats = (degrees * own + added * prior) / (degrees + added)
+    return moderated, added
+
+
+def _inverse_trigamma(value: float) -> float:
+    """Return x with trigamma(x) = value, by Newton's method on 1 / trigamma, which converges from below."""
+    x = 0.5 + 1 / value
+    for _ in range(50):
+        step = polygamma(1, x) * (1 - polygamma(1, x) / value) / polygamma(2, x)
+        x += float(step)
+        if -step / x < 1e-8:
+            break
+    return float(x)

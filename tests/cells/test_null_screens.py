@@ -1,0 +1,67 @@
+"""Small screens without effects but of clones, depth and batches: by cells alone labels are false, beside guides few are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.cells.calibration import Calibration
+from core.cells.design import DesignSettings
+from core.cells.label_record import record_of
+from core.cells.sampling import SamplingSettings
+from core.cells.screen import LabelSettings
+from core.cells.words import MARKED, label_lines
+from tests.cells.null_screens import NullScreen, label_null
+
+SMALL = NullScreen(cells=60, control=240, genes=150, perturbations=8, batches=2)
+EVERY_PAIR = SamplingSettings(all_pairs=True, least_effects=1)
+
+
+def test_clones_are_no_effects_beside_guides(tmp_path: Path) -> None:
+    screen = NullScreen(**{**vars(SMALL), "guide_sd": 0.3, "changed": 0.1, "fold": 4.0})
+    alone, beside = (
+        label_null(tmp_path, screen, 0, LabelSettings(design=DesignSettings(4, cells_alone), sampling=EVERY_PAIR))
+        for cells_alone in (True, False)
+    )
+    assert alone.false > 0.2 * alone.effects
+    assert alone.marked
+    assert beside.false <= 0.1 * beside.effects
+    assert beside.found > 0.4 * beside.true_effects
+    assert beside.labels is not None
+    record = record_of(beside.labels, LabelSettings())
+    assert record["replicates"]["kind"] == "guide"
+    assert record["replicates"]["agreement"] > 0.9
+    effects = beside.labels.effects()
+    assert set(effects["replicates"]) == {3}
+    assert any(line.endswith("strata of batch and depth") for line in label_lines("d", record))
+    called = effects[effects["label"].isin(["up", "down"])]
+    assert (called["replicate_fdr"] < 0.05).all()
+    assert called["agree"].mean() > 2.7
+    assert alone.labels is not None
+    assert alone.labels.effects()["marked"].sum() == alone.effects
+    assert f"  {MARKED}" in label_lines("d", record_of(alone.labels, LabelSettings()))
+
+
+@pytest.mark.parametrize(("bins", "even"), [(4, True), (1, False)])
+def test_depth_is_no_effect(tmp_path: Path, bins: int, even: bool) -> None:
+    screen = NullScreen(**{**vars(SMALL), "depth": 1.5, "changed": 0.02})
+    found = label_null(tmp_path, screen, 0, LabelSettings(design=DesignSettings(bins), sampling=EVERY_PAIR))
+    assert found.labels is not None
+    p = found.labels.changes.p
+    assert (np.nanmean(p < 0.05) < 0.09) == even
+
+
+def test_one_cell_that_strays_into_the_controls_batch_makes_no_comparison(tmp_path: Path) -> None:
+    screen = NullScreen(**{**vars(SMALL), "batch_sd": 0.5, "alone": True, "stray": 1})
+    assert label_null(tmp_path, screen, 0, LabelSettings(sampling=EVERY_PAIR)).confounded == 8
+
+
+def test_batches_are_compared_across_if_asked(tmp_path: Path) -> None:
+    screen = NullScreen(**{**vars(SMALL), "batch_sd": 0.5, "alone": True})
+    found = label_null(tmp_path, screen, 0, LabelSettings(batch="none", sampling=EVERY_PAIR))
+    assert found.labels is not None
+    assert (found.labels.compared_within, found.confounded) == ((), 0)
+    assert found.effects > 100
+    assert isinstance(found.labels.calibration, Calibration)
