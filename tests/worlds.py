@@ -154,9 +154,11 @@ def copied(made: Path, workspace: Workspace) -> Workspace:
 
 
 def kept_files(workspace: Workspace) -> dict[str, int]:
-    """Every file below data/ but the store's own, with its size (safetensors writes its header in no fixed order)."""
-    files = [path for path in sorted(workspace.settings.data.rglob("*")) if path.is_file() and "duckdb" not in path.name]
-    return {str(path.relative_to(workspace.settings.data)): path.stat().st_size for path in files}
+    """Every file below data/ with its size (safetensors writes its header in no fixed order), but the store's own and what was
+    looked at, which counts for a dataset that is imported again."""
+    data = workspace.settings.data
+    files = [path for path in sorted(data.rglob("*")) if path.is_file() and "duckdb" not in path.name]
+    return {str(path.relative_to(data)): path.stat().st_size for path in files if path.parent.name != "comparisons"}
 
 
 @contextmanager

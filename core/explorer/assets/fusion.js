@@ -87,7 +87,7 @@ class Fusion {
       const [de, dir] = METRIC_WEIGHTS[metric];
       const weights = [signs[0] * de, signs[0] * dir, signs[1] * de, signs[1] * dir];
       const reach = this.content.reach[metric];
-      const carriers = this.carriersOf(weights, all, [...before, ...after.values], value);
+      const carriers = this.carriersOf(weights, all, [...before, ...after.values]);
       const found = estimate(value, variances(weights), carriers, reach, limits);
       return widen(found, noise?.[metric][name] ?? 0, limits);
     };
@@ -107,18 +107,29 @@ class Fusion {
     );
   }
 
-  // What carries the variance of a combination of AUROCs: see `Carriers` in core/stats/intervals.py.
-  carriersOf(weights, parts, values, value) {
-    const influence = new Float64Array(this.n);
+  // What carries the variance of a combination of AUROCs, of DE and DIR in turn: see `Carriers` in core/stats/intervals.py.
+  carriersOf(weights, parts, values) {
+    const squares = this.squaresOf(weights, parts);
+    const clusters = UNITS.map((unit, i) => [unit, effectiveClusters(squares, this.codes[unit], this.clusters[i].n)]);
+    // Each question has to rest on enough rows.
+    const questions = [0, 1].map((one) => weights.map((weight, k) => (k % 2 === one ? weight : 0)));
+    const found = questions.filter((each) => each.some(Boolean)).map((each) => {
+      const rows = carryingRows(this.squaresOf(each, parts));
+      return { rows, isConstant: Number.isNaN(rows) && isConstant(each, values) };
+    });
+    const row = Math.min(...found.map((each) => (each.isConstant ? Infinity : each.rows)));
+    return { numbers: { ...Object.fromEntries(clusters), row }, isConstant: found.every((each) => each.isConstant) };
+  }
+
+  // The squared influence of each row on a combination of AUROCs, in units of the largest.
+  squaresOf(weights, parts) {
+    const found = new Float64Array(this.n);
     weights.forEach((weight, k) => {
       if (!weight) return;
-      for (let row = 0; row < this.n; row++) influence[row] += weight * (parts[2 * k][row] + parts[2 * k + 1][row]);
+      for (let row = 0; row < this.n; row++) found[row] += weight * (parts[2 * k][row] + parts[2 * k + 1][row]);
     });
-    const numbers = Object.fromEntries(UNITS.map((unit, i) => [unit, effectiveUnits(influence, this.codes[unit], this.clusters[i].n)]));
-    const used = values.filter((_, k) => weights[k]);
-    const isScore = weights.every((weight) => weight >= 0);
-    const isConstant = isScore ? used.every((each) => each === 0.5) : used.every((each) => each > 0 && each < 1) && value === 0;
-    return { numbers, isConstant };
+    const most = found.reduce((largest, each) => Math.max(largest, each ** 2), 0) || 1;
+    return found.map((each) => each ** 2 / most);
   }
 
   // The weights at place `i` of the grid of one component (its place among all but the base), as sliders would set them.
@@ -145,7 +156,7 @@ class Fusion {
     const found = UNITS.map((unit) => varianceOf(METRIC_WEIGHTS.mean, new Clusters(this.codes[unit], members).covariance(parts)));
     const variances = Object.fromEntries(UNITS.map((unit, i) => [unit, found[i]]));
     const value = (values[0] + values[1]) / 2;
-    const carriers = this.carriersOf(METRIC_WEIGHTS.mean, parts, values, value);
+    const carriers = this.carriersOf(METRIC_WEIGHTS.mean, parts, values);
     const { se } = estimate(value, variances, carriers, { quantile: 1 }, [0, 1]).shown;
     const mean = de.map((one) => dir.map((other) => roundForRanks((one + other) / 2)));
     const most = mean[best[0]][best[1]];

@@ -203,17 +203,35 @@ function degreesOf({ row, pert, gene }, numbers) {
   return Math.max(total ** 2 / parts, 1);
 }
 
-// How many units carry an influence: the sums of its squares by unit, squared and over the sum of their squares.
-function effectiveUnits(influence, codes, n) {
-  const squares = new Float64Array(n);
-  for (let row = 0; row < influence.length; row++) squares[codes[row]] += influence[row] ** 2;
-  const most = squares.reduce((largest, each) => Math.max(largest, each), 0) || 1;
-  let [total, spread] = [0, 0];
+// How many rows carry an influence, from its squares by row: (Σ x²)² / Σ x⁴; NaN without an influence.
+function carryingRows(squares) {
+  let [total, fourth] = [0, 0];
   for (const each of squares) {
-    total += each / most;
-    spread += (each / most) ** 2;
+    total += each;
+    fourth += each ** 2;
   }
+  return fourth > 0 ? total ** 2 / fourth : NaN;
+}
+
+// How many clusters carry it, less what the squares of few rows scatter: see `effective_clusters` in core/stats/influence.py.
+function effectiveClusters(squares, codes, n) {
+  const sums = new Float64Array(n);
+  let [total, fourth, spread] = [0, 0, 0];
+  for (let row = 0; row < squares.length; row++) {
+    sums[codes[row]] += squares[row];
+    total += squares[row];
+    fourth += squares[row] ** 2;
+  }
+  for (const each of sums) spread += each ** 2;
+  spread -= (2 / 3) * fourth;
   return spread > 0 ? total ** 2 / spread : NaN;
+}
+
+// Whether AUROCs without any influence are so by construction: chance, or two equal rankings that are neither perfect nor reversed.
+function isConstant(weights, values) {
+  const used = values.filter((_, k) => weights[k]);
+  if (weights.every((weight) => weight >= 0)) return used.every((each) => each === 0.5);
+  return used.every((each) => each > 0 && each < 1) && weights.reduce((total, weight, k) => total + (weight && weight * values[k]), 0) === 0;
 }
 
 // The estimate with the variance of an independent source of noise in each of its intervals.
