@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.ui.read import kinds_tab, label_tab, rubrics_tab, worth_tab
+from core.ui.arguments import kinds_tab, label_tab, rubrics_tab, worth_tab
 from core.ui.shared import run_browser, shell, widgets
 
 context = shell.open_page(__file__)

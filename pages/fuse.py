@@ -2,8 +2,8 @@
 
 import streamlit as st
 
+from core.ui.fuse import at_rest, explorer, figures, fusion_controls, results, save_controls
 from core.ui.shared import run_browser, shell
-from core.ui.what_if import at_rest, explorer, figures, fusion_controls, results, save_controls
 
 context = shell.open_page(__file__)
 st.markdown("## Fuse")

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.ui.debates import audit_tab, filters, row
+from core.ui.rows import audit_tab, filters, row
 from core.ui.shared import loaders, run_browser, shell, widgets
 
 context = shell.open_page(__file__)

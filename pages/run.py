@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.ui.launch import finetune_tab, run_form, run_list
+from core.ui.run import finetune_tab, run_form, run_list
 from core.ui.shared import run_browser, shell, widgets
 
 context = shell.open_page(__file__)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.ui.breakdown import baselines, more_scores, other_scores, panels, split_baselines
+from core.ui.scores import baselines, more_scores, other_scores, panels, split_baselines
 from core.ui.shared import links, loaders, run_browser, score_box, shell, widgets
 
 context = shell.open_page(__file__)

@@ -12,8 +12,8 @@ from core.actions.workspace import Workspace
 from core.store import runs
 from soak.conftest import Record
 from tests.conftest import demo_copy, demo_workspace
+from tests.ui.arguments.reading import RUBRIC, STOPWATCH, stored, wait_for_text, wait_until_stored
 from tests.ui.conftest import browser, new_context, settle
-from tests.ui.read.reading import RUBRIC, STOPWATCH, stored, wait_for_text, wait_until_stored
 from tests.ui.serving import serving
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ MAY_USE = {
     "session_workspace": {"core/ui/shared/sign_in.py", "core/ui/shared/shell.py"},
     "used_by": {SERVER},
     "settle_runs": {SERVER, "core/ui/shared/loaders/__init__.py", "core/ui/shared/loaders/records.py"}
-    | {"core/ui/shared/shell.py", "core/ui/launch/run_list.py"},  # these two ask the loader, with nothing to choose
+    | {"core/ui/shared/shell.py", "core/ui/run/run_list.py"},  # these two ask the loader, with nothing to choose
     "keep_null": {SERVER, "core/ui/shared/space_numbers.py"},
     "settling": {SERVER},
     "open_store": set[str](),

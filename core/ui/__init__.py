@@ -14,8 +14,8 @@ shared/neighbour_controls  the settings of a kNN, and its neighbours
 shared/space_numbers       the numbers of gene spaces, which are computed in the background
 shared/background          results that take long, computed by one thread of the server
 shared/cached_components   what fusions are made from, cached while their runs do not change
-overview/, debates/, ask/, search/, read/, neighbours/, breakdown/, what_if/, compare/, experiments/, targets/, report/,
-submit/, launch/, data/: one page each
+overview/, rows/, search/, arguments/, scores/, compare/, fuse/, neighbours/, run/, ask/, share/, data/, experiments/, targets/:
+one page each, by its name in the address
 ask/                       panels about asking again, which Rows and Evidence show
 symbol/                    the pages of one perturbation and of one target gene
 sessions                   what reaches the sessions of a shared server, message by message

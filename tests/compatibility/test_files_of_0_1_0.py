@@ -28,9 +28,9 @@ from core.types import RowResult
 from tests.bundled import everything, stored
 from tests.commands import core_json
 from tests.ui.conftest import Visit, visit
+from tests.ui.fuse import explorer_view
+from tests.ui.fuse.explorer_view import move
 from tests.ui.test_apptest import pair_of, text_of
-from tests.ui.what_if import explorer_view
-from tests.ui.what_if.explorer_view import move
 
 __all__ = ["visit"]  # the fixture, which pytest finds by its name here
 

@@ -111,7 +111,7 @@ def test_every_way_to_a_derived_run_gives_its_one_id(furnished: Workspace, metho
 
 @pytest.mark.parametrize("method", sorted(set(methods()) - set(WAYS) - {*READING_METHODS, ASKED_AGAIN}))
 def test_every_other_method_has_one_id_by_command_and_by_request(workspace: Workspace, method: str) -> None:
-    """The page Launch and the commands share `launch.start`; tests/ui/launch presses its button."""
+    """The page Launch and the commands share `launch.start`; tests/ui/run presses its button."""
     worlds.furnish(workspace)
     with serving() as url:
         request = RunRequest(method, rows="split=test", endpoint=url, name="by request")

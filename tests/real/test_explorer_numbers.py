@@ -14,10 +14,10 @@ from core.scoring.compare_runs import add_cut_noise
 from core.transfer.fusion import weights_of
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
-from core.ui.what_if import at_rest, explorer
+from core.ui.fuse import at_rest, explorer
 from tests.real.test_what_if import prepare, workspace  # noqa: F401
 from tests.ui.conftest import browser  # noqa: F401
-from tests.ui.what_if.test_numbers_in_browser import ASK, ATOL, case_of, flat
+from tests.ui.fuse.test_numbers_in_browser import ASK, ATOL, case_of, flat
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

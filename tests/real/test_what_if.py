@@ -16,9 +16,9 @@ from core.scoring.compare_runs import add_cut_noise
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.live_fusion import LiveFusion
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
+from core.ui.fuse import at_rest, fusion_controls
+from core.ui.fuse.fusion_controls import KNN, FusionChoice
 from core.ui.shared import loaders
-from core.ui.what_if import at_rest, fusion_controls
-from core.ui.what_if.fusion_controls import KNN, FusionChoice
 from tests.commands import core_json
 from tests.ui.conftest import forget
 

@@ -19,13 +19,13 @@ from core.methods.fusion_settings import FusionSettings
 from core.store import runs
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
-from core.ui.breakdown import split_baselines
-from core.ui.read import kinds_tab
+from core.ui.arguments import kinds_tab
+from core.ui.fuse import at_rest
+from core.ui.scores import split_baselines
 from core.ui.shared import space_numbers, widgets
 from core.ui.shared.addresses import FORMER
 from core.ui.shared.background import Background, Result
 from core.ui.shared.loaders import rows
-from core.ui.what_if import at_rest
 from tests import worlds
 from tests.conftest import make_once
 from tests.derived import save_fusion, save_knn

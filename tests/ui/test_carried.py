@@ -7,8 +7,8 @@ from streamlit.testing.v1 import AppTest
 
 from core.actions.workspace import Workspace
 from tests.ui.conftest import FUSED, KNN, LABELLED, Visit
+from tests.ui.fuse import explorer_view
 from tests.ui.test_apptest import text_of, the_run
-from tests.ui.what_if import explorer_view
 
 
 def values_of(app: AppTest) -> dict[str, object]:

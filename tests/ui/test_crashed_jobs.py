@@ -1,6 +1,6 @@
 """A job whose process is dead is shown as crashed, with its cause and a button, by the first visit of its page and of Overview.
 
-What a run's page shows beside that: tests/ui/launch/test_run_list.py.
+What a run's page shows beside that: tests/ui/run/test_run_list.py.
 """
 
 from __future__ import annotations

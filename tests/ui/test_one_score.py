@@ -15,8 +15,8 @@ from core.stats.official_score import ScoreIntervals
 from core.texts import estimate_text
 from tests.commands import core_json
 from tests.ui.conftest import FUSED, KNN, LABELLED, Visit
+from tests.ui.fuse import explorer_view
 from tests.ui.test_apptest import numbers, text_of, the_run
-from tests.ui.what_if import explorer_view
 
 INSIDE, WHOLE = "inside 5×5 cells, cut 2", "all rows"
 WAYS = {LABELLED: WHOLE, KNN: INSIDE, FUSED: INSIDE}

@@ -14,7 +14,7 @@ from core.llm.call_settings import CallSettings
 from core.llm.health import START_COMMAND, Health
 from core.store.datasets import Dataset
 from core.ui.ask import following
-from core.ui.launch.run_form import read_health, show_options
+from core.ui.run.run_form import read_health, show_options
 from core.ui.shared import links
 from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.method_words import method_text

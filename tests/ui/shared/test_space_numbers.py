@@ -19,8 +19,8 @@ from core.transfer.permutation_null import PermutationNull
 from core.transfer.protocols import EvaluationProtocol
 from core.ui.shared import background, space_numbers
 from tests.ui.conftest import Visit
+from tests.ui.fuse.explorer_view import move
 from tests.ui.test_apptest import text_of
-from tests.ui.what_if.explorer_view import move
 
 NULL = PermutationNull(np.column_stack((np.linspace(0.4, 0.6, 99), np.full(99, 0.25))), 0)
 LABELLED = "simulated debate"

@@ -1,0 +1,96 @@
+"""Read, tab Label: texts are drawn, and people answer the rubric for them, one text after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.actions import labels
+from core.audit.rubric import Rubric
+from core.audit.sample_request import Design, SampleRequest
+from core.store.rubrics import Sample
+from core.store.runs import Run
+from core.ui.arguments import choices, reader
+from core.ui.shared import loaders, shell
+from core.ui.shared.confirmation import confirm
+from core.ui.shared.linked import choose_one
+from core.ui.shared.option_controls import show_settings
+from core.ui.shared.shell import PageContext, explain_errors
+from core.ui.shared.widgets import show_empty
+
+DESIGN_WORDS: dict[Design, str] = {
+    "random": "at random",
+    "stratified": "equal numbers of each of the judge's answers",
+    "unsure": "more where the judge is unsure",
+}
+DEFAULT_SIZE = 100
+
+
+def show(context: PageContext, run: Run) -> None:
+    """Show the text to read next, or the form that draws texts."""
+    if context.workspace.settings.read_only:
+        show_empty("This workspace is open for reading only: labels cannot be given here. The tab Rubrics shows what they say.")
+        return
+    rubric_place, sample_place, person_place, new_place = st.columns([0.38, 0.3, 0.17, 0.15], vertical_alignment="bottom")
+    rubric = choices.choose_rubric(context.workspace, run, rubric_place)
+    if rubric is None:
+        show_empty("No rubric yet: add one in the tab Rubrics.")
+        return
+    author = _choose_reader(context, person_place)
+    samples = loaders.samples(run.id, rubric)
+    sample = _choose_sample(samples, sample_place)
+    if sample is None:
+        show_empty(
+            "No texts are drawn for this rubric and run yet. Draw some: then one key answers and goes to the next text.",
+            lambda: _show_form(context, run, rubric, len(samples)),
+        )
+        return
+    with new_place.popover("Draw another", width="stretch"):
+        _show_form(context, run, rubric, len(samples))
+    if not author:
+        st.markdown("Say who reads: answers are kept by person.")
+        return
+
+    @shell.fragment  # an answer draws nothing else
+    def read() -> None:
+        reader.show(reader.Reading(context.workspace, rubric, run, sample, author))
+
+    read()
+
+
+def _choose_reader(context: PageContext, place: st.delta_generator.DeltaGenerator) -> str:
+    """Show who reads: whoever signed in, else the name that is typed."""
+    own = context.workspace.settings.author
+    typed = place.text_input("Reader", own, key="name-reader", max_chars=120, disabled=context.workspace.person is not None)
+    return own if context.workspace.person is not None else (typed or "").strip()
+
+
+def _choose_sample(samples: Sequence[Sample], place: st.delta_generator.DeltaGenerator) -> Sample | None:
+    """Show the choice of a sample, the last drawn by default."""
+    known = {sample.id: sample for sample in samples}
+    if not known:
+        return None
+    titles = {key: _title(place, sample) for place, (key, sample) in enumerate(known.items(), 1)}
+    last = next(reversed(known))
+    return known[choose_one(place.selectbox, "sample", "Sample", titles, last) or last]
+
+
+def _title(place: int, sample: Sample) -> str:
+    at = f"{sample.drawn_at:%Y-%m-%d}" if sample.drawn_at else ""
+    return f"{place}: {len(sample.texts):,} texts, {sample.design}, {at}, {sample.author}"
+
+
+def _show_form(context: PageContext, run: Run, rubric: Rubric, n_samples: int) -> None:
+    """Show how texts are drawn. A sample's seed is the number of samples before it, so another one has other texts."""
+    chosen = show_settings(SampleRequest, "sample_", ["sample"], defaults={"sample": DEFAULT_SIZE})
+    designs = {str(design): DESIGN_WORDS[design] for design in choices.designs_for(run, rubric)}
+    by = choose_one(st.radio, "sample_by", "How they are drawn", designs, "random")
+    design = next(each for each in labels.DESIGNS if each == by)
+    if len(designs) < len(DESIGN_WORDS):
+        st.caption("By the judge's answers: once a rule or a model has read this run; where it is unsure: once a model has.")
+    if st.button("Draw texts", type="primary", key="draw-sample"):
+        with explain_errors(), st.spinner("Drawing …"):
+            sample = labels.draw_sample(context.workspace, rubric, run.id, chosen["sample"], design, n_samples)
+            confirm(f"{len(sample.texts):,} texts drawn, {DESIGN_WORDS[design]}.")
+            st.rerun()

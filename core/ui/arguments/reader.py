@@ -1,0 +1,171 @@
+"""The reader: one text of a sample after the other, answered by keys. A component of our own, since a run of the script for
+each key takes too long; the browser holds the next few texts, and answers are stored as they arrive.
+
+Of a text it gets what a person needs to answer: the pair, role, stage and content. How probable the text was in the sample tells
+what a judge answered, so not even that goes to the browser; `revealed` does, of the text before, once somebody asks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from core import log
+from core.actions import labels
+from core.actions.workspace import Workspace
+from core.audit.rubric import Rubric
+from core.errors import DeskError
+from core.store.rubrics import Sample, TextLabel
+from core.store.runs import Run
+from core.ui.arguments import revealed
+from core.ui.shared import loaders
+
+AHEAD, AHEAD_CHARACTERS = 60, 200_000  # texts that the browser holds, at most: nobody types faster than the store can follow
+_HERE = Path(__file__)
+_HTML = """<div class="reader"><div class="bar"><span class="progress" role="status"></span>
+<span class="line"><span></span></span><span class="state"></span>
+<button class="help" type="button" aria-label="Keys" title="Keys">?</button></div>
+<div class="keys" hidden></div><div class="question"></div>
+<div class="bar"><div class="answers"></div><div class="tools"><button class="back" type="button"><kbd>u</kbd>back</button>
+<button class="skip" type="button"><kbd>s</kbd>skip</button>
+<button class="reveal" type="button"><kbd>p</kbd>the text before</button></div></div>
+<div class="problem" role="alert" hidden><span class="said"></span><button class="again" type="button">Try again</button></div>
+<div class="before" hidden></div><div class="about"></div>
+<div class="text" tabindex="0" role="document" aria-label="Text"></div></div>"""
+_reader = st.components.v2.component(
+    "reader", html=_HTML, css=_HERE.with_suffix(".css").read_text("utf-8"), js=_HERE.with_suffix(".js").read_text("utf-8")
+)
+Key = tuple[str, int]  # of a text: pair_id, seq
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a person is in a sample. acknowledged: the number of the last thing they did that is stored. skipped: texts that
+    come again at the end; first: one that was taken back; revealed: the text before, once somebody asked. error: why the next
+    thing cannot be stored."""
+
+    acknowledged: int = 0
+    skipped: list[Key] = field(default_factory=list)
+    first: Key | None = None
+    revealed: Key | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Who reads which sample."""
+
+    workspace: Workspace
+    rubric: Rubric
+    run: Run
+    sample: Sample
+    author: str
+
+    @property
+    def token(self) -> str:
+        """Tells a person's reading of a sample from any other, in the browser too."""
+        return f"{self.sample.id}-{hashlib.sha256(self.author.encode()).hexdigest()[:8]}"
+
+
+def show(reading: Reading) -> None:
+    """Show the next text that the person has not answered."""
+    key = f"reader-{reading.token}"
+    progress: Progress = st.session_state.setdefault(f"_progress-{reading.token}", Progress())
+
+    def take() -> None:
+        apply(reading, progress, st.session_state[key]["items"] or [])
+
+    with st.container(key="reader"):
+        _reader(key=key, data=content(reading, progress), on_items_change=take)
+
+
+def content(reading: Reading, progress: Progress) -> dict[str, Any]:
+    """What the browser gets: plain data."""
+    answered = {(label.pair_id, label.seq): label for label in own_labels(reading)}
+    texts = loaders.texts_by_place(reading.run.id, reading.rubric, tuple(sorted({t.pair_id for t in reading.sample.texts})))
+    sampled = [(text.pair_id, text.seq) for text in reading.sample.texts]
+    left = _in_order([key for key in sampled if key not in answered], progress)
+    last = next((key for key in reversed(answered) if key in set(sampled)), None)
+    return {
+        "reader": reading.token,
+        "acknowledged": progress.acknowledged,
+        "error": progress.error,
+        "question": reading.rubric.question,
+        "answers": list(reading.rubric.answers),
+        "done": len(sampled) - len(left),
+        "total": len(sampled),
+        "texts": _ahead([_as_json(key, texts[key]) for key in left[:AHEAD]]),
+        "last": _as_json(last, texts[last]) if last else None,
+        "revealed": revealed.describe(reading.workspace, reading.rubric, reading.run, answered[progress.revealed], texts)
+        if progress.revealed in answered
+        else None,
+    }
+
+
+def own_labels(reading: Reading) -> list[TextLabel]:
+    """What the person answered about the run's texts, in this sample or another, in the order in which they did."""
+    found = loaders.labels(reading.run.id, reading.rubric)
+    return [label for label in found if label.author == reading.author and label.given_by == "person"]
+
+
+def _in_order(left: Sequence[Key], progress: Progress) -> list[Key]:
+    """The texts that are left as they are to be read: one that was taken back first, skipped ones last."""
+    first = [key for key in left if key == progress.first]
+    skipped = [key for key in progress.skipped if key in left and key not in first]
+    return [*first, *(key for key in left if key not in first and key not in skipped), *skipped]
+
+
+def _ahead(texts: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """The first texts, as many as are not too long together, at least two."""
+    ends = np.cumsum([len(text["content"]) for text in texts])
+    return list(texts[: max(2, int((ends <= AHEAD_CHARACTERS).sum()))])
+
+
+def _as_json(key: Key, text: Mapping[str, str]) -> dict[str, str]:
+    return {"key": name_of(key), **{name: text[name] for name in ("pert", "gene", "role", "stage", "content")}}
+
+
+def name_of(key: Key) -> str:
+    """The key of a text in the browser."""
+    return f"{key[0]}/{key[1]}"
+
+
+def apply(reading: Reading, progress: Progress, items: Sequence[Mapping[str, Any]]) -> None:
+    """Do what a person did, as far as it is not done yet: an answer is stored, a step back takes one out.
+
+    items: n, key, act (answer, skip, back, reveal), answer. What comes twice is done once. The first that cannot be stored is
+    kept in `progress.error`, and so are all after it for the browser to send again.
+    """
+    progress.error = ""
+    by_name = {name_of((text.pair_id, text.seq)): text for text in reading.sample.texts}
+    for item in sorted(items, key=lambda item: int(item["n"])):
+        text = by_name.get(str(item["key"]))
+        if item["n"] <= progress.acknowledged or text is None:
+            continue
+        key = (text.pair_id, text.seq)
+        label = TextLabel(*key, text.role, str(item.get("answer", "")), reading.author, sample=reading.sample.id)
+        try:
+            if item["act"] == "answer":
+                labels.give_label(reading.workspace, reading.rubric, reading.run.id, label)
+            elif item["act"] == "back":
+                labels.take_back(reading.workspace, reading.rubric, reading.run.id, label)
+        except DeskError as error:
+            log.record_error("page arguments, tab Label", error)
+            progress.error = str(error)
+            return
+        _note(progress, key, str(item["act"]))
+        progress.acknowledged = int(item["n"])
+
+
+def _note(progress: Progress, key: Key, act: str) -> None:
+    progress.revealed = key if act == "reveal" else None
+    if act == "reveal":
+        return
+    progress.skipped = [each for each in progress.skipped if each != key] + ([key] if act == "skip" else [])
+    progress.first = key if act == "back" else None if progress.first == key else progress.first

@@ -1,0 +1,236 @@
+"""Read, tab Rubrics: how often the texts of a run have an answer, by role, and the texts themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.actions.job_kinds.reading import KIND as READING
+from core.audit.brief_checks import FINDINGS
+from core.audit.rubric import YES_NO, Rubric
+from core.plots import theme
+from core.report.figures import rubric_rates
+from core.scoring.rubric_rates import RateTexts, RubricRates, compare_rates
+from core.scoring.sentences import interval_text
+from core.store.runs import Run
+from core.ui.arguments import choices, numbers, rubric_forms
+from core.ui.rows import filters
+from core.ui.shared import links, loaders, tables
+from core.ui.shared.job_panel import watch_job
+from core.ui.shared.linked import choose_one
+from core.ui.shared.shell import PageContext
+from core.ui.shared.widgets import as_text, show_captioned, show_empty
+
+LISTED = 100  # texts below the rates
+EXCERPT = 160  # characters of each
+ALL = "all"  # of the roles
+ROLES = tuple(theme.ROLE_COLOURS)  # in the order of a debate
+_WIDTHS = (0.09, 0.09, 0.13, 0.19, 0.08, 0.2, 0.22)
+_HEAD = {
+    "role": "",
+    "texts": "Texts that the rubric asks about.",
+    "with it": "Texts to which the judge gives the answer.",
+    "as judged": "The judge's own rate: its interval knows nothing of the judge's errors.",
+    "labels": "Texts that people labelled in a sample.",
+    "labels alone": "The rate that people's labels give by themselves, weighted by how they were drawn.",
+    "corrected": "The judge's rate, corrected by people's labels of some of its texts (prediction-powered).",
+}
+
+
+def show(context: PageContext, run: Run) -> None:
+    """Show the rates of the chosen rubric, its texts, and the forms for another rubric and another reading."""
+    rubric_place, judge_place, answer_place, other_place = st.columns([0.4, 0.22, 0.14, 0.24], vertical_alignment="bottom")
+    rubric = choices.choose_rubric(context.workspace, run, rubric_place)
+    if rubric is None:
+        show_empty("No rubric yet: add one below.")
+    else:
+        judged_by = choices.choose_judge(run, rubric, judge_place)
+        titles = {answer: answer for answer in rubric.answers}
+        answer = choose_one(answer_place.selectbox, "answer", "Answer", titles, rubric.answers[0]) or rubric.answers[0]
+        other = _choose_other(context, run, rubric, other_place)
+        _show_rubric(run, rubric, judged_by, answer, other)
+        for reading in choices.unfinished_readings(run, rubric):
+            watch_job(context.workspace, READING.name, reading.id)
+    if not context.workspace.settings.read_only:
+        rubric_forms.show(context, run, rubric)
+    _show_list(run, choices.all_rubrics(context.workspace))
+
+
+def _choose_other(context: PageContext, run: Run, rubric: Rubric, place: Any) -> Run | None:
+    """Show the choice of a run whose rates are compared with this one's: one that something has answered too."""
+    known = {each.id: each for each in context.runs if each.id != run.id and choices.judges_of(each, rubric)}
+    titles = {key: each.name for key, each in known.items()}
+    chosen = choose_one(place.selectbox, "against", "Compare with", titles, index=None, placeholder="no other run")
+    return known.get(chosen or "")
+
+
+def _show_rubric(run: Run, rubric: Rubric, judged_by: str | None, answer: str, other: Run | None) -> None:
+    if judged_by is None:
+        show_empty(
+            f"{as_text(rubric.question)} Nothing has answered this about {as_text(run.name)} yet. Let a model read it with the "
+            "form below; people answer it in the tab Label."
+        )
+        return
+    texts = numbers.rate_texts(run.id, rubric, judged_by, answer)
+    if texts.frame.empty:
+        show_empty(f"{as_text(run.name)} has no text that this rubric asks about ({as_text(_asked_of(rubric))}).")
+        return
+    found = numbers.rates(run.id, rubric, judged_by, answer)
+    if [*found.roles.values()][-1].says_nothing:
+        show_empty(
+            f"{as_text(rubric.question)} {choices.judges_of(run, rubric)[judged_by].capitalize()} says nothing of "
+            f"{as_text(run.name)}: of its {texts.frame.shape[0]:,} texts none could be read, and nobody has labelled one. Add a "
+            "rubric of your own below, or see the tab Kinds."
+        )
+        return
+
+    captioned = rubric_rates.of_run(run, rubric, found, choices.judges_of(run, rubric)[judged_by])
+    st.markdown(f"**{as_text(captioned.sentence)}**")
+    _show_what_labels_say(found)
+    _show_rates(run, rubric, found, answer)
+    show_captioned(captioned, "rubric-rates")
+    if other is not None:
+        _show_difference(run, other, rubric, texts, answer)
+    _show_texts(run, rubric, judged_by, answer)
+
+
+def _show_what_labels_say(found: RubricRates) -> None:
+    """Say what the rates are worth without labels, or how well judge and people agree with them."""
+    whole = [*found.roles.values()][-1]
+    if whole.labels == 0:
+        st.markdown(
+            "This rate is the judge's own: nobody has labelled a text, so how often the judge errs is not known. "
+            f"{whole.missing:,} labels would correct it: draw them in the tab Label."
+        )
+        return
+    parts = []
+    if whole.sensitivity is not None:
+        parts.append(f"the judge finds it in {interval_text(whole.sensitivity)} of the texts that have it")
+    if whole.specificity is not None:
+        parts.append(f"finds none in {interval_text(whole.specificity)} of those that have not")
+    if parts:
+        st.markdown(as_text(f"By people's labels {' and '.join(parts)} (sensitivity, specificity)."))
+    if found.kappa is not None:
+        st.markdown(as_text(f"Two readers of {found.twice:,} texts agree with Cohen's kappa {interval_text(found.kappa)}."))
+
+
+def _show_rates(run: Run, rubric: Rubric, found: RubricRates, answer: str) -> None:
+    """Show a line for each role; the number of its texts is a link to their rows where Rows can filter by it."""
+    head = st.columns(_WIDTHS, vertical_alignment="bottom")
+    for place, (title, meaning) in zip(head, _HEAD.items(), strict=True):
+        place.caption(f"**{title}**", help=meaning or None)
+    for role, rates in found.roles.items():
+        cells = st.columns(_WIDTHS, vertical_alignment="center")
+        cells[0].markdown(f"**{as_text(role)}**")
+        cells[1].markdown(f"{rates.n:,}")
+        with cells[2]:
+            _show_count(run, rubric, role, rates.yes, answer)
+        cells[3].markdown(as_text(interval_text(rates.raw)))
+        cells[4].markdown(f"{rates.labels:,}")
+        cells[5].markdown("–" if rates.labels_only is None else as_text(interval_text(rates.labels_only)))
+        corrected = f"{rates.missing:,} labels missing" if rates.corrected is None else interval_text(rates.corrected)
+        cells[6].markdown(as_text(corrected))
+    unread = [*found.roles.values()][-1].unread
+    if unread:
+        st.caption(f"{unread:,} texts could not be read by the judge; they count in no rate as judged.")
+
+
+def _show_count(run: Run, rubric: Rubric, role: str, n: int, answer: str) -> None:
+    """Show how many texts have the answer: a link to their rows, or, for a rubric of one's own, to the texts below."""
+    choice = filters.ANY if role == ALL else role, rubric.rule
+    if n and answer == YES_NO[0] and rubric.rule in FINDINGS and choice in filters.BRIEF_CHOICES.values():
+        links.to_rows(run, f"{n:,}", brief=filters.brief_choice(*choice))
+    elif n:
+        st.button(f"{n:,}", key=f"texts-of-{role}", type="tertiary", on_click=_show_role, args=(role,), help="The texts below")
+    else:
+        st.markdown("0")
+
+
+def _show_role(role: str) -> None:
+    st.session_state["id-role"] = role
+
+
+def _show_difference(run: Run, other: Run, rubric: Rubric, texts: RateTexts, answer: str) -> None:
+    """Show how the other run's rates differ, paired over the rows of both."""
+    judged_by = next(iter(choices.judges_of(other, rubric)))
+    changes = compare_rates(texts, numbers.rate_texts(other.id, rubric, judged_by, answer))
+    st.markdown(as_text(f"{other.name} less {run.name}, paired over the rows of both"))
+    rows = [
+        {
+            "role": role,
+            "texts": change.n,
+            "as judged": interval_text(change.raw, signed=True),
+            "corrected": "labels missing" if change.corrected is None else interval_text(change.corrected, signed=True),
+        }
+        for role, change in changes.items()
+    ]
+    n_texts = st.column_config.NumberColumn("texts", format="localized")
+    tables.show_table(pd.DataFrame(rows), "rubric-difference", {"texts": n_texts})
+
+
+def _show_texts(run: Run, rubric: Rubric, judged_by: str, answer: str) -> None:
+    """Show the first texts with the answer, of one role if one is chosen, each with a link to its row."""
+    found = numbers.texts_with(run.id, rubric, judged_by, answer)
+    of_role = found["role"].value_counts().to_dict()
+    counts = {role: of_role[role] for role in sorted(of_role, key=lambda role: (ROLES.index(role) if role in ROLES else 9, role))}
+    st.markdown(f"### Texts with the answer “{as_text(answer)}”")
+    if found.empty:
+        st.markdown("None.")
+        return
+    role = ALL
+    if len(counts) > 1:
+        titles = {ALL: f"all {len(found):,}", **{str(name): f"{name} {n:,}" for name, n in counts.items()}}
+        role = choose_one(st.pills, "role", "Role", titles, ALL, label_visibility="collapsed") or ALL
+    chosen = found if role == ALL else found[found["role"] == role]
+    shown = chosen.head(LISTED)
+    row_links = [links.page_address("rows", dataset=run.dataset, run=run.id, row=key) for key in shown["pair_id"]]
+    table = pd.DataFrame(
+        {"row": row_links, "role": shown["role"], "p": shown["p"], "text": shown["content"].str.slice(0, EXCERPT)}
+    )
+    columns: dict[str, Any] = {
+        "row": st.column_config.LinkColumn("row", display_text=r"row=([^&]+)"),
+        "role": None if (shown["role"] == "").all() else "role",
+        "p": None if shown["p"].isna().all() else st.column_config.NumberColumn(f"P({answer})", format="%.2f"),
+    }
+    tables.show_table(table, "rubric-texts", columns, height=360)
+    if len(chosen) > len(shown):
+        st.caption(f"The first {len(shown):,} of {len(chosen):,}, in file order.")
+
+
+def _show_list(run: Run, known: Sequence[Rubric]) -> None:
+    """Show every rubric with its question and what answers it."""
+    with st.expander(f"All {len(known):,} rubrics"):
+        table = pd.DataFrame(
+            [
+                {
+                    "rubric": links.page_address("arguments", dataset=run.dataset, run=run.id, rubric=rubric.name),
+                    "question": rubric.question,
+                    "answers": ", ".join(rubric.answers),
+                    "asked of": _asked_of(rubric),
+                    "answered by": _answered_by(run, rubric),
+                }
+                for rubric in known
+            ]
+        )
+        column = st.column_config.LinkColumn("rubric", display_text=r"rubric=([^&]+)")
+        tables.show_table(table, "rubrics", {"rubric": column})
+
+
+def _asked_of(rubric: Rubric) -> str:
+    unit = {"brief": "briefs", "verdict": "verdicts", "row": "whole rows"}[rubric.unit]
+    return " ".join(filter(None, (unit, f"of {', '.join(rubric.roles)}" if rubric.roles else "", ", ".join(rubric.stages))))
+
+
+def _answered_by(run: Run, rubric: Rubric) -> str:
+    """What has answered a rubric about this run, in words."""
+    n_models = len(choices.finished_readings(run, rubric))
+    n_labels = len({(label.pair_id, label.seq) for label in loaders.labels(run.id, rubric) if label.given_by == "person"})
+    parts = [
+        "a pattern" if rubric.pattern else "a rule" if rubric.rule else "",
+        f"{n_models:,} reading{'s' * (n_models != 1)} by models" if n_models else "",
+        f"people, {n_labels:,} texts" if n_labels else "",
+    ]
+    return "; ".join(filter(None, parts)) or "nobody yet"

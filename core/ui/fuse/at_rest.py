@@ -1,0 +1,83 @@
+"""What the explorer of a fusion asks of the server once the hand rests: the noise of cuts, the optimism, mixes and links."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from core.explorer import state as states
+from core.explorer.prepare import CutNoise, prepare_noise
+from core.stats.selection_optimism import Optimism
+from core.store.runs import Run
+from core.transfer import weight_grid
+from core.transfer.live_fusion import LiveFusion
+from core.transfer.run_cells import folds_among
+from core.ui.fuse import explorer, fusion_controls, mixes
+from core.ui.fuse.fusion_controls import FusionChoice
+from core.ui.shared import shell
+from core.ui.shared.background import Progress, Result, background
+from core.ui.shared.cached_components import CachedComponents
+from core.ui.shared.widgets import flush
+
+_NOISE = "_cut_noise"  # session key: the cuts of the fusion on screen, with its key
+_COMPUTING = "How much less weights score that were chosen on other perturbations and genes is being computed."
+
+
+def say_all(choice: FusionChoice, baseline: Run, prepared: LiveFusion, version: str) -> None:
+    """Tell the explorer its weights at once, and what takes longer when it is there."""
+    state = _state_at_once(choice)
+    if not choice.labelled:
+        explorer.say_state(version, state, "rest")
+        return
+    if _kept_noise(choice, baseline) is None and folds_among(fusion_controls.protocols_of(choice)):
+        explorer.say_state(version, state | {"caution": _COMPUTING}, "first")
+        flush()
+    state["noise"] = states.noise_at(find_noise(choice, baseline), choice.settings().weights())
+    ask = _ask_optimism(choice, baseline, prepared, state["position"])
+    shell.draw_until_ready(lambda: explorer.say_state(version, state | {"caution": _caution(ask())}, "rest"), lambda: ask().ready)
+
+
+def find_noise(choice: FusionChoice, baseline: Run) -> CutNoise | None:
+    """The noise of the cuts of the fusion on screen, made once while only weights move; None where it is not known."""
+    kept = _kept_noise(choice, baseline)
+    if kept is None:
+        rows = fusion_controls.rows_of_baseline(choice, baseline)
+        found = prepare_noise(CachedComponents(choice.dataset), choice.settings(), rows)
+        kept = st.session_state[_NOISE] = fusion_controls.key_against(choice, baseline), found
+    return kept[1]
+
+
+def _kept_noise(choice: FusionChoice, baseline: Run) -> tuple[Any, CutNoise | None] | None:
+    kept: tuple[Any, CutNoise | None] | None = st.session_state.get(_NOISE)
+    return kept if kept is not None and kept[0] == fusion_controls.key_against(choice, baseline) else None
+
+
+def _state_at_once(choice: FusionChoice) -> dict[str, Any]:
+    return {
+        **fusion_controls.slider_weights(choice),
+        "position": fusion_controls.moved_component(choice),
+        "noise": None,
+        "caution": "",
+        "mixes": [mix.as_json() for mix in mixes.of_choice(choice)],
+        "links": explorer.row_links(choice),
+        "rest": states.REST[choice.by_support],
+    }
+
+
+def _caution(asked: Result) -> str:
+    found: Optimism | None = asked.value
+    return states.describe_optimism(found) if asked.ready else _COMPUTING
+
+
+def _ask_optimism(choice: FusionChoice, baseline: Run, prepared: LiveFusion, position: int) -> Callable[[], Result]:
+    """How to ask for the optimism of choosing a component's weights."""
+    weights = weight_grid.move_one(position, choice.w_de, choice.w_dir)
+    held: Sequence[tuple[float, ...]] = [part[:position] + part[position + 1 :] for part in (choice.w_de, choice.w_dir)]
+    key = ("optimism", fusion_controls.key_against(choice, baseline), position, *held)
+
+    def compute(progress: Progress) -> Optimism:
+        return weight_grid.weight_optimism(prepared, weights=weights, progress=progress)
+
+    return lambda: background().ask(key, compute)

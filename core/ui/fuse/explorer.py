@@ -1,0 +1,93 @@
+"""The explorer of a fusion on its page: what it gets, and what it sends once the hand rests."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from core.explorer import component
+from core.explorer.content import FusionRows, make_content
+from core.store.runs import Run
+from core.transfer.live_fusion import LiveFusion
+from core.ui.fuse import fusion_controls
+from core.ui.fuse.fusion_controls import FusionChoice
+from core.ui.shared import links, loaders
+
+KEY = "fusion-explorer"
+_CONTENT = "_explorer_content"  # session key: what the explorer got last, with the key of its fusion
+# The page's other part, which changes at each rest of the hand: a few bytes, where the content may be a megabyte.
+_SAY_STATE = """export default ({ data }) => {
+  globalThis.fusionState = data;
+  document.dispatchEvent(new CustomEvent("fusion-state", { detail: data }));
+};"""
+_explorer = st.components.v2.component(
+    "fusion_explorer", html='<div class="place"></div>', css=component.style(), js=component.app_script()
+)
+_state = st.components.v2.component("fusion_state", html="<div></div>", js=_SAY_STATE)
+
+
+def show_explorer(choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> str:
+    """Show the explorer of a fusion, without its state (see `say_state`); the version of its content.
+
+    What it sends once the hand rests becomes the weights in the session, which the page reads in its next run.
+    """
+    packed = _pack_content(choice, baseline, prepared)
+
+    def take_weights() -> None:
+        sent = st.session_state[KEY]["weights"]
+        if sent is not None:
+            keep_weights(choice, sent)
+
+    _explorer(key=KEY, data=packed, on_weights_change=take_weights)
+    return packed[: hashlib.sha256().digest_size * 2].decode()
+
+
+def say_state(version: str, state: Mapping[str, Any], key: str) -> None:
+    """Tell the explorer of a content its weights and what the server computes; key: another one where one run says both."""
+    _state(key=f"{KEY}-{key}", data={"of": version, **state})
+
+
+def keep_weights(choice: FusionChoice, sent: Mapping[str, Any]) -> None:
+    """Keep the weights, and the component that the plane moves, that a browser sent; nothing that is none."""
+    n, position = len(choice.others), sent.get("position")
+    de, up = (_read_weights(sent.get(name), n) for name in ("de", "up"))
+    if de is None or up is None:
+        return
+    for prefix, values in (("w_de", de), ("w_dir", up)):
+        st.session_state.update({f"{prefix}_{key}": value for key, value in zip(choice.others, values, strict=True)})
+    if isinstance(position, int) and 0 <= position < n:
+        st.session_state[fusion_controls.PLANE] = choice.others[position]
+
+
+def _read_weights(sent: object, n: int) -> list[float] | None:
+    """The n weights from 0 to 1 that a browser sent; None for anything else."""
+    values = [float(each) for each in sent if isinstance(each, int | float)] if isinstance(sent, list) else []
+    return values if len(values) == n and all(0 <= value <= 1 for value in values) else None
+
+
+def row_links(choice: FusionChoice) -> dict[str, str]:
+    """The addresses of a row's debate and of its neighbours, each to be followed by its id."""
+    address = {"dataset": choice.base.dataset, "run": choice.base.id}
+    pages = {"row": "rows", "neighbours": "neighbours"}
+    return {name: f"{links.page_address(page, **address)}&row=" for name, page in pages.items()}
+
+
+def name_rows(choice: FusionChoice, baseline: Run) -> FusionRows:
+    """What the rows and components of a fusion are called on its page."""
+    rows = loaders.run_rows(choice.base.id)
+    names = [choice.base.name, *(fusion_controls.title_of(key) for key in choice.others)]
+    return FusionRows(rows["pair_id"].tolist(), rows["pert"].tolist(), rows["gene"].tolist(), names, choice.others, baseline.name)
+
+
+def _pack_content(choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> bytes:
+    """The content as JSON behind its hash, kept while only weights move; app.js reads both."""
+    key = fusion_controls.key_against(choice, baseline)
+    kept: tuple[Any, bytes] | None = st.session_state.get(_CONTENT)
+    if kept is None or kept[0] != key:
+        packed = json.dumps(make_content(prepared, name_rows(choice, baseline))).encode()
+        kept = st.session_state[_CONTENT] = key, hashlib.sha256(packed).hexdigest().encode() + packed
+    return kept[1]

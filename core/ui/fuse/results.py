@@ -1,0 +1,92 @@
+"""What stands below the explorer: how its numbers were made, and what they must be read with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from core.errors import NothingCovered
+from core.scoring import terms
+from core.scoring.run_scores import score_run
+from core.scoring.sentences import UNSEEN, genes_text, interval_text
+from core.store.runs import Run
+from core.transfer.constant_components import constant_sentences, find_constant_components
+from core.transfer.live_fusion import FusionComparison, LiveFusion
+from core.transfer.run_cells import describe_scoring
+from core.ui.fuse import fusion_controls
+from core.ui.fuse.fusion_controls import FusionChoice
+from core.ui.shared import loaders, space_numbers
+from core.ui.shared.widgets import as_text
+
+_SCORED = {
+    "folds": UNSEEN,
+    "loo": "biased if all genes are about equally similar: base claims on folds",
+}
+
+
+def prepare_or_say(choice: FusionChoice, baseline: Run) -> LiveFusion | None:
+    """The fusion, ready for its weights to be moved; None, with a sentence on the page, if a part covers none of its rows."""
+    try:
+        return fusion_controls.prepare_fusion(choice, baseline)
+    except NothingCovered:
+        n = f"{choice.base.total:,} rows of {as_text(choice.base.name)}"
+        spaces = f" ({as_text(', '.join(choice.knn.spaces))})" if choice.knn is not None else ""
+        st.markdown(
+            f"**Nothing to fuse yet.** What is chosen above{spaces} covers none of the {n}: no gene of theirs "
+            "is in the space, or no row in the run. Choose another space in the settings below, or another run above."
+        )
+        return None
+
+
+def show_caveats(choice: FusionChoice, prepared: LiveFusion) -> None:
+    """Show what the numbers must be read with: how they are scored, and what the neighbours score by themselves."""
+    if not choice.labelled:
+        return
+    scored = describe_scoring(fusion_controls.protocols_of(choice))
+    kind = choice.knn.protocol.kind if choice.knn is not None else "folds" if "cells" in scored else ""
+    said = f"Scored {scored}" + (f": {_SCORED[kind]}" if kind in _SCORED else "")
+    if prepared.cells is not None:
+        said += ". The intervals include how much the numbers vary over ten cuts of the folds; while the hand moves, "
+        said += "as they vary at the weights where it rested last"
+    st.caption(as_text(f"{said}."), help=terms.explain(said))
+    if sentence := fusion_controls.live_knn_sentence(choice):
+        st.caption(as_text(f"{sentence[0].upper()}{sentence[1:]}."), help=terms.explain(sentence))
+    task = fusion_controls.live_knn_task(choice)
+    if task is not None:
+        space_numbers.show_sentence(task, "Neighbours alone")
+
+
+def show_remarks(choice: FusionChoice, prepared: LiveFusion, found: FusionComparison) -> None:
+    """Show how the numbers were made, and where a component changes no order."""
+    for sentence in constant_sentences(
+        find_constant_components(prepared.percentiles.de, prepared.percentiles.up, prepared.cells),
+        [choice.base.name, *map(fusion_controls.title_of, choice.others)],
+    ):
+        st.caption(as_text(sentence))
+    uncovered = int(found.fused.uncovered.sum())
+    parts = [f"{choice.base.name}, {found.n:,} rows"]
+    if choice.knn is not None:
+        parts.append(f"Neighbours: {choice.knn.describe()}")
+    if uncovered:
+        parts.append(f"Rows that lack a component, scored by the others: {uncovered:,}")
+    parts.append(
+        "Ranked among these rows: a row's number depends on which other rows there are"
+        if choice.reference == "population"
+        else "Ranked against labelled rows: a row's number does not depend on the other rows"
+    )
+    parts.append("A fusion's numbers are rank scores, no probabilities")
+    st.caption(as_text(". ".join(parts) + "."))
+
+
+def show_headline(choice: FusionChoice, found: FusionComparison) -> None:
+    """Show, on a dataset that is judged by averages over genes, what the fusion has there; the other numbers are pooled."""
+    if choice.dataset.headline == "mean" or not choice.labelled:
+        return
+    rows = replace(loaders.scored_rows(choice.base.id), scores=found.fused.scores())
+    headline = score_run(rows.under(fusion_controls.protocols_of(choice))).headline
+    parts = ", ".join(f"{name} {interval_text(part)}" for name, part in (("DE", headline.de), ("DIR", headline.dir)))
+    st.markdown(
+        f"{as_text(choice.dataset.name)} is judged by the {headline.name}: {interval_text(headline.value)} ({parts}), over "
+        f"{genes_text(headline)}. The other numbers of this page are over all pairs of rows."
+    )

@@ -1,0 +1,201 @@
+"""Save what Fuse shows: as a preset, as a run, or applied to a test run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core.actions import derived_runs, launch, runs, walks
+from core.actions.workspace import Workspace
+from core.errors import DeskError
+from core.report.walk import keep_figure
+from core.scoring.sentences import interval_text
+from core.store.runs import Run
+from core.store.walks import Stop
+from core.transfer.knn_settings import read_knn_settings
+from core.transfer.live_fusion import LiveFusion
+from core.transfer.protocols import EvaluationProtocol
+from core.ui.fuse import figures, take_along
+from core.ui.fuse.fusion_controls import KNN, FusionChoice, title_of
+from core.ui.fuse.mixes import PAGE
+from core.ui.shared import links, loaders, neighbour_controls, stop_buttons
+from core.ui.shared.confirmation import confirm
+from core.ui.shared.linked import bind, choose_one
+from core.ui.shared.shell import PageContext, show_error
+from core.ui.shared.widgets import as_text
+
+
+def show_save_controls(context: PageContext, choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> None:
+    """Show presets, taking along, saving and the test run in one row; a reader has the first two."""
+    one, four, two, three, five = st.columns([0.19, 0.22, 0.23, 0.28, 0.08], vertical_alignment="bottom")
+    with four.popover("Take along", width="stretch", icon=":material/download:"):
+        take_along.show_take_along(context.workspace, choice, baseline, prepared)
+    with one.popover("Presets", width="stretch", icon=":material/bookmark:"):
+        _show_presets(context.workspace, choice)
+    if context.workspace.settings.read_only:
+        return
+    with two.popover("Save as run", width="stretch", icon=":material/save:"):
+        _show_save(context, choice)
+    with three.popover(
+        "Apply to a test run", width="stretch", icon=":material/content_copy:", disabled=not _has_training_rows(choice.base)
+    ):
+        _show_test_twin(context, choice)
+    with five.container(horizontal=True, gap=None):
+        stop_buttons.show(context.workspace, partial(_make_stop, choice, baseline, prepared), "fusion")
+
+
+def _make_stop(choice: FusionChoice, baseline: Run, prepared: LiveFusion, walk: str) -> Stop:
+    """The fusion on screen as a stop: its weights, what they score, the plane, and the view that has them."""
+    parts = zip(map(title_of, choice.others), choice.w_de, choice.w_dir, strict=True)
+    shares = "; ".join(f"{name} by {de:.2f} in P(DE), {up:.2f} in P(up | DE)" for name, de, up in parts)
+    title = f"{choice.base.name} with {shares}, against {baseline.name}"
+    address = stop_buttons.address_of_view()
+    stop = Stop(dataset=choice.dataset.id, walk=walk, kind="what-if", title=title, address=address, run=choice.base.id)
+    plane = figures.draw_plane(choice, prepared) if choice.labelled else None
+    if plane is None:
+        return stop
+    change = prepared.score_at(choice.settings().weights()).mean.change.shown
+    said = f"Fused so, the mean changes by {interval_text(change, signed=True)} against {baseline.name}."
+    return replace(stop, sentence=said[: walks.LONGEST], figure=keep_figure(plane))
+
+
+def show_baseline(context: PageContext, choice: FusionChoice, place: DeltaGenerator) -> Run:
+    """Show the choice of the run that changes are measured against: the base, or another that has all of its rows.
+
+    Without labels no change is measured, and there is nothing to choose.
+    """
+    base = choice.base
+    if not choice.labelled:
+        return base
+    shared = loaders.shared_row_counts(base.id)
+    options = {base.id: base} | {run.id: run for run in context.runs if shared.get(run.id) == base.total}
+    names = {key: run.name for key, run in options.items()}
+    chosen = choose_one(place.selectbox, "baseline", "Change against", names, base.id)
+    return options[chosen or base.id]
+
+
+def _show_presets(workspace: Workspace, choice: FusionChoice) -> None:
+    named = loaders.all_presets(PAGE)
+    for name, settings in named.items():
+        st.button(as_text(name), on_click=_apply_preset, args=(settings,), key=f"preset-{name}", width="stretch")
+    if workspace.settings.read_only:
+        return
+    name = st.text_input("Save these settings as", key="preset_name")
+    if st.button("Save preset", disabled=not name.strip(), key="save-preset"):
+        runs.save_preset(workspace, PAGE, name, _widget_values(choice))
+        confirm(f"Saved the preset {name.strip()}.", _link_to_changes)
+        st.rerun()
+    gone = st.selectbox("Delete a preset", list(named), index=None, key="preset_gone", disabled=not named, placeholder="choose")
+    if gone is not None and st.button("Delete preset", key="delete-preset"):
+        runs.delete_preset(workspace, PAGE, gone)
+        confirm(f"Deleted the preset {gone}.", _link_to_changes)
+        st.rerun()
+
+
+def _link_to_changes() -> None:
+    links.to_data("Changes", tab="History")
+
+
+def _widget_values(choice: FusionChoice) -> dict[str, Any]:
+    """The values of the widgets that the choice is made with."""
+    keys = [
+        *neighbour_controls.KEYS,
+        "over",
+        "by_support",
+        *(f"{prefix}_{key}" for key in choice.others for prefix in ("w_de", "w_dir")),
+    ]
+    return {key: st.session_state[key] for key in keys if key in st.session_state}
+
+
+def _apply_preset(settings: dict[str, Any]) -> None:
+    for key, value in settings.items():
+        st.session_state[key] = value
+
+
+def _show_save(context: PageContext, choice: FusionChoice) -> None:
+    usual = f"{choice.base.name} + {_join_names(context, choice)}"
+    name = st.text_input("Name of the new run", placeholder=usual, **bind("mix_name")) or usual
+    if choice.knn is not None:
+        st.caption("The neighbours are saved as a run of their own, which the fusion names as its parent.")
+    if st.button("Save", type="primary", disabled=not name.strip(), key="save-mix"):
+        _save_fusion(context.workspace, choice, name, choice.base, {})
+
+
+def _show_test_twin(context: PageContext, choice: FusionChoice) -> None:
+    """Show the form that applies the weights and settings to runs on test rows."""
+    known = loaders.labelled_counts().set_index("run")["training"]
+    test = {run.id: run for run in context.runs if known.get(run.id, 0) == 0}
+    if not test:
+        st.markdown("No run of this dataset is on test rows alone.")
+        return
+    base = _show_test_run(f"In place of {choice.base.name}", test, "twin")
+    methods = {run.id: run.method for run in context.runs}
+    names = {run.id: run.name for run in context.runs}
+    others = {
+        key: _show_test_run(f"In place of {names[key]}", test, f"twin_{key}")
+        for key in choice.others
+        if key != KNN and methods[key] != "knn"
+    }
+    if any(found is None for found in others.values()) or base is None:
+        return
+    usual = f"{base.name} + {_join_names(context, choice)}"
+    name = st.text_input("Name of the new run", placeholder=usual, **bind("twin_name")) or usual
+    if st.button("Apply and save", type="primary", disabled=not name.strip(), key="save-twin"):
+        _save_fusion(context.workspace, choice, name, base, {key: found.id for key, found in others.items() if found is not None})
+
+
+def _has_training_rows(run: Run) -> bool:
+    return bool(loaders.labelled_counts().set_index("run")["training"].get(run.id, 0))
+
+
+def _show_test_run(label: str, options: dict[str, Run], key: str) -> Run | None:
+    names = {run.id: run.name for run in options.values()}
+    chosen = choose_one(st.selectbox, key, label, names, index=None, placeholder="a test run")
+    return options[chosen] if chosen is not None else None
+
+
+def _join_names(context: PageContext, choice: FusionChoice) -> str:
+    names = {run.id: run.name for run in context.runs} | {KNN: f"kNN {'+'.join(choice.knn.spaces)}" if choice.knn else ""}
+    return " + ".join(names[key] for key in choice.others)
+
+
+def _save_fusion(workspace: Workspace, choice: FusionChoice, name: str, base: Run, twins: dict[str, str]) -> None:
+    """Save the fusion and the kNN runs that it needs; for a test run, the kNN runs use all labelled rows."""
+    on_test = base.id != choice.base.id
+    try:
+        with st.spinner("Saving …"):
+            others = [_save_component(workspace, choice, key, name, on_test, twins) for key in choice.others]
+            references = dict(choice.references)
+            if on_test and choice.reference == "train":
+                references = {base.id: references.get(choice.base.id, choice.base.id)}
+                references |= {twins[key]: key for key in twins}
+            settings = replace(choice.settings(), base=base.id, others=tuple(others), references=references)
+            run = launch.start(workspace, derived_runs.fusion_request(base.dataset, settings, name))
+    except DeskError as error:
+        show_error(error)
+        return
+    text = f"Applied to {base.name}, saved as {run.name}" if on_test else f"Saved as {run.name}"
+    confirm(
+        f"{text}: {run.total:,} rows.",
+        lambda: links.to_rows(run, "Open rows"),
+        *([] if choice.dataset.headline == "macro" else [lambda: links.to_submit(run, "Check and export the submission")]),
+    )
+    st.rerun()
+
+
+def _save_component(workspace: Workspace, choice: FusionChoice, key: str, name: str, on_test: bool, twins: dict[str, str]) -> str:
+    """The id of a component's run, which is saved first if it is a live kNN or a kNN on other rows."""
+    if key in twins:
+        return twins[key]
+    run = next((run for run in loaders.all_runs() if run.id == key), None)
+    settings = choice.knn if run is None else read_knn_settings(run.spec) if run.method == "knn" and on_test else None
+    if settings is None:
+        return key
+    if on_test:
+        settings = replace(settings, protocol=EvaluationProtocol("test"))
+    request = derived_runs.knn_request(choice.dataset, settings, f"{name}: {'neighbours' if run is None else run.name}")
+    return launch.start(workspace, request).id

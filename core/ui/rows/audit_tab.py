@@ -1,0 +1,130 @@
+"""The Audit tab of Rows: did the advocates argue? Each number is how often a rubric's rule says yes, and links to its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+import streamlit as st
+
+from core.audit.brief_checks import SHORT
+from core.audit.debate_audit import DebateAudit
+from core.audit.rules.registry import rule_named
+from core.report.figures import brief_lengths
+from core.scoring.row_words import FLAG_HELP
+from core.store.runs import Run
+from core.types import FLAG_NAMES
+from core.ui.rows import filters
+from core.ui.shared.method_words import method_text
+from core.ui.shared.number_box import Number, show_numbers
+from core.ui.shared.widgets import as_text, flush, show_captioned, show_empty
+
+# Finding → the title of its column.
+_ANSWERS = {
+    "answers": "answer the question",
+    "answers_against": "…against their side",
+    "bare": "a bare letter",
+    "option": "letter and bracket",
+    "against": "…against their side",
+}
+_ARGUMENTS = {
+    "argues": "argue",
+    "sentences": "3 sentences or more",
+    "genes": "name both genes",
+    "own_side": "conclude for their side",
+    "other_side": "conclude for the other",
+    "cites": "cite the dossier",
+}
+# Finding → what the question of its rubric leaves open.
+_HELP = {
+    "answers": "A, B or C first, alone or behind “Answer”, before a bracket, a full stop, a colon or nothing else.",
+    "answers_against": "It contradicts EFFECT by C, NULL by A or B, UP by B or C, DOWN by A or C.",
+    "option": "The narrower count: only A, B or C with a closing bracket.",
+    "against": "The narrower count of contradictions.",
+}
+
+
+def show(run: Run, audit: DebateAudit, lengths: pd.DataFrame) -> None:
+    """Show in a sentence whether the advocates argued, then the counts by role with links, and the lengths of briefs."""
+    if audit.roles.empty:
+        show_empty(f"This run's method is {method_text(run.method)}: its traces hold no briefs, so there is no debate to audit.")
+        return
+    st.markdown(f"**{audit.summarize()}**")
+    flush()
+    _show_counts(audit, _ANSWERS)
+    _show_rows_by_arguing(audit)
+    st.markdown("### What the briefs are like")
+    _show_counts(audit, _ARGUMENTS)
+    if not audit.has_dossier:
+        st.caption("This file kept no dossier, so whether briefs cite it cannot be checked.")
+    _show_rows_with_flags(audit)
+    show_captioned(brief_lengths.of_run(run, audit, lengths), "brief-lengths")
+
+
+def _show_counts(audit: DebateAudit, titles: Mapping[str, str]) -> None:
+    """Show one line per role and one for all: how many of its briefs have each finding, each with a link to the rows."""
+    widths = [0.12, 0.1, *[0.78 / len(titles)] * len(titles)]
+    head = st.columns(widths, vertical_alignment="bottom")
+    head[0].caption("**role**")
+    head[1].caption("**briefs**")
+    for place, (finding, title) in zip(head[2:], titles.items(), strict=True):
+        place.caption(f"**{title}**", help=_help(finding))
+    for line in audit.with_total().to_dict("records"):
+        cells = st.columns(widths, vertical_alignment="center")
+        cells[0].markdown(f"**{line['role']}**")
+        cells[1].markdown(f"{line['n']:,}")
+        for cell, finding in zip(cells[2:], titles, strict=True):
+            with cell:
+                _show_count(line["role"], finding, line[finding], line["n"])
+
+
+def _help(finding: str) -> str:
+    """The question that the column counts as answered with yes, and the name under which a rubric asks it."""
+    return f"{rule_named(finding).question} {_HELP.get(finding, '')} Rubric: {as_text(finding)}."
+
+
+def _show_count(role: str, finding: str, n: float, briefs: int) -> None:
+    """Show a number of briefs with its share, as a link where it leads somewhere; a dash if it is not known."""
+    choice = filters.ANY if role == "all" else role, finding
+    text = "–" if n != n else f"{int(n):,} ({100 * n / briefs:.0f}%)"
+    if n > 0 and choice in filters.BRIEF_CHOICES.values():
+        filters.show_rows_button(text, brief=filters.brief_choice(*choice))
+    else:
+        st.markdown(text)
+
+
+def _show_rows_by_arguing(audit: DebateAudit) -> None:
+    """Show in how many rows no advocate, one, two, … wrote more than a line, each with a link to these rows."""
+    rows = audit.rows_by_arguing
+    st.markdown(f"### Rows by how many of their advocates wrote {SHORT} characters or more")
+    for advocates, (place, n) in enumerate(zip(st.columns(len(rows)), rows, strict=True)):
+        name = "nobody" if advocates == 0 else f"all {advocates}" if advocates == len(rows) - 1 else f"{advocates}"
+        with place:
+            st.caption(f"**{name}**")
+            text = f"{n:,} ({100 * n / sum(rows):.0f}%)"
+            if n:
+                filters.show_rows_button(text, arguing=str(advocates))
+            else:
+                st.markdown(text)
+    total = audit.totals
+    long = total["n"] - total["short"]
+    if long > total["argues"]:
+        st.caption(
+            f"Of the {long:,} briefs that long, {long - total['argues']:,} open with an answer to the question all the same."
+        )
+
+
+def _show_rows_with_flags(audit: DebateAudit) -> None:
+    """Show how many rows collapsed or fell back on a constant, and how many distinct verdicts there are."""
+    counts = {
+        "role_collapse": ("rows with a role that did not argue its side", f"{audit.collapsed:,} of {audit.rows:,}"),
+        "de_fallback": ("unreadable verdicts on the effect", f"{audit.de_fallbacks:,}"),
+        "dir_fallback": ("unreadable verdicts on the direction", f"{audit.dir_fallbacks:,}"),
+    }
+    numbers = [Number(title, value, FLAG_HELP[flag]) for flag, (title, value) in counts.items()]
+    numbers.append(Number("distinct values of P(DE)", f"{audit.distinct_p_de:,}", "Few distinct values mean many ties."))
+    places = show_numbers("flags", numbers, len(numbers))
+    for place, (flag, (_, value)) in zip(places, counts.items(), strict=False):
+        if not value.startswith("0"):
+            with place:
+                filters.show_rows_button("see the rows", flags=[FLAG_NAMES[flag]])

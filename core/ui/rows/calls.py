@@ -1,0 +1,132 @@
+"""The calls of a language model behind a row: how long each took, its tokens, what was asked and what came back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.llm.answers import Answer, read_answer
+from core.store.runs import Run
+from core.texts import number_text, parse_json
+from core.types import Call
+from core.ui.rows.trace_tree import Event, has_steps
+from core.ui.shared import tables
+from core.ui.shared.widgets import as_text
+
+
+def show(run: Run, pair_id: str, calls: Sequence[Call], events: Sequence[Event]) -> None:
+    """Show every request to a language model for the row with its raw answer; what the trace knows if no call was kept."""
+    if not calls:
+        _show_events(run, events)
+        return
+    table = call_table(calls)
+    with st.expander(f"{len(calls)} call{'s' * (len(calls) != 1)} of the model{describe_total(table)}"):
+        _show_table(run, table)
+        for i, call in enumerate(calls):
+            st.caption(as_text(f"{i + 1}. {call.stage} · {call.role}"))
+            if call.error:
+                st.caption(f":orange[{as_text(call.error)}]")
+            thoughts = thinking_of(call)
+            names = ["request", "answer", *(["thinking"] if thoughts else [])]
+            request, answer, *thinking = st.tabs(names, key=f"call-{run.id}-{pair_id}-{i}")
+            request.code(_pretty(call.request), language="json", wrap_lines=True, height=240)
+            answer.code(_pretty(call.reply), language="json", wrap_lines=True, height=240)
+            for tab in thinking:
+                tab.code(thoughts, language=None, wrap_lines=True, height=240)
+
+
+def thinking_of(call: Call) -> str:
+    """Return what the model thought before it answered, however its server sent that; "" for nothing."""
+    answer = read_answer(call.reply) if call.reply else None
+    return answer.reasoning if isinstance(answer, Answer) else ""
+
+
+def call_table(calls: Sequence[Call]) -> pd.DataFrame:
+    """One line per call, in order: step, seconds, sent and answered (tokens, None if the server did not say), remark."""
+    known = [_knows_tokens(call) for call in calls]
+    table = pd.DataFrame(
+        {
+            "step": [f"{i}. {call.stage} · {call.role}" for i, call in enumerate(calls, 1)],
+            "seconds": [call.latency_ms / 1000 for call in calls],
+            "sent": [call.prompt_tokens if knows else None for call, knows in zip(calls, known, strict=True)],
+            "answered": [call.completion_tokens if knows else None for call, knows in zip(calls, known, strict=True)],
+            "remark": [_remark(call) for call in calls],
+        }
+    )
+    return table.astype({"sent": "Int64", "answered": "Int64"})
+
+
+def _knows_tokens(call: Call) -> bool:
+    """Whether a call's tokens are known: a request has some, so a server that says 0 does not count them."""
+    return call.prompt_tokens > 0 or call.completion_tokens > 0
+
+
+def _remark(call: Call) -> str:
+    attempts = f"{call.attempts} attempts" if call.attempts > 1 else ""
+    parts = ("from the cache" if call.cached else "", attempts, "failed" if call.error else "")
+    return ", ".join(part for part in parts if part)
+
+
+def event_table(events: Sequence[Event]) -> pd.DataFrame:
+    """One line per event of a trace of which seconds or tokens are known: step, seconds, tokens; None if not known.
+
+    No tokens beside a text are unknown tokens: a model cannot have written it for nothing.
+    """
+    rows = [
+        {
+            "step": f"{i}. {event['stage']} · {event['role']}",
+            "seconds": None if event["latency_ms"] is None else event["latency_ms"] / 1000,
+            "tokens": event["tokens"] or None,
+        }
+        for i, event in enumerate(events, 1)
+    ]
+    known = [row for row in rows if row["seconds"] is not None or row["tokens"] is not None]
+    table = pd.DataFrame(known, columns=["step", "seconds", "tokens"])
+    return table.astype({"seconds": "Float64", "tokens": "Int64"})
+
+
+def _show_events(run: Run, events: Sequence[Event]) -> None:
+    if not events:
+        return
+    table = event_table(events)
+    if table.empty:
+        if not has_steps(events):  # whose tree says so itself
+            st.caption("Seconds and tokens of the single steps were not kept with this run.")
+        return
+    with st.expander(f"{len(table)} of {len(events)} steps with seconds or tokens{describe_total(table)}"):
+        _show_table(run, table)
+
+
+def describe_total(table: pd.DataFrame) -> str:
+    """The seconds and tokens of all lines, as far as each knows them, for a title."""
+    tokens = table[[name for name in ("sent", "answered", "tokens") if name in table]]
+    said = []
+    if table["seconds"].notna().all():
+        said.append(f"{number_text(float(table['seconds'].sum()), '.1f')} s")
+    if tokens.notna().all(axis=None):
+        said.append(f"{int(tokens.to_numpy(dtype=int).sum()):,} tokens")
+    elif tokens.isna().all(axis=None):
+        said.append("tokens not known")
+    else:
+        said.append(f"{int(tokens.sum().sum()):,} tokens, some not known")
+    return "".join(f" · {part}" for part in said)
+
+
+def _show_table(run: Run, table: pd.DataFrame) -> None:
+    """Show the lines with a bar for their seconds, as long as the longest."""
+    longest = float(table["seconds"].dropna().max()) if table["seconds"].any() else 1.0
+    bar = st.column_config.ProgressColumn(format="%.1f", min_value=0.0, max_value=longest, color="gray")
+    titles: dict[str, Any] = {"sent": "tokens sent", "answered": "tokens answered", "seconds": bar}
+    tables.show_table(table, f"calls of {run.name}", titles, placeholder="not known")
+
+
+def _pretty(text: str) -> str:
+    """JSON on several lines; text that is not JSON unchanged."""
+    try:
+        return json.dumps(parse_json(text), indent=1, ensure_ascii=False)
+    except (ValueError, RecursionError):  # RecursionError: of writing it again
+        return text

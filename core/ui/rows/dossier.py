@@ -1,0 +1,75 @@
+"""The dossier of a row: the evidence that the agents were given, one card per answer of a tool."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.evidence import describe
+from core.plots import theme
+from core.texts import quantity_text
+from core.ui.rows.marked_text import Marks, to_lines
+from core.ui.rows.trace import Event
+from core.ui.shared import tables
+from core.ui.shared.linked import choose_one
+from core.ui.shared.widgets import as_text
+
+
+def show(items: Sequence[dict[str, Any]], events: Sequence[Event], marks: Marks, parameter: str) -> None:
+    """Show the evidence that the agents were given, folded unless the words stand in it that were searched for.
+
+    At first the answer is chosen in which they stand. parameter: the query parameter that carries which answer is shown.
+    """
+    if not items:
+        if not any(e["kind"] == "observation" for e in events):  # else the tools' answers are among the steps
+            st.caption("This file kept no dossier: what evidence the agents were given is not known.")
+        return
+    hits = [marks.count_hits(json.dumps(item["body"], ensure_ascii=False)) for item in items]
+    cards = _name_cards(items)
+    titles = {card: _title(item, n) for card, item, n in zip(cards, items, hits, strict=True)}
+    first = cards[next((i for i, n in enumerate(hits) if n), 0)]
+    with st.expander(f"Dossier: {len(items)} answer{'s' * (len(items) != 1)}", expanded=any(hits)):
+        chosen = choose_one(st.pills, parameter, "Answer", titles, first, wrap=True, label_visibility="collapsed")
+        _show_item(items[cards.index(chosen or first)], marks)
+
+
+def _name_cards(items: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The names of answers in a link: their tools', numbered from the second of a tool on. The next row shows the same card."""
+    tools = [str(item["tool"]) for item in items]
+    earlier = [tools[:i].count(tool) for i, tool in enumerate(tools)]
+    return [f"{tool} {n + 1}" if n else tool for tool, n in zip(tools, earlier, strict=True)]
+
+
+def _title(item: Mapping[str, Any], hits: int) -> str:
+    found = f" · {hits} hit{'s' * (hits != 1)}" if hits else ""
+    return as_text(f"{describe.card_title(item)}{found}")
+
+
+def _show_item(item: Mapping[str, Any], marks: Marks) -> None:
+    if item["status"] != "ok":
+        st.caption(f":orange[⚠ {item['status']}]: this tool gave the agents nothing")
+    lines, lists = describe.split_body(item["body"])
+    for entries in lists:
+        _show_table(entries, marks)
+    if lines:
+        st.markdown(to_lines("\n".join(lines), marks))
+    st.caption(as_text(describe.source_line(item)))
+
+
+def _show_table(entries: Sequence[Mapping[str, Any]], marks: Marks) -> None:
+    """Show entries of short values as a table, with the cells marked in which the searched words stand."""
+    table = pd.DataFrame(entries)
+    floats = table.select_dtypes("float").columns
+    table[floats] = table[floats].map(quantity_text)
+    columns = {
+        str(name): st.column_config.Column(str(name).replace("_", " "), alignment="right" if name in floats else None)
+        for name in table
+    }
+    hit = f"background-color: {theme.WARNING}55"
+    has_hit = any(marks.count_hits(str(value)) for entry in entries for value in entry.values())
+    shown = table.style.map(lambda value: hit if marks.count_hits(str(value)) else "") if has_hit else table
+    tables.show_table(shown, None, columns)

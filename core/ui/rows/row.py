@@ -1,0 +1,133 @@
+"""One row of a run on the page Rows: its numbers, its dossier, its trace, the calls behind it and people's notes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.actions import runs as run_actions
+from core.scoring.row_words import MODEL_FREE, arithmetic
+from core.store.runs import Run
+from core.types import ASKED, FLAG_NAMES, MADE_ELSEWHERE
+from core.ui.ask import further
+from core.ui.rows import calls, dossier, made_from, row_header, trace
+from core.ui.rows.marked_text import Marks
+from core.ui.rows.trace import Event
+from core.ui.shared import gene_cards, links, loaders, tables
+from core.ui.shared.confirmation import confirm
+from core.ui.shared.loaders import RowDetails
+from core.ui.shared.shell import PageContext
+from core.ui.shared.widgets import as_text, flush, symbol_text
+
+COMPARED = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de", "up": "prediction_up", "down": "prediction_down"}
+
+
+def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]) -> None:
+    """Show everything about one row of those that are listed (ids), and the same row in the runs that are compared."""
+    row = details.numbers
+    compare = row_header.show(context, run, details, ids)
+    flush()
+    marks = marks_of(context, row, details.events)
+    if compare:
+        _show_runs(context, [run.id, *compare], row["pair_id"], marks)
+    else:
+        _show_story(context, run, details, marks)
+    with st.container(key="row-further", horizontal=True, gap="small"):
+        if not compare:
+            _show_sources(context, run, details, marks)
+        if not row["error"]:
+            with st.expander("How these numbers were computed"):
+                st.text("\n".join(arithmetic(run, row, details.events)))
+        if not compare and not row["error"]:
+            further.show_again(run, row["pair_id"], workspace=context.workspace)
+        _show_genes(context, run, row)
+        _show_notes(context, run, row["pair_id"], details.notes)
+    if context.dataset is not None:
+        gene_cards.show(context.dataset, marks.pages)
+
+
+def marks_of(context: PageContext, row: dict[str, Any], events: Sequence[Event]) -> Marks:
+    """What to mark in the texts of a row: the words of the search, and the dataset's genes."""
+    dataset = context.dataset
+    assert dataset is not None  # of the run that is on screen
+    run = context.run.id if context.run else None
+    texts = (event["content"] for event in events)
+    return Marks(str(st.session_state.get("q") or ""), gene_cards.pages_of(dataset, run, (row["pert"], row["gene"]), texts))
+
+
+def _show_story(context: PageContext, run: Run, details: RowDetails, marks: Marks, *, narrow: bool = False) -> None:
+    """Show what was said about the row; narrow: in one column."""
+    if run.method in MODEL_FREE and context.dataset is not None:
+        is_shown = False
+        if run.method not in MADE_ELSEWHERE:  # their files' numbers are all that is known of these
+            is_shown = details.numbers["error"] or made_from.show(context.dataset, run, details)
+        with st.expander("As the run recorded it", expanded=not is_shown):
+            trace.show(run, details, marks, narrow=narrow)
+        return
+    trace.show(run, details, marks, narrow=narrow)
+
+
+def _show_sources(context: PageContext, run: Run, details: RowDetails, marks: Marks) -> None:
+    """Show what a run was given for the row, and the calls of its model, folded; nothing for a run that asks no model."""
+    if run.method in MODEL_FREE:
+        return
+    is_beside = context.run is not None and run.id != context.run.id
+    dossier.show(details.dossier, details.events, marks, f"card-{run.id}" if is_beside else "card")
+    calls.show(run, details.numbers["pair_id"], details.calls, details.events)
+
+
+def _show_genes(context: PageContext, run: Run, row: dict[str, Any]) -> None:
+    """Show what both genes are, and where else they stand, folded."""
+    with st.expander("Both genes"):
+        for role, name, description in (
+            ("pert", row["pert"], row["pert_description"]),
+            ("gene", row["gene"], row["description"]),
+        ):
+            links.to_symbol(role, name, f"All rows of {symbol_text(name)}")
+            st.text(description or "No description of this gene is in the workspace.")
+            if context.dataset is not None and links.is_at_ncbi(context.dataset):
+                st.markdown(f"[{symbol_text(name)} at NCBI]({links.ncbi_gene_address(name, context.dataset.organism)})")
+        if row["split"] != ASKED:
+            links.to_neighbours(run.dataset, row["pair_id"], "Neighbours of this row")
+
+
+def _show_runs(context: PageContext, shown: Sequence[str], pair_id: str, marks: Marks) -> None:
+    """Show the same row in up to three runs (ids): the numbers in one table, then all of each side by side."""
+    runs = {run.id: run for run in context.runs}
+    rows = {key: loaders.row_details(key, pair_id) for key in shown}
+    table = pd.DataFrame(
+        {
+            "run": [f"{runs[key].name} (rank scores)" if runs[key].has_rank_scores else runs[key].name for key in shown],
+            **{title: [rows[key].numbers[column] for key in shown] for title, column in COMPARED.items()},
+            "flags": [", ".join(FLAG_NAMES.get(f, f) for f in rows[key].numbers["flags"]) for key in shown],
+        }
+    )
+    two_places = st.column_config.NumberColumn(format="%.2f")
+    tables.show_table(table, "the row in several runs", dict.fromkeys(table.columns[1:5], two_places))
+    for column, key, name in zip(st.columns(len(shown)), shown, table["run"], strict=True):
+        with column:
+            st.markdown(f"#### {as_text(name)}")
+            _show_story(context, runs[key], rows[key], marks, narrow=True)
+            _show_sources(context, runs[key], rows[key], marks)
+
+
+def _show_notes(context: PageContext, run: Run, pair_id: str, notes: pd.DataFrame) -> None:
+    """Show people's notes on the row, and a form for another."""
+    with st.container(key="notes"), st.expander(f"Notes ({len(notes)})", expanded=len(notes) > 0):
+        for note in notes.itertuples():
+            st.caption(as_text(f"{note.author}, {note.written_at:%Y-%m-%d %H:%M}"))
+            st.text(note.text)
+        if context.workspace.settings.read_only:
+            return
+        with st.form("note", clear_on_submit=True, border=False):
+            text = st.text_area("Add a note", key="note_text", height=68)
+            author = context.workspace.settings.author
+            if context.workspace.person is None:  # who signed in writes under no other name
+                author = st.text_input("Author", value=author, key="note_author")
+            if st.form_submit_button("Add note") and text.strip():
+                run_actions.add_note(context.workspace, run.id, pair_id, text, author)
+                confirm(f"Note on {pair_id} saved.", lambda: links.to_rows(run, "Rows with notes", noted="true"))
+                st.rerun()

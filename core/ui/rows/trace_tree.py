@@ -1,0 +1,260 @@
+"""An agent's trace as a tree: the answer on top, then its steps, folded to a line each, with the agents that a step called."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from core.config import REPOSITORY
+from core.scoring.row_reason import REASON_KEYS, shorten
+from core.store.traces import FAILED
+from core.texts import number_text, parse_json
+from core.ui.rows.marked_text import Marks
+from core.ui.shared.widgets import percent_text
+
+Event = dict[str, Any]
+Step = list[Any]  # events, and lists of the events of the agents that the step called
+STEP_KINDS = {"thought", "tool_call", "observation"}
+WARNING_KINDS = {"cut short", "shortened", "rejected"}
+ANSWER_KEYS = ("answer", "prediction", "label", "choice")  # of what an agent hands in
+_SHORT_ARGUMENTS = 48  # characters
+_FAILED = re.compile(FAILED, re.IGNORECASE)
+_OPTION = re.compile(r"\b(?:answer|option|choose|submit)\b\W{0,4}(?:is\W{1,3}|with\W{1,3})?([ABC])\b", re.IGNORECASE)
+_CODE = re.compile(r"^\s*(?:Traceback \(|def |class |import |from \w+ import |SELECT |[{\[<])|Traceback \(most recent")
+_HERE = Path(__file__)
+_TEXT = REPOSITORY / "core" / "site" / "static" / "text.js"  # draws text as text, with the few marks that are kept
+_tree = st.components.v2.component(
+    "trace_tree",
+    html='<div class="trace"></div>',
+    css=_HERE.with_suffix(".css").read_text("utf-8"),
+    js=_TEXT.read_text("utf-8") + _HERE.with_suffix(".js").read_text("utf-8"),
+)
+
+
+def has_steps(events: Sequence[Event]) -> bool:
+    """Whether any event is part of an agent's step."""
+    return any(event["kind"] in STEP_KINDS for event in events)
+
+
+def show(events: Sequence[Event], marks: Marks, key: str, tokens: int | None = None) -> None:
+    """Show an agent's steps; key: of the run and stage. tokens: of the whole row, None if unknown."""
+    _tree(
+        key=f"trace-{key}", data={**content(events, tokens), "sought": marks.sought.strip().lower(), "pages": dict(marks.pages)}
+    )
+
+
+def content(events: Sequence[Event], tokens: int | None = None) -> dict[str, Any]:
+    """What the component draws: answer, sums, unit, tools (name → calls) and steps (see `_draw_steps`)."""
+    steps = _draw_steps(split_into_steps(_with_said(events)))
+    _open_turn(steps)
+    every = list(_walk(steps))
+    calls = Counter(step["tool"] for step in every if step["tool"])
+    known = {name: [step[name] for step in every if step[name] is not None] for name in ("tokens", "ms")}
+    return {
+        "answer": _answer(events),
+        "sums": _sums(
+            sum(step["tool"] != "" for step in steps),
+            calls,
+            sum(step["error"] != "" for step in every),
+            tokens or sum(known["tokens"]),
+            known["ms"],
+        ),
+        "unit": "tokens" if known["tokens"] else "characters",
+        "tools": sorted(calls.items()),
+        "steps": steps,
+    }
+
+
+def _sums(n: int, calls: Mapping[str, int], errors: int, tokens: int, times_ms: Sequence[float]) -> str:
+    """An agent's n calls of a tool, its tools, and what it took, in words."""
+    parts = [f"{n} step{'s' * (n != 1)}", f"{len(calls)} tool{'s' * (len(calls) != 1)}"]
+    parts += [f"{errors} failed"] if errors else []
+    parts += [f"{tokens:,} tokens" if tokens else "tokens not known"]
+    parts += [f"{number_text(sum(times_ms) / 1000, '.1f')} s"] if times_ms else []
+    return " · ".join(parts)
+
+
+def _answer(events: Sequence[Event]) -> dict[str, str]:
+    """The final answer: title, and the text with which it was handed in; empty texts where the trace has none."""
+    for event in reversed(events):
+        if event["kind"] == "tool_call" and (handed_in := _object(event["content"])):
+            answer = next((str(handed_in[key]) for key in ANSWER_KEYS if key in handed_in), "")
+            reason = next((str(handed_in[key]) for key in REASON_KEYS if key in handed_in), "")
+            if answer or reason:
+                return {"title": shorten(answer, 80), "text": reason}
+        if event["kind"] == "answer" and event["meta"].get("depth", 0) == 0:
+            return {"title": _numbers(event).strip(" ()"), "text": event["content"]}
+    return {"title": "", "text": ""}
+
+
+def _with_said(events: Sequence[Event]) -> list[Event]:
+    """The events, of which an answer that goes on with a tool's call is something said on the way."""
+    after = [*events[1:], None]
+    return [
+        {**event, "kind": "said"} if event["kind"] == "answer" and other is not None and other["kind"] == "tool_call" else event
+        for event, other in zip(events, after, strict=True)
+    ]
+
+
+def split_into_steps(events: Sequence[Event], depth: int = 0) -> list[Step]:
+    """One agent's events as a list of steps; the events of an agent that it called are a list within the step that called it."""
+    steps: list[Step] = []
+    for event in events:
+        if event["meta"].get("depth", 0) > depth and steps:
+            last = steps[-1][-1]
+            if isinstance(last, list):
+                last.append(event)
+            else:
+                steps[-1].append([event])
+        elif (asking := _asking_step(event, steps)) is not None:
+            asking.append(event)
+        elif steps and not _starts_step(event, steps[-1]):
+            steps[-1].append(event)
+        else:
+            steps.append([event])
+    return steps
+
+
+def _asking_step(event: Event, steps: Sequence[Step]) -> Step | None:
+    """The earlier step that waits for this tool's answer: an agent may call several tools at once."""
+    if event["kind"] != "observation" or not steps or isinstance(steps[-1][-1], list):
+        return None
+    waiting = [step for step in steps if isinstance(step[-1], dict) and step[-1]["kind"] == "tool_call"]
+    return next((step for step in waiting if step[-1]["role"].lower() == event["role"].lower()), None)
+
+
+def _starts_step(event: Event, step: Step) -> bool:
+    """Whether an event starts a new step: a thought, its tool call and the observation after it are one step."""
+    last = next((piece["kind"] for piece in reversed(step) if isinstance(piece, dict)), "")
+    joined = {"observation": ("tool_call",), "tool_call": ("thought", "said"), "said": ("thought",)}
+    return last not in joined.get(event["kind"], ())
+
+
+def _draw_steps(steps: Sequence[Step], depth: int = 0) -> list[dict[str, Any]]:
+    """Each step: agent, tool, arguments, error, tokens, ms (None if unknown), size in characters, turn, open, parts."""
+    return [_draw_step(step, depth) for step in steps]
+
+
+def _draw_step(step: Step, depth: int) -> dict[str, Any]:
+    events = [piece for piece in step if isinstance(piece, dict)]
+    call = next((event for event in events if event["kind"] == "tool_call"), None)
+    error = next((found for event in events if (found := _error(event))), "")
+    first = events[0] if events else None
+    return {
+        "agent": _agent_name(first) if first else "",
+        "kind": "" if call else str(first["kind"]) if first else "",
+        "tool": call["role"] if call else "",
+        "arguments": _short_arguments(call["content"]) if call else "",
+        "says": "" if call or not first else shorten(first["content"], 90),
+        "error": error,
+        "tokens": _total([event["tokens"] for event in events]),
+        "ms": _total([event.get("latency_ms") for event in events]),
+        "size": sum(len(event["content"]) for event in events),
+        "turn": "",
+        "open": error != "",
+        "leaning": _leaning(events),
+        "parts": [_draw_agent(piece, depth) if isinstance(piece, list) else _draw_part(piece) for piece in step],
+    }
+
+
+def _draw_agent(events: Sequence[Event], depth: int) -> dict[str, Any]:
+    """Another agent's steps within the step that called it."""
+    calls = sum(event["kind"] == "tool_call" for event in events)
+    tokens = _total([event["tokens"] for event in events])
+    usage = f", {tokens:,} tokens" if tokens else ""
+    title = f"{_agent_name(events[0])}: {calls} tool call{'s' * (calls != 1)}{usage}"
+    return {"kind": "agent", "title": title, "steps": _draw_steps(split_into_steps(_with_said(events), depth + 1), depth + 1)}
+
+
+def _draw_part(event: Event) -> dict[str, Any]:
+    kind, text = event["kind"], event["content"]
+    if kind in WARNING_KINDS:
+        return {"kind": "warning", "title": kind, "text": text}
+    if kind == "thought":
+        return {"kind": "reasoning", "title": "", "text": text}
+    if kind in ("tool_call", "observation"):
+        formatted, form = _format(text)
+        title = "" if kind == "tool_call" else (_error(event) and "failed") or "answered"
+        return {"kind": kind, "title": title, "text": formatted, "format": form}
+    return {"kind": "text", "title": "" if kind == "said" else f"{_agent_name(event)}: {kind}{_numbers(event)}", "text": text}
+
+
+def _format(text: str) -> tuple[str, str]:
+    """A tool's text as it is read best, and how: JSON on several lines ("code"), code as it is, else lines ("text")."""
+    try:
+        value = parse_json(text)
+        if isinstance(value, dict | list):
+            return json.dumps(value, indent=2, ensure_ascii=False), "code"
+    except (ValueError, RecursionError):
+        pass
+    return text, "code" if _CODE.search(text) else "text"
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = parse_json(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _short_arguments(text: str) -> str:
+    values = _object(text)
+    return shorten(", ".join(map(str, values.values())) if values else "" if text.strip() == "{}" else text, _SHORT_ARGUMENTS)
+
+
+def _error(event: Event) -> str:
+    """Why a tool's call failed: its mark, or the first line of an answer that reads so; "" if it did not."""
+    if event["kind"] != "observation":
+        return ""
+    if marked := event["meta"].get("error"):
+        return str(marked)
+    return shorten(event["content"], 90) if _FAILED.match(event["content"]) else ""
+
+
+def _leaning(events: Sequence[Event]) -> str:
+    """The option A, B or C that a step names last, in what is thought or handed in; "" for none."""
+    said = [event for event in events if event["kind"] in ("thought", "said", "answer")]
+    named = [letter for event in said for letter in _OPTION.findall(event["content"])]
+    handed_in = [str(_object(e["content"]).get("answer", "")) for e in events if e["kind"] == "tool_call"]
+    return next((letter.upper() for letter in [*handed_in[::-1], *named[::-1]] if letter.upper() in ("A", "B", "C")), "")
+
+
+def _open_turn(steps: Sequence[dict[str, Any]]) -> None:
+    """Open the step at which the agent came to its answer from another one, if there was another."""
+    leaning = [(step, step["leaning"]) for step in steps if step["leaning"]]
+    for (_, before), (step, now) in reversed([*pairwise(leaning)]):
+        if before != now:
+            step["turn"], step["open"] = f"{now} named, before it {before}", True
+            return
+
+
+def _walk(steps: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+    """All steps, those of called agents included."""
+    return [each for step in steps for each in (step, *(deep for part in step["parts"] for deep in _walk(part.get("steps", ()))))]
+
+
+def _total(values: Sequence[Any]) -> Any:
+    """The sum of those that are known; None if none is. No tokens beside a text are unknown tokens."""
+    known = [value for value in values if value]
+    return sum(known) if known else None
+
+
+def _agent_name(event: Event) -> str:
+    """The name of the agent that an event belongs to."""
+    return str(event["meta"].get("agent") or event["role"]).replace("_", " ")
+
+
+def _numbers(event: Event) -> str:
+    """The probabilities in an event, and whether base rates replace them; empty if it has none."""
+    p_de, p_up = event["meta"].get("p_de"), event["meta"].get("p_up_given_de")
+    numbers = [f"{name} {percent_text(p)}" for name, p in (("P(DE)", p_de), ("P(up | DE)", p_up)) if p is not None]
+    fallback = " – base rates replace what could not be read" if event["meta"].get("fallback") else ""
+    return f" ({', '.join(numbers)}){fallback}" if numbers else fallback

@@ -1,0 +1,240 @@
+"""The form that starts a run: a widget for each option of a method, and what the run is expected to take."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+
+import streamlit as st
+
+from core.actions import launch, model_servers
+from core.actions.workspace import Workspace
+from core.engine.request import Expectation, RunRequest, money_text
+from core.engine.spec import RunSpec
+from core.errors import DeskError, InputError
+from core.llm.call_settings import CallSettings
+from core.llm.health import START_COMMAND, Health, describe_logprobs
+from core.log import record_error
+from core.methods.base import AsksAgain, DerivedMethod, Method, ReadsTexts, methods
+from core.store.datasets import Dataset
+from core.store.runs import Run
+from core.texts import describe_duration
+from core.ui.run.backend_choice import choose_backend
+from core.ui.shared import links, loaders
+from core.ui.shared.confirmation import confirm
+from core.ui.shared.linked import bind, choose_one
+from core.ui.shared.method_words import method_text
+from core.ui.shared.option_controls import SOURCES, show_calls, show_option, show_settings
+from core.ui.shared.shell import PageContext, show_error
+from core.ui.shared.widgets import as_text
+
+ADDRESS_HELP = (
+    "An address ending in /v1. Several, joined by commas, share the requests; so do those in a file of one address a line, "
+    "which is read again while the run goes on."
+)
+LABELS = {
+    "auto": "labels of other folds for labelled rows, all training labels for the others",
+    "all": "all training labels",
+    "blinded": "no label of any chosen row's perturbation or gene",
+    "folds": "labels of other folds",
+}
+
+
+def show_form(context: PageContext, dataset: Dataset) -> None:
+    """Show everything that a run needs, what it is expected to take, and the button that starts it."""
+    known = launchable_methods()
+    left, right = st.columns([0.5, 0.5], gap="medium")
+    with left:
+        titles = {name: method_text(name) for name in known}
+        name = choose_one(st.selectbox, "method", "Method", titles, _default_method(known)) or _default_method(known)
+        method = known[name]
+        st.caption(as_text(method.about))
+        derived = isinstance(method, DerivedMethod)  # it knows its rows, and keeps labels away by itself
+        rows, labels = ("", "auto") if derived else (_show_rows(dataset), _show_labels())
+        wanted = RunRequest(name, dataset.name, show_options(dataset, method), rows, labels=labels)
+        wanted = replace(wanted, name=st.text_input("Name of the run", placeholder=launch.name_of(wanted), **bind("run_name")))
+    with right:
+        wanted, health = _show_server(context.workspace, method, wanted)
+        _show_start(context, wanted, health)
+
+
+def launchable_methods() -> dict[str, Method]:
+    """The methods that can be started here, by name. One that reads texts needs a rubric, which is chosen on the page Arguments,
+    and one that asks again a row, which is chosen in Rows."""
+    return {name: method for name, method in methods().items() if not isinstance(method, ReadsTexts | AsksAgain)}
+
+
+def _show_labels() -> str:
+    """Show the choice of labels that may be seen."""
+    chosen = choose_one(
+        st.selectbox,
+        "labels",
+        "Labels that may be seen",
+        {key: f"{key}: {words}" for key, words in LABELS.items()},
+        next(iter(LABELS)),
+        help="Evidence from labelled rows, examples and base rates come from these alone.",
+    )
+    return chosen or next(iter(LABELS))
+
+
+def _default_method(known: Mapping[str, Method]) -> str:
+    return "evidence_rules" if "evidence_rules" in known else next(iter(known))
+
+
+def _show_rows(dataset: Dataset) -> str:
+    """Show the choice of rows and return it as the command line writes it."""
+    splits = sorted(loaders.dataset_rows(dataset.id)["split"].unique(), key=lambda split: split != "test")
+    one, two, three = st.columns(3, vertical_alignment="bottom")
+    split = one.selectbox("Rows of split", splits, **bind("launch_split"))
+    sample = two.number_input("Only a sample of", 1, None, None, placeholder="all of them", **bind("launch_sample"))
+    seed = three.number_input("Sample seed", 0, None, 0, disabled=sample is None, **bind("launch_seed"))
+    return f"split={split}" + (f";sample={sample},seed={seed}" if sample is not None else "")
+
+
+def show_options(dataset: Dataset, method: Method) -> dict[str, object]:
+    """Show a widget for each option of a method; return the values that differ from the defaults."""
+    if not method.options:
+        return {}
+    needed = [option for option in method.options if option.kind in SOURCES]  # they have no default
+    values = {option.name: show_option(dataset, f"option-{method.name}", option) for option in needed}
+    rest = [option for option in method.options if option not in needed]
+    with st.expander(f"{len(rest)} more options; the defaults are set"):
+        values |= {option.name: show_option(dataset, f"option-{method.name}", option) for option in rest}
+    return {option.name: values[option.name] for option in method.options if values[option.name] != option.default}
+
+
+def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tuple[RunRequest, Health | None]:
+    """Show the model server, what it can do, and how many calls it gets; nothing for methods that need none."""
+    if not method.needs_model:
+        st.markdown("This method needs no model.")
+        return wanted, None
+    if workspace.settings.read_only:
+        st.caption("This workspace is open for reading only: no model server is asked.")
+        return wanted, Health(False)
+    address = st.text_input("Model server", workspace.settings.endpoint, key="endpoint", help=ADDRESS_HELP)
+    try:
+        calls = show_calls("")
+    except InputError as error:
+        st.markdown(f":orange[{as_text(error)}]")
+        return wanted, Health(False)
+    found = read_health(workspace, address, calls)
+    health = model_servers.combine(found)
+    if len(found) > 1:
+        _show_each(found)
+    if not health.models:
+        _show_nobody(health)
+    model = st.selectbox("Model", health.models, disabled=not health.models, placeholder="none answers", **bind("model"))
+    if len(health.models) > 1 and model:
+        found = read_health(workspace, address, calls, model)
+        health = replace(model_servers.combine(found), models=health.models)
+    if health.models:
+        _show_what_it_can(health, model or health.models[0], len(found))
+    chosen = show_settings(RunRequest, "", ["concurrency", "token_budget", "seed"], columns=3)
+    with st.expander("More: time, length, repeats and cached answers"):
+        chosen |= show_settings(RunRequest, "", ["timeout_s", "max_answer_mb", "repeat"], columns=3)
+        chosen |= show_settings(RunRequest, "", ["cached"])
+    return replace(wanted, endpoint=address, model=model, calls=calls, **chosen, **choose_backend()), health
+
+
+def _show_nobody(health: Health) -> None:
+    """Show why no model can be asked, and what to start."""
+    st.warning("No model answers there.", icon=":material/cloud_off:")
+    st.caption(as_text(health.problem))
+    st.markdown("Start one, for example on a machine with a GPU:")
+    st.code(START_COMMAND, language=None, wrap_lines=True)
+
+
+def _show_what_it_can(health: Health, model: str, n_servers: int) -> None:
+    """Show what a server can do with a model, and what stands against a run."""
+    facts = f"log-probabilities {describe_logprobs(health)} · longest context {health.max_model_len or 'unknown'}"
+    if not health.problem or n_servers > 1:
+        st.success(f"{as_text(model)} answers · {facts}", icon=":material/check_circle:")
+    else:
+        st.warning(as_text(health.problem), icon=":material/error:")
+
+
+@st.cache_data(ttl=20, show_spinner="Connecting to the model server …", max_entries=8)
+def _cached_health(address: str, calls: CallSettings | None, model: str | None, _workspace: Workspace) -> dict[str, Health]:
+    return asyncio.run(model_servers.check_each(_workspace, address, model, calls=calls))
+
+
+def _show_each(found: Mapping[str, Health]) -> None:
+    """Show for each of several model servers whether it can be in the run, and why not."""
+    fit = sum(not health.problem for health in found.values())
+    st.markdown(f"**{fit} of {len(found)} servers** can be used.")
+    for address, health in found.items():
+        if not health.problem:
+            st.markdown(f":material/check: {as_text(address)}", width="content")
+        else:
+            why = health.problem.removeprefix(f"{address}: ").partition(", expected a list of models")[0]
+            icon = ":material/block:" if health.models else ":material/cloud_off:"
+            st.markdown(f":orange[{icon} {as_text(address)}: {as_text(why)}]")
+    if any(health.models and health.problem for health in found.values()):
+        st.markdown("Take those out that differ from the first: no run starts with them.")
+
+
+def read_health(
+    workspace: Workspace, address: str, calls: CallSettings | None = None, model: str | None = None
+) -> dict[str, Health]:
+    """Return what each server can do, as of the last 20 seconds, with a button that asks again for the list of models."""
+    try:
+        workspace.refuse_if_read_only("endpoint", address)  # also where the answer is cached
+        found = _cached_health(address, calls, model, workspace)
+    except DeskError as error:
+        record_error(f"endpoint {address}", error)
+        return {address: Health(False, problem=str(error))}
+    if model is None and st.button("Check again", icon=":material/refresh:", key="check-again"):
+        _cached_health.clear()
+        st.rerun()
+    return found
+
+
+def _show_start(context: PageContext, wanted: RunRequest, health: Health | None) -> None:
+    """Show what the run is expected to take, and the button that starts it."""
+    if health is not None and not health.models:
+        return
+    try:
+        spec = launch.resolve(context.workspace, wanted, known_health=health)
+        expected = launch.estimate(context.workspace, spec, wanted.concurrency, endpoint=wanted.endpoint)
+    except InputError as error:  # what is still to be chosen, say
+        st.markdown(f":orange[{as_text(error)}]")
+        return
+    except DeskError as error:
+        show_error(error)
+        return
+    st.markdown(_describe_estimate(spec, expected))
+    if context.workspace.settings.read_only:
+        st.caption("This workspace is open for reading only: nothing can be started.")
+        return
+    if st.button("Start run", type="primary", icon=":material/play_arrow:", key="start-run"):
+        known = {run.id for run in loaders.all_runs()}
+        try:
+            with st.spinner("Starting …"):
+                run = launch.start(context.workspace, wanted, spec=spec, detach=True)
+        except DeskError as error:
+            show_error(error)
+            return
+        _confirm_start(run, is_new=run.id not in known)
+        links.set_parameter("watched", run.id)
+        st.rerun()
+
+
+def _confirm_start(run: Run, *, is_new: bool) -> None:
+    """Say that a run was started, or that the one with the same settings is here already."""
+    text = f"Started {run.name}." if is_new else f"{run.name} has these settings already: no second run was started."
+    confirm(text, lambda: st.markdown("[Watch](#run)", width="content"), lambda: links.to_rows(run, "Open rows"))
+
+
+def _describe_estimate(spec: RunSpec, expected: Expectation) -> str:
+    parts = [f"**{len(spec.rows):,} rows**"]
+    if expected.calls:
+        parts.append(f"**{expected.calls:,} calls**")
+        if expected.prompt_tokens is None or expected.completion_tokens is None or expected.seconds is None:
+            parts.append("tokens and time unknown until this method has asked this model once")
+        else:
+            parts.append(f"about {expected.prompt_tokens:,.0f} + {expected.completion_tokens:,.0f} tokens")
+            parts.append(f"about {describe_duration(expected.seconds)}")
+        if expected.money is not None:
+            parts.append(money_text(expected.money))
+    return " · ".join(parts)

@@ -1,0 +1,258 @@
+"""The runs that workers make: how far they are, what can be done to them, and what they logged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.actions import run_control
+from core.actions.changed_settings import change_settings
+from core.actions.job_kinds.reading import KIND as READING
+from core.actions.job_kinds.run import KIND as RUN
+from core.actions.workspace import Workspace
+from core.engine.journal import read_progress
+from core.engine.request import MOST_CALLS
+from core.engine.run_state import LIVE_STATES, Status
+from core.store.runs import Run
+from core.texts import describe_duration
+from core.ui.run.backend_choice import change_backend
+from core.ui.run.run_form import ADDRESS_HELP
+from core.ui.shared import links, loaders, tables
+from core.ui.shared.job_panel import Button, Parts, show_job
+from core.ui.shared.linked import read_ids
+from core.ui.shared.method_words import method_text
+from core.ui.shared.shell import PageContext, draw_until_ready, fragment
+from core.ui.shared.widgets import as_text, show_empty
+
+TABLE = "started-runs"  # widget key
+_COLUMNS = {
+    # What changes while a run goes on has a width of its own, so that no column moves.
+    **{name: st.column_config.TextColumn(width=width) for name, width in (("state", 80), ("time left", 105))},
+    "progress": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
+    **{
+        name: st.column_config.NumberColumn(format="localized", width=width)
+        for name, width in (("rows", 60), ("failed", 55), ("tokens spent", 100))
+    },
+    "rows/s": st.column_config.NumberColumn(format="%.2f", width=70),
+}
+_SERVER_COLUMNS = {
+    "state": st.column_config.TextColumn(width=80),
+    **{
+        name: st.column_config.NumberColumn(format="localized", width=width)
+        for name, width in (("in flight", 70), ("answers", 80), ("faults", 60), ("tokens", 95), ("tokens/s", 75))
+    },
+}
+_NODE_COLUMNS = {
+    "state": st.column_config.TextColumn(width=80),
+    **{
+        name: st.column_config.NumberColumn(format="localized", width=width)
+        for name, width in (("processes", 80), ("in flight", 70), ("rows", 80), ("given back", 85))
+    },
+    "rows/s": st.column_config.NumberColumn(format="%.2f", width=70),
+}
+
+
+def show_runs(context: PageContext) -> None:
+    """Show the runs of this workspace's workers and what can be done to the chosen one, again and again while one is live."""
+
+    def draw() -> None:
+        _draw_runs(context)
+
+    if _is_any_live(context):
+        draw_until_ready(draw, lambda: not _is_any_live(context))
+    else:
+        fragment(draw)()
+
+
+def _is_any_live(context: PageContext) -> bool:
+    return any(status.state in (*LIVE_STATES, "waiting") for status in run_control.states(context.workspace).values())
+
+
+def _draw_runs(context: PageContext) -> None:
+    states = run_control.states(context.workspace)
+    named = {run.id: run for run in loaders.all_runs()}
+    here = {key: named[key] for key in reversed(list(named)) if key in states and not named[key].is_asked}
+    if not here:
+        show_empty("No run was started here yet.")
+        return
+    loaders.settle_runs()
+    chosen = _choose_run(here, states)
+    _show_run(context, here[chosen], states[chosen])
+
+
+def _choose_run(here: Mapping[str, Run], states: Mapping[str, Status]) -> str:
+    """Show the table of runs, newest first, and return the id of the selected one: the one in the address, or the newest."""
+    ids = list(here)
+    place = next(map(ids.index, read_ids("watched", ids)), 0)
+
+    def select() -> None:
+        links.set_parameter("watched", ids[st.session_state[TABLE]["selection"]["rows"][0]])
+
+    st.session_state[TABLE] = {"selection": {"rows": [place]}}
+    tables.show_table(
+        pd.DataFrame([_table_row(run, states[key]) for key, run in here.items()]),
+        "runs started here",
+        _COLUMNS,
+        key=TABLE,
+        height="auto",
+        alt="Runs that were started here",
+        on_select=select,
+        selection_mode="single-row-required",
+    )
+    return ids[place]
+
+
+def _table_row(run: Run, status: Status) -> dict[str, Any]:
+    counts = status.counts
+    return {
+        "run": run.name,
+        "state": status.state,
+        "progress": (counts.done + counts.failed) / max(status.total, 1),
+        "rows": counts.done,
+        "failed": counts.failed,
+        "time left": None if status.left_s is None else describe_duration(status.left_s),
+        "rows/s": None if status.rows_per_s is None else round(status.rows_per_s, 2),
+        "tokens spent": counts.spent,
+        "method": method_text(run.method),
+        "model": run.model,
+    }
+
+
+def _show_run(context: PageContext, run: Run, status: Status) -> None:
+    kind = READING if run.is_reading else RUN
+    changes: dict[str, Any] = {}
+
+    def details() -> None:
+        _show_details(context.workspace, run, status)
+        if not context.workspace.settings.read_only:
+            changes.update(_show_settings(context.workspace, run, status))
+
+    parts = Parts(details, lambda: _buttons(context.workspace, run, status, changes), lambda: _show_links(run, status))
+    show_job(context.workspace, kind.job_of(context.workspace, run, status), parts)
+
+
+def _show_details(workspace: Workspace, run: Run, status: Status) -> None:
+    counts = status.counts
+    if status.servers:
+        _show_servers(status)
+    if status.nodes:
+        _show_nodes(status)
+    if counts.unanswered and status.state not in LIVE_STATES:
+        st.caption(
+            f"{counts.unanswered:,} requests were on their way when a worker ended: what the server may have answered to them "
+            "is not among the tokens spent."
+        )
+    if counts.failed:
+        kinds_of_failure = read_progress(workspace.run_folder(run.id).rows).kinds
+        text = ", ".join(f"{n:,} × {as_text(kind)}" for kind, n in kinds_of_failure.most_common())
+        st.markdown(f":orange[{counts.failed:,} rows failed]: {text}")
+
+
+def _show_links(run: Run, status: Status) -> None:
+    links.to_rows(run, "Open rows")
+    if status.state in LIVE_STATES and run.expected_calls and not run.is_reading:
+        links.to_ask(run, "Watch a debate" if run.method == "debate" else "Watch a row", ":material/visibility:")
+    if status.counts.failed and not run.is_reading:  # whose link leads to the rows of the run that it reads
+        links.to_rows(run, "Open failed rows", failed="true")
+
+
+def _show_servers(status: Status) -> None:
+    """Show how each of several model servers is doing, or did."""
+    live = status.state in LIVE_STATES
+    rows = [
+        {
+            "server": server.address,
+            "state": server.state if live else None,
+            "in flight": server.in_flight if live else None,
+            "answers": server.done,
+            "faults": server.failed,
+            "tokens": server.tokens,
+            "tokens/s": round(server.tokens_per_s) if live else None,
+            "why": server.problem if live else "",
+        }
+        for server in status.servers
+    ]
+    columns = [name for name in rows[0] if any(row[name] not in (None, "") for row in rows)]
+    tables.show_table(
+        pd.DataFrame(rows)[columns], "model servers of a run", _SERVER_COLUMNS, height="auto", alt="Model servers of the run"
+    )
+
+
+def _show_nodes(status: Status) -> None:
+    """Show how each node of a cluster is doing, or did."""
+    live = status.state in LIVE_STATES
+    rows = [
+        {
+            "node": node.address,
+            "state": node.state if live else None,
+            "processes": node.processes if live else None,
+            "in flight": node.in_flight if live else None,
+            "rows": node.done,
+            "given back": node.given_back,
+            "rows/s": round(node.rows_per_s, 2) if live else None,
+            "why": node.problem if live else "",
+        }
+        for node in status.nodes
+    ]
+    columns = [name for name in rows[0] if any(row[name] not in (None, "") for row in rows)]
+    tables.show_table(pd.DataFrame(rows)[columns], "nodes of a run", _NODE_COLUMNS, height="auto", alt="Nodes of the run")
+
+
+def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, Any]:
+    """Show how a run that can go on would be carried out; return what was chosen there, as `change_settings` takes it.
+
+    A run that asks no model has nothing to choose, nor has one whose worker lives: it keeps the settings it began with.
+    """
+    present = run_control.settings_of(workspace, run.id)
+    over = status.state == "done" and not status.counts.failed
+    if over or not present.servers or status.state in (*LIVE_STATES, "waiting"):
+        return {}
+    with st.expander("Resume with other settings", expanded=status.state in ("budget", "stopped")):
+        address, budget, calls = st.columns([0.5, 0.25, 0.25])
+        changes = {
+            "servers": address.text_input(
+                "Model server",
+                present.servers,
+                key=f"address-{run.id}",
+                help=as_text(f"It has to serve {run.model}. {ADDRESS_HELP}"),
+            ),
+            "token_budget": budget.number_input(
+                "Token budget",
+                1,
+                None,
+                present.token_budget,
+                key=f"budget-{run.id}",
+                placeholder="none",
+                help=f"In all; {status.counts.spent:,} are spent.",
+            ),
+            "concurrency": calls.number_input(
+                "Calls at once", 1, max(MOST_CALLS, present.concurrency), present.concurrency, key=f"calls-{run.id}"
+            ),
+        }
+        return changes | change_backend(run.id, present)
+
+
+def _buttons(workspace: Workspace, run: Run, status: Status, changes: Mapping[str, Any]) -> dict[str, Button]:
+    """Return what can be done to a run beside stopping it. changes: of the settings with which it goes on."""
+
+    def go_on(action: Callable[..., Run]) -> None:
+        present = run_control.settings_of(workspace, run.id)
+        action(workspace, run.id, settings=change_settings(present, **changes) if changes else None)
+
+    n_failed, rows = status.counts.failed, (lambda: links.to_rows(run, "Open rows"),)
+    retrying = f"Retrying {n_failed:,} failed row{'s' * (n_failed != 1)} of {run.name}."
+    possible = (
+        (Button("Pause", lambda: run_control.pause(workspace, run.id), f"Pausing {run.name}.", rows), status.state == "running"),
+        (
+            Button("Resume", lambda: go_on(run_control.resume), f"Resumed {run.name}.", rows),
+            status.state not in ("running", "pausing", "waiting", "done"),
+        ),
+        (
+            Button("Retry failed rows", lambda: go_on(run_control.retry), retrying, rows),
+            status.state not in LIVE_STATES and n_failed > 0,
+        ),
+    )
+    return {button.label: button for button, can in possible if can}

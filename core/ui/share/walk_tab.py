@@ -1,0 +1,133 @@
+"""The parts of the page Share's tab Walk-throughs: choose one, word and order its stops, play and export it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from core.actions import machine_names, walks
+from core.actions.workspace import Workspace
+from core.plots import printed
+from core.report.printing import as_pdf
+from core.report.walk import walk_file
+from core.store.walks import Stop
+from core.ui.share import player
+from core.ui.shared import loaders, stop_buttons
+from core.ui.shared.linked import choose_one
+from core.ui.shared.shell import PageContext
+from core.ui.shared.widgets import as_text, show_empty
+
+_NONE = (
+    "No stops yet. While you read, click :material/add_location_alt: beside a row, a figure or a comparison: "
+    "it becomes a stop of the walk-through."
+)
+
+
+def show(context: PageContext) -> None:
+    """Show the walk-throughs of the dataset."""
+    if context.dataset is None:
+        show_empty(_NONE)
+        return
+    workspace, dataset = context.workspace, context.dataset.id
+    known = [name for home, name, _ in loaders.all_walks() if home == dataset]
+    left, right = st.columns([0.6, 0.4], vertical_alignment="bottom")
+    with left:
+        chosen = choose_one(st.selectbox, "walk", "Walk-through", {name: name for name in known}, known[0] if known else None)
+    with right:
+        _show_new(workspace)
+    if chosen is None:
+        show_empty(_NONE)
+        return
+    stops = loaders.walk_stops(dataset, chosen)
+    form, view = st.columns([0.42, 0.58], gap="medium")
+    with view:
+        _show_slides(workspace, dataset, chosen, stops)
+    with form:
+        for place, stop in enumerate(stops):
+            _show_stop(workspace, stop, place, len(stops))
+        _show_delete(workspace, dataset, chosen)
+
+
+def _show_new(workspace: Workspace) -> None:
+    """Show which walk-through stops are added to, and let a person begin another."""
+    if workspace.settings.read_only:
+        return
+    with st.popover(
+        f"New stops go to: {as_text(stop_buttons.current_walk())}", icon=":material/add_location_alt:", width="stretch"
+    ):
+        name = st.text_input("Name of the walk-through", key="name-walk", max_chars=60)
+        if st.button("Add stops to it", key="choose-walk") and name.strip():
+            stop_buttons.choose_walk(name.strip())
+            st.rerun()
+
+
+def _show_stop(workspace: Workspace, stop: Stop, place: int, n: int) -> None:
+    """Show a stop with its link, and what can be changed about it."""
+    with st.container(border=True, gap="small", key=f"stop-{stop.id}"):
+        title, tools = st.columns([0.72, 0.28], vertical_alignment="top")
+        title.markdown(f"**{place + 1}** · [{as_text(stop.title)}]({stop.address})")
+        if not workspace.settings.read_only:
+            with tools.container(horizontal=True, horizontal_alignment="right", gap=None):
+                _show_tools(workspace, stop, place, n)
+        if workspace.settings.read_only:
+            st.text(stop.sentence)
+            return
+        said = st.text_area(
+            "What is to be seen here, in a sentence",
+            stop.sentence,
+            key=f"note-{stop.id}",
+            height="content",
+            max_chars=walks.LONGEST,
+            placeholder="What is to be seen here, in a sentence",
+            label_visibility="collapsed",
+        )
+        if said != stop.sentence:
+            walks.set_sentence(workspace, stop.id, said)
+            st.rerun()
+
+
+def _show_tools(workspace: Workspace, stop: Stop, place: int, n: int) -> None:
+    tools = (
+        ("up", ":material/arrow_upward:", "One place up", place == 0, partial(walks.move_stop, workspace, stop.id, -1)),
+        ("down", ":material/arrow_downward:", "One place down", place == n - 1, partial(walks.move_stop, workspace, stop.id, 1)),
+        ("out", ":material/close:", "Take this stop out", False, partial(walks.delete_stop, workspace, stop.id)),
+    )
+    for name, icon, words, is_off, act in tools:
+        if st.button("", icon=icon, help=words, key=f"stop-{name}-{stop.id}", type="tertiary", disabled=is_off):
+            act()
+            st.rerun()
+
+
+def _show_slides(workspace: Workspace, dataset: str, name: str, stops: Sequence[Stop]) -> None:
+    """Show the walk-through as it plays, and its files."""
+    page = make_walk_file(workspace, dataset, name, stops)
+    player.show(page, "walk-player")
+    file = printed.file_name(name)
+    with st.container(horizontal=True):
+        st.download_button("Slides", page, f"{file}.html", key="walk-html", on_click="ignore", icon=":material/download:")
+        if not printed.why_no_images():
+            build = partial(as_pdf, page)
+            st.download_button(
+                "Slides as PDF", build, f"{file}.pdf", key="walk-pdf", on_click="ignore", icon=":material/download:"
+            )
+    st.caption("One file that plays without a network; each stop is a link to its view.")
+
+
+def make_walk_file(workspace: Workspace, dataset: str, name: str, stops: Sequence[Stop]) -> bytes:
+    """The slides of a walk-through of a dataset (id)."""
+    with workspace.store.read() as db:
+        page = walk_file(db, dataset, name, stops, stop_buttons.links_of_stops())
+    machine_names.refuse_secrets(workspace.settings, f"walk-through {name}", [page])
+    return page
+
+
+def _show_delete(workspace: Workspace, dataset: str, name: str) -> None:
+    if workspace.settings.read_only:
+        return
+    with st.popover("Delete the walk-through", icon=":material/delete:"):
+        st.markdown(f"Its stops go; files that were exported stay: {as_text(name)}.")
+        if st.button("Delete it", key="delete-walk"):
+            walks.delete_walk(workspace, dataset, name)
+            st.rerun()

@@ -1,0 +1,56 @@
+"""Seconds and tokens of the calls behind a row."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from core.types import Call
+from core.ui.rows.calls import call_table, describe_total, event_table, thinking_of
+
+
+def call(tokens: tuple[int, int], **more: Any) -> Call:
+    known = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "reasoning_tokens": 0}
+    return Call("key", "de", "EFFECT", "{}", "{}", **{"cached": False, "attempts": 1, "latency_ms": 1500.0, **known, **more})
+
+
+def event(tokens: int | None, latency_ms: float | None) -> dict[str, Any]:
+    return {"stage": "react", "role": "AGENT", "tokens": tokens, "latency_ms": latency_ms}
+
+
+def test_each_call_has_its_seconds_and_the_tokens_that_the_server_counted() -> None:
+    table = call_table([call((100, 20)), call((0, 0), attempts=3, error="late"), call((100, 20), cached=True, latency_ms=0.0)])
+    assert table["step"].tolist() == ["1. de · EFFECT", "2. de · EFFECT", "3. de · EFFECT"]
+    assert table["seconds"].tolist() == [1.5, 1.5, 0.0]
+    assert [None if pd.isna(n) else n for n in table["sent"]] == [100, None, 100]  # no request has no tokens
+    assert table["remark"].tolist() == ["", "3 attempts, failed", "from the cache"]
+    assert describe_total(table) == " · 3.0 s · 240 tokens, some not known"
+    assert describe_total(call_table([call((100, 20))])) == " · 1.5 s · 120 tokens"
+    assert describe_total(call_table([call((0, 0))])) == " · 1.5 s · tokens not known"
+
+
+def test_a_trace_without_calls_shows_what_its_steps_know() -> None:
+    table = event_table([event(None, 2000.0), event(0, None), event(30, None)])
+    assert table["step"].tolist() == ["1. react · AGENT", "3. react · AGENT"]  # no tokens beside a text are unknown
+    assert [None if pd.isna(n) else n for n in table["tokens"]] == [None, 30]
+    assert describe_total(table) == " · 30 tokens, some not known"
+    assert event_table([event(0, None), event(None, None)]).empty
+
+
+@pytest.mark.parametrize(
+    ("message", "thinking"),
+    [
+        ({"content": "<think>Rela activates it.</think>\n\n<answer>B</answer>"}, "Rela activates it."),
+        ({"content": "B", "reasoning": "Rela activates it."}, "Rela activates it."),
+        ({"content": "B"}, ""),
+    ],
+)
+def test_the_thinking_of_a_call_is_shown_as_thinking(message: dict[str, str], thinking: str) -> None:
+    reply = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]})
+    asked = Call("k", "de", "JUDGE", "{}", reply, False, 1, 1.0, 1, 1, 0)
+    assert thinking_of(asked) == thinking
+    assert thinking_of(replace(asked, reply="<html>")) == ""

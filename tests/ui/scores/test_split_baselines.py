@@ -1,0 +1,66 @@
+"""Experiments, tab Baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.actions.workspace import Workspace
+from core.ui.scores import split_baselines
+from core.ui.shared.background import Background, Result
+from tests.commands import core_json
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import text_of
+
+
+class AtOnce(Background):
+    """Computes what a page asks for before the page goes on."""
+
+    def ask(self, key: Hashable, compute: Callable[[Any], Any]) -> Result:  # noqa: ARG002
+        return Result(ready=True, value=compute(lambda _: None))
+
+
+def table_with(app: AppTest, column: str) -> pd.DataFrame:
+    """The table on a page that has a column."""
+    [found] = [each.value for each in app.dataframe if column in each.value]
+    return found
+
+
+def test_the_tables_show_what_the_command_prints(visit: Visit, cell_lines: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(split_baselines, "background", AtOnce)
+    app = visit(cell_lines, "scores", dataset="k562", part="Baselines")
+    assert not app.exception
+    printed = core_json(cell_lines.settings.workspace, "baselines", "--dataset", "k562")
+    shown, hops, published = (table_with(app, column) for column in ("how to read it", "distance", "what differs"))
+    assert shown["name"].tolist() == [each["name"] for each in printed["baselines"]]
+    for text, each in zip(shown["DE by gene"], printed["baselines"], strict=True):
+        assert each["de"] is None or text.startswith(f"{each['de']['macro']:.3f} [")
+    assert hops["rows"].tolist() == [each["rows"] for each in printed["hops"]]
+    assert published["method"].tolist() == [each["method"] for each in printed["published"]]
+    assert "5 of 6 perturbations, 2 of 10 genes, 10 of 60 rows" in text_of(app)
+    assert "not computed: networks are trained only if asked for" in shown["how to read it"].iloc[-1]
+
+
+def test_rows_of_another_line_can_be_learned_from(visit: Visit, cell_lines: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(split_baselines, "background", AtOnce)
+    app = visit(cell_lines, "scores", dataset="k562", part="Baselines", training="hepg2")
+    printed = core_json(cell_lines.settings.workspace, "baselines", "--dataset", "k562", "--train-on", "hepg2")
+    of_text = next(each for each in printed["baselines"] if each["name"] == "text kNN")
+    shown = table_with(app, "how to read it").set_index("name")
+    assert shown.loc["text kNN", "DE by gene"].startswith(f"{of_text['de']['macro']:.3f} [")
+
+
+def test_until_they_are_computed_the_page_says_so(visit: Visit, cell_lines: Workspace) -> None:
+    app = visit(cell_lines, "scores", dataset="k562", part="Baselines")
+    assert "The baselines are being computed" in text_of(app)
+
+
+def test_a_dataset_without_such_a_split_has_none(visit: Visit, small_workspace: Workspace, cell_lines: Workspace) -> None:
+    app = visit(small_workspace, "scores", part="Baselines")
+    assert not app.exception
+    assert "Simple methods on a split" not in text_of(app)
+    assert "Simple methods on a split" in text_of(visit(cell_lines, "scores", dataset="k562"))
