@@ -145,7 +145,9 @@ def test_the_commands(workspace: Workspace, predicted: Path, asked: list[CellCho
 
 
 @pytest.mark.parametrize("command", ["describe", "describe --predictions", "labels --name d", "predictions", "evaluate --real x"])
-@pytest.mark.parametrize(("name", "words"), [("x.h5ad.gz", "packed by gzip"), ("x.h5", "10x Genomics"), ("x.zarr", "zarr store")])
+@pytest.mark.parametrize(
+    ("name", "words"), [("x.h5ad.gz", "packed by gzip"), ("x.h5", "HDF5 with matrix in it"), ("x.zarr", "no obs, expected")]
+)
 def test_commands_say_what_other_files_of_cells_are(
     workspace: Workspace, predicted: Path, tmp_path: Path, command: str, name: str, words: str
 ) -> None:

@@ -106,9 +106,9 @@ def test_time_grows_no_faster_than_the_text(piece: str) -> None:
         text = piece * (n // len(piece))
         best = float("inf")
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.process_time()
             final_text(text)
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.process_time() - start)
         return best
 
     assert seconds(160_000) < 64 * seconds(10_000) + 0.05
