@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -43,7 +43,7 @@ class Calibration:
 
     def record(self) -> dict[str, Any]:
         """Return it as plain data."""
-        return {name: getattr(self, name) for name in self.__slots__} | {"marked": self.marked}
+        return asdict(self) | {"marked": self.marked}
 
 
 def calibrate(changes: MockChanges, thresholds: Thresholds, real_effects: float, n_genes: int) -> Calibration:

@@ -18,10 +18,11 @@ from core.stats.arrays import Codes
 
 @dataclass(frozen=True, slots=True)
 class DesignSettings:
-    """How cells are compared. depth_bins: of cells of like depth; 1 takes all together. cells_alone: no replicates are tested."""
+    """How cells are compared. depth_bins: of cells in which as many genes are seen; 1 takes all together. cells_alone: no
+    replicates are tested."""
 
     depth_bins: int = setting(
-        4, "Compare cells inside of this many bins of like counts a cell; 1 for none.", title="Bins of depth", least=1
+        4, "Compare cells inside of this many bins of cells with as many genes seen; 1 for none.", title="Bins of depth", least=1
     )
     cells_alone: bool = setting(
         False, "Labels rest on cells alone; replicates (guides, batches) are not tested.", title="Do not test replicates"

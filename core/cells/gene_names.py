@@ -67,10 +67,10 @@ def choose_gene_names(path: Path, var: pd.DataFrame, wanted: Iterable[str], give
 
 def is_name_column(name: str) -> bool:
     """Whether a column of var is called as one that names genes."""
-    return _folded(name) in {_folded(known) for known in _NAMES}
+    return _fold(name) in {_fold(known) for known in _NAMES}
 
 
-def _folded(name: str) -> str:
+def _fold(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 

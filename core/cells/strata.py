@@ -47,23 +47,22 @@ def comparable_strata(where: str, strata: np.ndarray, is_control: Bools) -> Code
 
     Raises InputError if no stratum has controls.
     """
-    code, names = pd.factorize(strata, sort=True)
-    counts = np.bincount(code[is_control], minlength=len(names))
-    usable = (counts >= LEAST_CONTROLS) & (np.array(names, dtype=object) != "")
-    if not usable.any():
+    found = _number_strata(strata, is_control)
+    if (found < 0).all():
         raise InputError(f"{where}: no stratum of --within has {LEAST_CONTROLS} control cells, expected at least one that has")
-    number = np.where(usable, np.cumsum(usable) - 1, -1)
-    found: Codes = number[code].astype(np.intp)
     return found
 
 
 def strata_of_batches(batch: np.ndarray, is_control: Bools) -> Codes | None:
     """Return the number of each cell's stratum, its batch; -1 in batches with fewer than LEAST_CONTROLS controls or without a
     name. None where all cells are in one batch. batch: texts of shape (n_cells,)."""
-    code, names = pd.factorize(batch, sort=True)
-    if len(names) == 1:
-        return None
-    usable = (np.bincount(code[is_control], minlength=len(names)) >= LEAST_CONTROLS) & (np.array(names, dtype=object) != "")
+    return None if len(set(batch.tolist())) == 1 else _number_strata(batch, is_control)
+
+
+def _number_strata(names: np.ndarray, is_control: Bools) -> Codes:
+    """Return the number of each cell's stratum, -1 in those with fewer than LEAST_CONTROLS controls and in "", which is none."""
+    code, known = pd.factorize(names, sort=True)
+    usable = (np.bincount(code[is_control], minlength=len(known)) >= LEAST_CONTROLS) & (np.array(known, dtype=object) != "")
     found: Codes = np.where(usable, np.cumsum(usable) - 1, -1)[code].astype(np.intp)
     return found
 

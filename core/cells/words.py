@@ -99,7 +99,7 @@ def comparison_lines(record: Mapping[str, Any]) -> list[str]:
         why = "replicates not tested, as asked" if asked else "no replicates: too few guides or batches"
         return [*lines, f"{why}; labels rest on cells alone"]
     lines.append(
-        f"each effect is one of {found['kind']}s too: t test of pseudobulks, "
+        f"each effect is also one between {found['kind']}s: t test of pseudobulks, "
         f"{_at_most_1000(found['degrees_of_freedom'])} degrees of freedom"
     )
     if found["agreement"] is not None:

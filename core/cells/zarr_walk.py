@@ -103,7 +103,7 @@ def _array_2(path: Path, found: Mapping[str, Any], attributes: Mapping[str, Any]
     packed, filters = found.get("compressor"), found.get("filters") or []
     codecs = [_codec_name(path, codec, "id") for codec in (*filters, *([] if packed is None else [packed]))]
     chunks = _sizes(path, found.get("chunks"))
-    return _checked(path, attributes, (_sizes(path, found.get("shape")), chunks), str(found.get("dtype")), codecs)
+    return _check_array(path, attributes, (_sizes(path, found.get("shape")), chunks), str(found.get("dtype")), codecs)
 
 
 def _array_3(path: Path, found: Mapping[str, Any], attributes: Mapping[str, Any]) -> ZarrNode:
@@ -112,7 +112,7 @@ def _array_3(path: Path, found: Mapping[str, Any], attributes: Mapping[str, Any]
     codecs = [_codec_name(path, codec, "name") for codec in found.get("codecs", [])]
     grid = _mapping(path, found.get("chunk_grid", {}))
     chunks = _sizes(path, _mapping(path, grid.get("configuration", {})).get("chunk_shape"))
-    return _checked(path, attributes, (_sizes(path, found.get("shape")), chunks), str(found.get("data_type")), codecs)
+    return _check_array(path, attributes, (_sizes(path, found.get("shape")), chunks), str(found.get("data_type")), codecs)
 
 
 def _codec_name(path: Path, codec: Any, key: str) -> str:
@@ -128,7 +128,7 @@ def _sizes(path: Path, found: Any) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _checked(
+def _check_array(
     path: Path, attributes: Mapping[str, Any], sizes: tuple[tuple[int, ...], tuple[int, ...]], kind: str, codecs: list[str]
 ) -> ZarrNode:
     shape, chunks = sizes

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.scoring.json_shapes import interval, shape_shown
 from core.scoring.run_scores import RunRows
-from core.scoring.sentences import TWO_WAY, interval_text
+from core.scoring.sentences import SIDE_WORDS, TWO_WAY, interval_text
 from core.stats.decision_curve import NetBenefit, decision_curve
 from core.stats.three_classes import (
     CLASSES,
@@ -22,6 +22,7 @@ from core.stats.three_classes import (
     log_loss,
 )
 from core.stats.top_k import TopK, precision_at
+from core.stats.verdicts import side_of
 from core.texts import number_text
 
 VALIDATED = (20, 50, 100, 200, 500)  # rows of a screen that follows
@@ -88,10 +89,9 @@ def class_sentences(found: ClassScores) -> list[str]:
 
 
 def _loss_line(name: str, found: ClassLoss) -> str:
-    verdict = "better" if found.gain.shown.low > 0 else "worse" if found.gain.shown.high < 0 else "not told apart"
     return (
         f"{name} {interval_text(found.loss.shown)}; the classes' shares alone {number_text(found.of_shares)}: "
-        f"{verdict}, gain {interval_text(found.gain.shown, signed=True)}"
+        f"{SIDE_WORDS[side_of(found.gain.shown)]}, gain {interval_text(found.gain.shown, signed=True)}"
     )
 
 

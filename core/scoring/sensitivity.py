@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from core.errors import InputError
 from core.scoring.compare_runs import PairedRuns, RunComparison
 from core.scoring.json_shapes import changes
-from core.scoring.sentences import interval_text
+from core.scoring.sentences import SIDE_WORDS, interval_text
 from core.stats.comparison import Comparison, compare, compare_macro
 from core.stats.natural_sampling import compare_weighted, natural_rate, natural_weights
 from core.stats.scored_rows import ScoredRows
@@ -22,7 +22,6 @@ from core.store import Cursor, datasets, pairs
 from core.transfer.row_index import RowIndex
 
 AS_LABELLED = "as sampled and labelled"
-_SIDES = {"above": "better", "below": "worse", "open": "not told apart", "none": "no verdict"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +45,7 @@ class Sensitivity:
     def verdict(self, variant: Variant) -> str:
         """The verdict on the mean in one variant: by the margin, or without one the side of 0."""
         shown = variant.result.mean.change.shown
-        return _SIDES[side_of(shown)] if self.margin is None else verdict_of(shown, self.margin)
+        return SIDE_WORDS[side_of(shown)] if self.margin is None else verdict_of(shown, self.margin)
 
     @property
     def depends(self) -> list[str]:

@@ -10,6 +10,7 @@ from core.scoring.other_scores import MATCHED, METRICS, OtherScores
 from core.scoring.run_scores import Headline, RunScore
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval, Unit, why_no_interval
+from core.stats.verdicts import Side
 from core.texts import NO_BIOLOGY, estimate_text, number_text
 from core.transfer import cuts
 from core.transfer.cuts import MeanOfCuts
@@ -21,6 +22,7 @@ from core.transfer.run_cells import ALL_ROWS
 
 TWO_WAY = "allowing for shared perturbations and genes"  # what a two-way interval does
 UNSEEN = "only on genes and perturbations whose labels the neighbours never saw"  # what scoring inside the cells of folds does
+SIDE_WORDS: dict[Side, str] = {"above": "better", "below": "worse", "open": "not told apart", "none": "no verdict"}
 FEW_CLUSTERS = 40  # fewer are named beside an interval
 _AXES: dict[Unit, str] = {
     "two-way": TWO_WAY,

@@ -110,7 +110,7 @@ def carrying_rows(influence: Influence, weights: Floats) -> Floats:
 
     A third of as many normal ones. NaN without an influence.
     """
-    squares = _scaled((np.repeat(weights, 2) @ influence.parts) ** 2)
+    squares = _scale((np.repeat(weights, 2) @ influence.parts) ** 2)
     total, fourth = (sum_by_group(influence.stratum, influence.n_strata, each) for each in (squares, squares**2))
     return np.divide(total**2, fourth, out=np.full_like(total, np.nan), where=fourth > 0)
 
@@ -121,14 +121,14 @@ def effective_clusters(influence: Influence, weights: Floats, clusters: Codes) -
     The squares of its rows' influences estimate v, and of a few rows they scatter: Σ v² is that of the estimates less ⅔ Σ x⁴, as
     for normal influences x, so that clusters of a single row count as many as Satterthwaite gives to normal rows.
     """
-    squares = _scaled((np.repeat(weights, 2) @ influence.parts) ** 2)
+    squares = _scale((np.repeat(weights, 2) @ influence.parts) ** 2)
     of_cluster, stratum = _sum_by_unit(squares, clusters, influence)
     total, fourth = (sum_by_group(influence.stratum, influence.n_strata, each) for each in (squares, squares**2))
     spread = sum_by_group(stratum, influence.n_strata, of_cluster**2) - 2 / 3 * fourth
     return np.divide(total**2, spread, out=np.full_like(total, np.nan), where=spread > 0)
 
 
-def _scaled(squares: Floats) -> Floats:
+def _scale(squares: Floats) -> Floats:
     """In units of the largest, since the square of a square may be below the smallest number."""
     scaled: Floats = squares / (squares.max(initial=0.0) or 1.0)
     return scaled

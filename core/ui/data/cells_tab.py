@@ -29,8 +29,8 @@ def show(context: PageContext) -> None:
             _show_screen(context.dataset, folder)
     else:
         show_empty(
-            "This dataset was not made of a file of single cells. A CRISPR screen as AnnData (.h5ad, counts in X) becomes a "
-            "dataset here: each perturbation is compared with the control cells, and pairs are labelled up, down or none."
+            "This dataset was not made of a file of single cells. A CRISPR screen as AnnData (.h5ad or Zarr, counts in X) "
+            "becomes a dataset here: each perturbation is compared with the control cells, and pairs are labelled up, down or none."
         )
     cells_form.show_jobs(context)
     if not context.workspace.settings.read_only:
@@ -71,12 +71,13 @@ def _show_volcano(dataset: Dataset, folder: ScreenFolder, perturbations: pd.Data
     effects = folder.table("effects", pert).astype({"gene": object, "label": object})
     table = effects.assign(label=effects["label"].where(effects["label"] != "left out", None)).drop(columns="pert")
     n_cells = int(perturbations.loc[perturbations["pert"] == pert, "n_cells"].iloc[0])
+    controls = "the controls of their strata" if folder.record().get("strata", 1) > 1 else "all controls"
     show_figure(
         volcano.figure(table, pert, fdr, log2_fc),
         table,
         "volcano",
         f"What a knockdown of {pert} changes",
-        f"{dataset.name} · {pert}, {n_cells:,} cells against all controls · {table['p'].notna().sum():,} genes tested · "
+        f"{dataset.name} · {pert}, {n_cells:,} cells against {controls} · {table['p'].notna().sum():,} genes tested · "
         "one test a gene, no interval",
     )
 

@@ -10,8 +10,9 @@ from core.scoring.class_scores import ClassScores, per_hundred
 from core.scoring.group_scores import AXES
 from core.scoring.other_scores import METRICS
 from core.scoring.run_scores import RunScore
-from core.scoring.sentences import interval_text
+from core.scoring.sentences import SIDE_WORDS, interval_text
 from core.stats.three_classes import CLASSES, ClassLoss
+from core.stats.verdicts import side_of
 from core.store.runs import Run
 from core.texts import number_text
 from core.ui.shared import loaders, tables
@@ -62,9 +63,8 @@ def _class_numbers(found: ClassScores) -> list[Number]:
 
 
 def _loss_words(loss: ClassLoss) -> str:
-    gain = loss.gain.shown
-    verdict = "better than" if gain.low > 0 else "worse than" if gain.high < 0 else "not told apart from"
-    return f"{range_text(loss.loss.shown)}  \n{verdict} the shares alone, {number_text(loss.of_shares)}"
+    verdict = SIDE_WORDS[side_of(loss.gain.shown)]
+    return f"{range_text(loss.loss.shown)}  \n{verdict}; the shares alone {number_text(loss.of_shares)}"
 
 
 def _show_hits(found: ClassScores) -> None:

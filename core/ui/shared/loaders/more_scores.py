@@ -35,8 +35,9 @@ def class_scores(run: str) -> ClassScores:
 @cache_by("datasets", entries=8)
 def labels_of_pairs(dataset: str, other: str) -> NDArray[np.object_]:
     """The labels that another dataset (name) has of the pairs of the rows of a dataset (id), None where it has none."""
+    index = row_index(dataset)
     with reading() as db:
-        return _labels_of_pairs(db, other, row_index(dataset))
+        return _labels_of_pairs(db, other, index)
 
 
 @cache_by("datasets", "spaces", entries=20)
