@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -112,14 +113,14 @@ def hit_lines(found: ClassScores) -> list[str]:
         f"of the top {any_effect.k:,}: {per_hundred(any_effect)} hits per hundred validated, "
         f"{per_hundred(directed)} in the predicted direction"
         for any_effect, directed in zip(found.effects, found.directed, strict=True)
-        if any_effect.precision.value == any_effect.precision.value
+        if not math.isnan(any_effect.precision.value)
     ]
 
 
 def per_hundred(found: TopK) -> str:
     """Hits per hundred validated rows, with their interval."""
     shown = found.precision.shown
-    if shown.low != shown.low:
+    if math.isnan(shown.low):
         return f"{100 * shown.estimate:.0f} [no interval]"
     return f"{100 * shown.estimate:.0f} [{100 * shown.low:.0f}, {100 * shown.high:.0f}]"
 
@@ -158,6 +159,6 @@ def _hits(found: TopK) -> dict[str, Any] | None:
 
 
 def _loss_shape(found: ClassLoss | None) -> dict[str, Any] | None:
-    if found is None or found.loss.value != found.loss.value:
+    if found is None or math.isnan(found.loss.value):
         return None
     return {**(shape_shown(found.loss) or {}), "of_shares": found.of_shares, "gain": shape_shown(found.gain)}

@@ -17,6 +17,7 @@ from core.stats.delong import Estimate
 from core.stats.intervals import why_no_interval
 from core.stats.official_score import Metrics
 from core.stats.slices import Slice, by_slice, slice_difference
+from core.stats.verdicts import side_of
 from core.transfer.similarity import Space
 from core.transfer.training_distance import (
     OUTSIDE,
@@ -30,6 +31,7 @@ from core.transfer.training_distance import (
     training_of,
 )
 
+_AGAINST = {"above": "is above", "below": "is below", "open": "cannot be told apart from", "none": "has no interval against"}
 NETWORK = "network"  # as a distance is called on screen and in commands that is no gene space
 
 
@@ -108,10 +110,10 @@ def change_sentence(found: DistanceScores) -> str:
         return "All rows are equally far, so distances cannot be compared."
     known = [part.name for part in found.slices if part.name not in OUTSIDE.values()]
     shown = found.change.mean.shown
-    words = "is higher" if shown.low > 0 else "is lower" if shown.high < 0 else "cannot be told apart"
+    words = _AGAINST[side_of(shown)]
     if why := why_no_interval(shown):
-        words = f"has no interval, since {why}"
-    return f"{known[-1]} against {known[0]}: the mean {words}, {interval_text(shown, signed=True)}, {TWO_WAY}"
+        words = f"{words} ({why})"
+    return f"The mean of “{known[-1]}” {words} that of “{known[0]}”: {interval_text(shown, signed=True)}, {TWO_WAY}"
 
 
 def distance_shape(found: DistanceScores) -> dict[str, Any]:

@@ -30,7 +30,8 @@ def show(context: PageContext) -> None:
     else:
         show_empty(
             "This dataset was not made of a file of single cells. A CRISPR screen as AnnData (.h5ad or Zarr, counts in X) "
-            "becomes a dataset here: each perturbation is compared with the control cells, and pairs are labelled up, down or none."
+            "becomes a dataset here: each perturbation is compared with the control cells, and pairs are labelled up, down "
+            "or none."
         )
     cells_form.show_jobs(context)
     if not context.workspace.settings.read_only:
