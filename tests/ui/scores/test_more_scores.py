@@ -18,7 +18,7 @@ RUN, BASELINE = "simulated debate", "simulated collapsed debate"
     [
         ("Genes and perturbations", r"genes have both classes, [\d,]+ have one.*chance explains \d+%"),
         ("Three classes", r"Hits per hundred validated rows"),
-        ("Distance", r"steps? against|equally far|Distances need a gene space|quarter against"),
+        ("Distance", r"The mean of “|equally far|Distances need a gene space"),
     ],
 )
 def test_each_tab_says_what_it_found(visit: Visit, little_demo: Workspace, part: str, said: str) -> None:
