@@ -97,7 +97,7 @@ def _show(found: SplitBaselines) -> None:
             chart = baseline_scores.figure(table, f"macro AUROC by gene, {name}")
             show_figure(chart, table, f"baselines-{question}", title, f"{caption}{marked}")
     st.markdown("**In numbers**")
-    tables.show_table(pd.DataFrame([_line(each) for each in found.all]).dropna(axis="columns", how="all"), "baselines")
+    tables.show_table(pd.DataFrame([_line(each) for each in found.all]).dropna(axis="columns", how="all"), "baselines of a split")
     with st.expander("What each of these is"):
         st.markdown("\n".join(f"- **{as_text(name)}**: {as_text(each.about)}" for name, each in knowledge_baselines().items()))
     _show_hops(found)

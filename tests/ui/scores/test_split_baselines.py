@@ -9,9 +9,13 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.actions.import_target import ImportOptions
+from core.actions.imports import import_upload
 from core.actions.workspace import Workspace
+from core.store import datasets, pairs
 from core.ui.scores import split_baselines
 from core.ui.shared.background import Background, Result
+from tests import worlds
 from tests.commands import core_json
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of
@@ -64,3 +68,17 @@ def test_a_dataset_without_such_a_split_has_none(visit: Visit, small_workspace: 
     assert not app.exception
     assert "Simple methods on a split" not in text_of(app)
     assert "Simple methods on a split" in text_of(visit(cell_lines, "scores", dataset="k562"))
+
+
+def test_they_stand_below_the_controls_of_a_run(
+    visit: Visit, cell_lines: Workspace, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(split_baselines, "background", AtOnce)
+    copied = worlds.copied(cell_lines.settings.workspace, workspace)
+    with copied.store.read() as db:
+        rows = pairs.frame(db, datasets.find(db, "k562").id)[["pair_id"]].rename(columns={"pair_id": "id"})
+    predicted = rows.assign(prediction_up=0.2, prediction_down=0.1)
+    assert import_upload(copied, predicted.to_csv(index=False).encode(), "run.csv", ImportOptions(dataset="k562")).new
+    app = visit(copied, "scores", dataset="k562", run="run", part="Baselines")
+    assert not app.exception
+    assert {"DE", "how to read it"} <= {column for each in app.dataframe for column in each.value}
