@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
+from pathlib import Path
 
 from core import log
 from core.actions.workspace import open_workspace
@@ -12,10 +13,11 @@ from core.config import REPOSITORY, Settings, default_import_roots
 from core.errors import DeskError, InputError
 from core.store import datasets
 
+SERVER = REPOSITORY / "core" / "ui" / "server.py"
 _MORE_S = 60  # by then the server has closed a session whose tab has gone; Streamlit itself would forget it but free nothing
 
 
-def main() -> None:
+def main(server: Path = SERVER) -> None:
     """Make the demo in an empty workspace, then replace this process by the server; arguments are passed to Streamlit."""
     try:
         workspace = open_workspace()
@@ -36,14 +38,13 @@ def main() -> None:
         print(f"error: {error}", file=sys.stderr)
     _keep_import_roots(workspace.settings)
     os.chdir(REPOSITORY)  # where .streamlit/config.toml is
-    server = str(REPOSITORY / "core" / "ui" / "server.py")
     os.environ.setdefault(
         "MALLOC_ARENA_MAX", "2"
     )  # each run of a page is a thread, and what glibc keeps for one it does not give back
     options = ["--secrets.files", str(workspace.settings.secrets_file)]
     options += ["--server.maxUploadSize", str(workspace.settings.upload_file_mb)]
     options += ["--server.disconnectedSessionTTL", str(math.ceil(workspace.settings.tab_kept_s) + _MORE_S)]
-    os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", server, *options, *sys.argv[1:]])
+    os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", str(server), *options, *sys.argv[1:]])
 
 
 def _keep_import_roots(settings: Settings) -> None:
