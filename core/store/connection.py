@@ -156,7 +156,7 @@ class Store:
         place = self.file.with_name(self.file.name + ".lock")
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
-            lock = ReadWriteLock(place, timeout=self.timeout_s, is_singleton=False)
+            lock = self._lock_of_thread(place)
             proxy = lock.acquire_read() if mode == "READ_ONLY" else lock.acquire_write()
         except Timeout:
             raise StoreBusy(self._busy_message()) from None
@@ -178,6 +178,14 @@ class Store:
             finally:
                 with suppress(OSError):
                     self._holder.unlink(missing_ok=True)
+
+    def _lock_of_thread(self, place: Path) -> ReadWriteLock:
+        """The lock as this thread and process use it; making one takes as long as taking it."""
+        made = getattr(self._of_thread, "lock", None)
+        if made is None or made[0] != os.getpid():
+            made = os.getpid(), ReadWriteLock(place, timeout=self.timeout_s, is_singleton=False)
+            self._of_thread.lock = made
+        return made[1]
 
     def _busy_message(self) -> str:
         try:

@@ -13,15 +13,16 @@ import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
 import pytest
+from filelock import ReadWriteLock
 
 from core.config import Settings
 from core.errors import StoreBusy, StoreDamaged, StoreTooNew
-from core.store import Cursor, Store, changes, open_store
+from core.store import Cursor, Store, changes, connection, open_store
 from core.store.connection import OPEN_STORES
 from core.store.queries import Insertion, insert_all
 from tests import worlds
@@ -79,6 +80,32 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
             assert bumps(inner) == 2
     with store.read() as db:
         assert changes.versions(db) == {"runs": 2, "datasets": 1}
+
+
+def test_a_thread_takes_the_lock_that_it_made_and_a_forked_process_makes_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, made = store_at(tmp_path), []
+
+    def make(*arguments: Any, **options: Any) -> ReadWriteLock:
+        made.append(threading.get_ident())
+        return ReadWriteLock(*arguments, **options)
+
+    monkeypatch.setattr(connection, "ReadWriteLock", make)
+    with ThreadPoolExecutor(1) as other:
+        for _ in range(3):
+            with store.write() as cursor:
+                changes.bump(cursor, "runs")
+            assert other.submit(read_bumps, store).result() == read_bumps(store)
+    assert len(made) == len(set(made)) == 2
+    monkeypatch.setattr(connection.os, "getpid", lambda: -1)
+    assert read_bumps(store) == 3
+    assert len(made) == 3
+
+
+def read_bumps(store: Store) -> int:
+    with store.read() as cursor:
+        return bumps(cursor)
 
 
 def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
