@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -186,16 +187,18 @@ def meet_all(method: str, behaviours: Mapping[str, Serve]) -> dict[str, Met]:
     """A row by a method from each behaviour: the server tells them apart by the name of the model."""
     made: Any = method_named(method)
     seen, asked, counted = Counter[str](), Counter[str](), Counter[str]()
+    counting = threading.Lock()  # each request is answered in a thread of its own
 
     def answer(each: Asked) -> Canned:
         if not each.path.endswith("completions"):
             return Canned({}, 404)
         name = each.body["model"]
         key = json.dumps([name, each.body["messages"]])
-        given = behaviours[name](good(each), seen[key])
-        seen[key] += 1
-        asked[name] += 1
-        counted[name] += tokens_in(given)
+        with counting:
+            given = behaviours[name](good(each), seen[key])
+            seen[key] += 1
+            asked[name] += 1
+            counted[name] += tokens_in(given)
         return given
 
     async def ask(url: str) -> list[RowResult | BaseException]:
