@@ -5,8 +5,9 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE
 .PHONY: app test test-serve soak lint bench screenshots clean
 
+# On another port than 8501: `make app PORT=8600`.
 app: .venv/app.ok
-	@$(BIN)/python -m core.ui.start
+	@$(BIN)/python -m core.ui.start $(if $(PORT),--server.port $(PORT))
 
 test: .venv/dev.ok .venv-inspect/ok
 	$(BIN)/python -m pytest

@@ -20,7 +20,7 @@ from core.errors import InputError, NotFound, StateError, Unreachable
 from core.llm.call_settings import CallSettings
 from core.llm.client import Client
 from core.llm.tokens import TokenCount, TokenCounter
-from core.methods.judge_rubric import JudgeRubric, dossier_of, messages_of, reading_options
+from core.methods.judge_rubric import JudgeRubric, asks_for_passage, dossier_of, messages_of, reading_options
 from core.store import Cursor, calls, evidence, rubrics, runs
 from core.store.runs import Run
 
@@ -32,14 +32,16 @@ RULE = "rule"  # what made the answers of a rule
 _METHOD = JudgeRubric()
 _MOST_COUNTED = 64  # prompts that are counted beforehand; the others are as long as these by their characters
 _FORM = "<answer>A</answer>"
+_FORM_WITH_PASSAGE = f"{_FORM}\n<passage>{' '.join(['words'] * 25)}</passage>"  # as long as a brief's sentences are as a rule
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingSettings:
-    """How a model is asked. name: of the run; None makes it from rubric, run and model. The others are those of `RunRequest`;
-    effort: "" leaves it to the server."""
+    """How a model is asked. name: of the run; None makes it from rubric, run and model. passage: whether it also copies the
+    sentence that decides, which makes another run. The others are those of `RunRequest`; effort: "" leaves it to the server."""
 
     name: str | None = None
+    passage: bool = False
     effort: str = ""
     seed: int = 0
     concurrency: int = 16
@@ -63,7 +65,7 @@ class ReadingEstimate:
 
     texts: how many are read; calls of `expected` are fewer if some make the same prompt. counted_by: who counted the prompts'
     tokens; "bytes" makes them an upper bound. measured: whether answers are as long as those of this model's earlier readings;
-    otherwise they are counted as the letter alone, without any reasoning.
+    otherwise they are counted as the letter, and a sentence if one is asked for, without any reasoning.
     """
 
     rows: int
@@ -99,8 +101,8 @@ def plan_reading(
     request = RunRequest(
         _METHOD.name,
         run.dataset,
-        reading_options(rubric, run.id, answers=answers, effort=settings.effort),
-        name=settings.name or f"{rubric.name} of {run.name} by {chosen}",
+        reading_options(rubric, run.id, answers=answers, passage=settings.passage, effort=settings.effort),
+        name=settings.name or f"{rubric.name} of {run.name} by {chosen}{' with passages' * settings.passage}",
         model=chosen,
         seed=settings.seed,
         calls=settings.calls,
@@ -260,14 +262,18 @@ def _prompts(workspace: Workspace, plan: ReadingPlan) -> Iterator[tuple[list[str
     pairs = load_pairs(workspace.store, plan.spec.dataset)
     for row, of_row in texts.of_row.items():
         dossier = dossier_of(texts, pairs[row])
-        made = {messages_of(plan.rubric, pairs[row], text, dossier) for text in of_row}
+        made = {messages_of(plan.rubric, pairs[row], text, dossier, passage=_with_passages(plan)) for text in of_row}
         yield ["\n".join(message.content for message in messages) for messages in made], len(of_row)
+
+
+def _with_passages(plan: ReadingPlan) -> bool:
+    return asks_for_passage(plan.spec.options)
 
 
 async def _count_tokens(
     workspace: Workspace, plan: ReadingPlan, prompts: Sequence[str]
 ) -> tuple[dict[str, TokenCount], TokenCount]:
-    """Returns the tokens of some prompts of every length, and those of an answer's letter alone."""
+    """Returns the tokens of some prompts of every length, and those of an answer in its form."""
     by_length = sorted(prompts, key=len)
     step = max(len(by_length) / _MOST_COUNTED, 1.0)
     chosen = [by_length[int((i + 0.5) * step)] for i in range(min(len(by_length), _MOST_COUNTED))]
@@ -275,7 +281,9 @@ async def _count_tokens(
     endpoint = model_servers.endpoint_of(workspace, address, plan.spec.model, plan.request.calls)
     async with Client(endpoint, concurrency=plan.request.concurrency) as client:
         counter = TokenCounter(client, plan.spec.model)
-        form, *counted = [await counter.count(text) for text in (_FORM, *chosen)]
+        form, *counted = [
+            await counter.count(text) for text in (_FORM_WITH_PASSAGE if _with_passages(plan) else _FORM, *chosen)
+        ]
     return dict(zip(chosen, counted, strict=True)), form
 
 

@@ -19,6 +19,7 @@ from core.llm.call_settings import CallSettings
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.actions.readings import ReadingSettings
     from core.actions.workspace import Workspace
     from core.scoring.rubric_rates import RateTexts
 
@@ -71,20 +72,26 @@ def run_(
     judge: Annotated[Judge | None, typer.Option(help="By default the rule where the rubric has one, otherwise a model.")] = None,
     endpoint: Annotated[str | None, typer.Option(help="A model server's address ending in /v1.")] = None,
     model: Annotated[str | None, typer.Option(help="The model to ask; by default the server's only one.")] = None,
+    passage: Annotated[
+        bool, typer.Option("--passage", help="Have the sentence that decides copied too; such a reading is another run.")
+    ] = False,
     detach: Annotated[bool, typer.Option("--detach", help="Return at once; a worker process goes on reading.")] = False,
     as_json: Json = False,
 ) -> None:
     """Answer a rubric for every text of a run that it asks about; the counts by role."""
     rubric = rubrics.find(context.obj, name)
     if (judge or (Judge.RULE if rubric.is_answered_by_rule else Judge.MODEL)) is Judge.RULE:
-        _refuse_model_options(name, endpoint, model, detach, chosen)
+        given = {"--endpoint": endpoint, "--model": model, "--passage": passage, "--detach": detach}
+        _refuse_model_options(name, given, chosen)
         _show_counts(context, rubric, run, as_json)
     else:
-        _read_by_model(context, rubric, run, (endpoint, model, detach), make(CallSettings, chosen), as_json)
+        from core.actions.readings import ReadingSettings
+
+        settings = ReadingSettings(passage=passage, calls=make(CallSettings, chosen))
+        _read_by_model(context, rubric, run, (endpoint, model, detach), settings, as_json)
 
 
-def _refuse_model_options(name: str, endpoint: str | None, model: str | None, detach: bool, calls: Mapping[str, Any]) -> None:
-    given = {"--endpoint": endpoint, "--model": model, "--detach": detach}
+def _refuse_model_options(name: str, given: dict[str, object], calls: Mapping[str, Any]) -> None:
     given |= {each.option: calls[each.name] != each.default for each in options_of(CallSettings)}
     for option, value in given.items():
         if value:
@@ -122,7 +129,7 @@ def _read_by_model(
     rubric: Rubric,
     run: str,
     asked: tuple[str | None, str | None, bool],
-    calls: CallSettings,
+    settings: ReadingSettings,
     as_json: bool,
 ) -> None:
     """Says what the reading costs, starts it, and shows its answers, or, if it has not ended, the run that reads."""
@@ -131,7 +138,6 @@ def _read_by_model(
     from core.store import runs
 
     endpoint, model, detach = asked
-    settings = readings.ReadingSettings(calls=calls)
     plan = readings.plan_reading(context.obj, rubric, run, endpoint=endpoint, model=model, settings=settings)
     expected = readings.estimate(context.obj, plan)
     n_calls, tokens = expected.expected.calls, expected.expected.prompt_tokens

@@ -24,6 +24,8 @@ from core.store import Store, predictions, rubrics, runs, spaces
 from core.store.runs import Run
 from core.types import TRAIN, Pair
 
+_ADDED_LATER = ("prompts", "passage")  # options that are left out at their default, so that runs keep the ids that they had
+
 
 def resolve(store: Store, request: RunRequest, method: Method, components: ComponentLoader, packs: Mapping[str, str]) -> RunSpec:
     """Returns the specification of a request on the dataset of `components`.
@@ -34,8 +36,9 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
     invalid options or rows, NotFound for a run or a space that does not exist.
     """
     options = read_options(method.options, request.options)
-    if not options.get("prompts"):
-        options.pop("prompts", None)  # without a file, runs keep the ids that they had before there were files
+    for name in _ADDED_LATER:
+        if not options.get(name):
+            options.pop(name, None)
     refuse_missing_sources(method.options, options)
     known = list(load_pairs(store, components.dataset_id).values())
     prompts = "" if isinstance(method, AsksAgain) else method.prompts(options)

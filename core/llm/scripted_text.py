@@ -29,6 +29,8 @@ _WORDS = re.compile(r"<answer>([a-z][a-z ]+)</answer>")
 _SUMMARISED = re.compile(r"^Gene: (\S+)$", re.MULTILINE)
 _GUIDED = re.compile(r"^(\d)\. ", re.MULTILINE)
 _END_OF_TEXT = re.compile(r"</text-[0-9a-f]{8}>")  # of a text that a rubric asks about: what it says is no format
+_TEXT = re.compile(r"<text-([0-9a-f]{8})>\n(.*?)\n</text-\1>", re.DOTALL)
+_SENTENCE = re.compile(r"[^.!?\n]{1,400}[.!?]?")
 _EXAMPLE = re.compile(r"<answer>([A-Z])</answer>")
 # Three ways to cut a text into tokens: a letter after ">" is a token of its own, begins with ">", or ends with "</".
 _CUTS = tuple(map(re.compile, (r"\s?\w+|[^\w\s]+|\s+", r"[\s>]?\w+|[^\w\s>]+|[>\s]", r"\s?\w+(?:</)?|[^\w\s]+|\s+")))
@@ -140,12 +142,24 @@ def write_summary(gene: str) -> str:
 
 
 def _write_answer_tag(prompt: ScriptedPrompt) -> str:
-    """A letter in <answer>, or one of the words that the prompt offers there, after a line for each guided question."""
+    """A letter in <answer>, or one of the words that the prompt offers there, after a line for each guided question.
+
+    Below the letter a sentence of the text that is asked about, where the prompt wants one.
+    """
     words = sorted(set(_WORDS.findall(_asked_at_end(prompt.text))))
     if len(words) < 2:
-        return f"<answer>{draw_letter(prompt)}</answer>"
+        return f"<answer>{draw_letter(prompt)}</answer>{_write_passage(prompt)}"
     guided = [f"{number}. A scripted answer, which no model gave." for number in _GUIDED.findall(prompt.text)]
     return "\n".join((*guided, f"<answer>{words[int(len(words) * prompt.draw('word'))]}</answer>"))
+
+
+def _write_passage(prompt: ScriptedPrompt) -> str:
+    """A drawn sentence of the text that the prompt is about, in <passage>; "" where none is asked for."""
+    about = _TEXT.search(prompt.text)
+    if about is None or "<passage>" not in _asked_at_end(prompt.text):
+        return ""
+    sentences = [each for found in _SENTENCE.findall(about[2]) if (each := found.strip())] or [""]
+    return f"\n<passage>{sentences[int(len(sentences) * prompt.draw('passage'))]}</passage>"
 
 
 def tokenize(text: str) -> list[str]:

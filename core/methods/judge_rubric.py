@@ -1,7 +1,8 @@
 """Answers a rubric about the texts of another run: one question for each text, which a model answers by a letter.
 
 It predicts nothing. Each text has one event of kind "reading", with the stage and role of the text; its meta holds `of_seq`
-(which text), `answer`, and `p`, the probability of the rubric's first answer, where the server gives log-probabilities.
+(which text), `answer`, and `p`, the probability of the rubric's first answer, where the server gives log-probabilities; and, if
+it was asked for and stands in the text, the `passage` that decided the answer.
 """
 
 from __future__ import annotations
@@ -30,19 +31,26 @@ from core.methods.conversation import (
     event_of,
     gather_all,
 )
+from core.methods.marked_passage import find_passage, take_passage
 from core.methods.prompts import EFFORTS, fill, prompt_text
 from core.records import parse, to_json
 from core.types import Flag, Pair, RowResult, TraceEvent, row_of_reading
 
 _PROMPTS = ("rubric", "rubric_task", "rubric_dossier", "rubric_example", "reask_letter")
+_PASSAGE = "rubric_passage"
 _MARK_DIGITS = 8  # of a hash of what stands between two marks, which therefore cannot hold its own mark
 
 
 class RubricAnswer(NamedTuple):
-    """What a model answers about a text. p: the probability of the rubric's first answer; None without log-probabilities."""
+    """What a model answers about a text.
+
+    p: the probability of the rubric's first answer; None without log-probabilities. passage: what decided it, as it stands in the
+    text; "" if none was asked for, or if it does not stand there.
+    """
 
     answer: str
     p: float | None
+    passage: str = ""
 
 
 class JudgeRubric(ConversationMethod):
@@ -56,6 +64,7 @@ class JudgeRubric(ConversationMethod):
         Option("rubric", "text", "", "The rubric as JSON, as the command `rubric run` and the page Arguments write it."),
         Option("run", "run", "", "The run whose texts are read."),
         Option("answers", "choice", "logprobs", "Whether log-probabilities are asked for.", ("logprobs", "letters")),
+        Option("passage", "flag", False, "Whether the model also copies the sentence that decides its answer."),
         Option("effort", "choice", "", "Reasoning effort; empty leaves it to the server.", EFFORTS),
         Option("max_tokens", "int", 2_000, "The longest answer in tokens, reasoning included.", least=1),
     )
@@ -64,9 +73,9 @@ class JudgeRubric(ConversationMethod):
         """Returns the calls for a row with one text of each role that the rubric names; the run decides how many it has."""
         return max(len(self.rubric(options).roles), 1) if options["rubric"] else 1
 
-    def prompts(self, _options: Mapping[str, Any]) -> str:
+    def prompts(self, options: Mapping[str, Any]) -> str:
         """Returns every text of a prompt, apart from the pair, the rubric and the text that is read."""
-        return "\n\n".join(map(prompt_text, _PROMPTS))
+        return "\n\n".join(map(prompt_text, (*_PROMPTS, _PASSAGE) if asks_for_passage(options) else _PROMPTS))
 
     def parent(self, options: Mapping[str, Any]) -> str:
         """Returns the name or id of the run whose texts are read."""
@@ -81,7 +90,8 @@ class JudgeRubric(ConversationMethod):
         if context.texts is None:
             raise InputError(f"{pair.pair_id}: no texts are given, expected those of the run that is read")
         rubric, texts = self.rubric(context.options), context.texts.of_row[pair.pair_id]
-        prompts = [messages_of(rubric, pair, text, dossier_of(context.texts, pair)) for text in texts]
+        evidence, passage = dossier_of(context.texts, pair), asks_for_passage(context.options)
+        prompts = [messages_of(rubric, pair, text, evidence, passage=passage) for text in texts]
         distinct = dict(zip(prompts, texts, strict=True))
         found = await gather_all(*(_ask(conversation, rubric, text, prompt, context) for prompt, text in distinct.items()))
         answers = dict(zip(distinct, found, strict=True))
@@ -99,6 +109,11 @@ def reading_options(rubric: Rubric, run: str, **others: object) -> dict[str, obj
     return {"rubric": json.dumps(to_json(rubric), sort_keys=True), "run": run, **others}
 
 
+def asks_for_passage(options: Mapping[str, Any]) -> bool:
+    """Returns whether a reading's options ask for the sentence that decides; those of earlier readings do not know it."""
+    return bool(options.get("passage"))
+
+
 def letters_of(rubric: Rubric) -> Mapping[str, str]:
     """Returns letter → answer, in the order of the rubric."""
     return dict(zip(ascii_uppercase, rubric.answers, strict=False))
@@ -109,8 +124,8 @@ def dossier_of(texts: TextsOfRun, pair: Pair) -> str:
     return dossier(texts.evidence.get(pair.pair_id, ()), pair).text
 
 
-def messages_of(rubric: Rubric, pair: Pair, text: RowText, evidence: str) -> Messages:
-    """Returns the question about a text; evidence: the dossier, "" for none.
+def messages_of(rubric: Rubric, pair: Pair, text: RowText, evidence: str, *, passage: bool = False) -> Messages:
+    """Returns the question about a text; evidence: the dossier, "" for none; passage: whether the deciding sentence is asked for.
 
     What others wrote stands between marks that are made from a hash of it, so that no text can end itself and go on as the
     question.
@@ -137,7 +152,8 @@ def messages_of(rubric: Rubric, pair: Pair, text: RowText, evidence: str) -> Mes
         content=text.content,
         answers="\n".join(f"{letter}) {answer}" for letter, answer in letters_of(rubric).items()),
     )
-    return Message("system", prompt_text("rubric")), Message("user", task)
+    asked = f"{task}\n\n{prompt_text(_PASSAGE)}" if passage else task
+    return Message("system", prompt_text("rubric")), Message("user", asked)
 
 
 def _mark(text: str) -> str:
@@ -155,7 +171,8 @@ async def _ask(
 ) -> ReadAnswer[RubricAnswer]:
     spec = _call_of(text, context)
     letters = list(letters_of(rubric))
-    return await conversation.read(spec, prompt, read_answer(rubric), lambda problem: ask_letter_again(problem, letters))
+    reader = read_answer(rubric, text.content if asks_for_passage(context.options) else None)
+    return await conversation.read(spec, prompt, reader, lambda problem: ask_letter_again(problem, letters))
 
 
 def _call_of(text: RowText, context: Context) -> CallSpec:
@@ -164,16 +181,20 @@ def _call_of(text: RowText, context: Context) -> CallSpec:
     return CallSpec(text.stage, text.role, context.seed, options["max_tokens"], options["effort"], by_logprobs)
 
 
-def read_answer(rubric: Rubric) -> Reader[RubricAnswer]:
-    """Returns a reader of the answer where it is marked as the answer, by its letter or in its own words."""
+def read_answer(rubric: Rubric, text: str | None = None) -> Reader[RubricAnswer]:
+    """Returns a reader of the answer where it is marked as the answer, by its letter or in its own words.
+
+    text: in which the passage has to stand that the reply copies; None if none was asked for.
+    """
     letters = letters_of(rubric)
     in_words = {answer: answer for answer in rubric.answers if len(answer) > 1}  # one letter may be another answer's
 
     def read(reply: Reply) -> RubricAnswer | Unparsed:
+        reply, copied = (reply, "") if text is None else take_passage(reply)
         answer = choice(reply.content, {**letters, **in_words})
         if isinstance(answer, Unparsed):
             return answer
-        return RubricAnswer(answer, _first_probability(reply, letters, answer))
+        return RubricAnswer(answer, _first_probability(reply, letters, answer), find_passage(text or "", copied))
 
     return read
 
@@ -190,7 +211,9 @@ def _events(text: RowText, found: ReadAnswer[RubricAnswer], context: Context) ->
     """Returns what was said about a text: an answer that was rejected, if one was, and the reading."""
     value = found.value
     said = {"unread": value.reason} if isinstance(value, Unparsed) else {"answer": value.answer}
-    odds = {} if isinstance(value, Unparsed) or value.p is None else {"p": value.p}
+    odds: dict[str, object] = {} if isinstance(value, Unparsed) or value.p is None else {"p": value.p}
+    if not isinstance(value, Unparsed) and value.passage:
+        odds["passage"] = value.passage
     spec = _call_of(text, context)
     rejected = (event._replace(stage=text.stage, role=text.role) for event in found.rejected)
     return (*rejected, event_of(spec, "reading", found.reply, of_seq=text.seq, **said, **odds))

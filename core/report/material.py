@@ -25,7 +25,7 @@ from core.store.chain_check import Finding
 from core.store.datasets import Dataset
 from core.store.hypotheses import Entry
 from core.store.imports import Import
-from core.store.rubrics import Sample, TextLabel
+from core.store.rubrics import MarkedPassage, Sample, TextLabel
 from core.store.runs import Run
 
 # What a kNN's run scores on some rows with permuted vectors, if that was computed before.
@@ -40,12 +40,13 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class ChosenRow:
-    """One row of one run in full: `predictions.row`, `traces.of_row` and `evidence.of_row`."""
+    """One row of one run in full: `predictions.row`, `traces.of_row`, `evidence.of_row` and `rubrics.passages`."""
 
     run: Run
     numbers: Mapping[str, Any]
     events: Sequence[dict[str, Any]]
     dossier: Sequence[dict[str, Any]]
+    passages: Sequence[MarkedPassage] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from core.audit.debate_audit import audit_debate
 from core.audit.rubric import Rubric
@@ -110,5 +111,10 @@ def _rows_of(db: Cursor, selection: ReportSelection, chosen: Sequence[Run], pair
     having = set(predictions.runs_with(db, selection.dataset, pair_id))
     for run in chosen:
         if run.id in having:
-            events, dossier = traces.of_row(db, run.id, pair_id), evidence.of_row(db, run.id, pair_id)
-            yield ChosenRow(run, predictions.row(db, run.id, pair_id), events, dossier)
+            yield load_row(db, run, pair_id, predictions.row(db, run.id, pair_id))
+
+
+def load_row(db: Cursor, run: Run, pair_id: str, numbers: Mapping[str, Any]) -> ChosenRow:
+    """Return a row of a run in full. numbers: `predictions.row` of it."""
+    events, dossier = traces.of_row(db, run.id, pair_id), evidence.of_row(db, run.id, pair_id)
+    return ChosenRow(run, numbers, events, dossier, rubrics.passages(db, run.id, pair_id))

@@ -16,9 +16,10 @@ from core.report.deck import make_deck, show_words
 from core.report.document import chart_place, render
 from core.report.markup import Html, element, join
 from core.report.material import ChosenRow
+from core.report.material_loader import load_row
 from core.scoring import row_words
 from core.scoring.row_reason import find_reason, shorten
-from core.store import Cursor, datasets, evidence, predictions, runs, traces
+from core.store import Cursor, datasets, predictions, runs
 from core.store.walks import Stop
 from core.texts import number_text
 
@@ -68,7 +69,7 @@ def _load_row(db: Cursor, stop: Stop) -> ChosenRow | None:
         numbers = predictions.row(db, run.id, stop.pair_id)
     except NotFound:  # the run was deleted since
         return None
-    return ChosenRow(run, numbers, traces.of_row(db, run.id, stop.pair_id), evidence.of_row(db, run.id, stop.pair_id))
+    return load_row(db, run, stop.pair_id, numbers)
 
 
 def keep_figure(found: CaptionedFigure) -> dict[str, object]:
@@ -137,7 +138,7 @@ def _row(row: ChosenRow) -> Iterator[Html]:
         row.run.name,
     ]
     yield element("p", element("strong", *pair), " · ", " · ".join(filter(None, answer)), class_="sentence")
-    reason = find_reason(numbers, row.events, _EXCERPT)
+    reason = find_reason(numbers, row.events, row.passages, longest=_EXCERPT)
     if reason is not None and (reason.quote or reason.source):
         quote = f"“{reason.quote}” — {reason.source}" if reason.quote else reason.source
         yield element("p", quote, class_="reason")

@@ -1,7 +1,7 @@
 """Why a row was predicted as it was, in a sentence that somebody wrote: a judge, an advocate, an agent.
 
-A judge's words come first. Many judges write a number alone; then the sentence is the one by which the advocate whom the judge
-followed concludes, as the rules of `core.audit` read it.
+A judge's words come first. Many judges write a number alone; then it is the passage that a reading of a rubric marked, and without
+one the sentence by which the advocate whom the judge followed concludes, as the rules of `core.audit` read it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 from core.audit.rule_text import FEWEST_SENTENCES, SHORT, RuleText, split_sentences
 from core.audit.rules.conclusions import own_side_sentence
 from core.scoring.row_words import SIDES
+from core.store.rubrics import MarkedPassage
 from core.texts import parse_json
 
 Event = Mapping[str, Any]
@@ -33,19 +34,27 @@ class Reason:
     sides: str = ""
 
 
-def find_reason(row: Mapping[str, Any], events: Sequence[Event], longest: int = LONGEST) -> Reason | None:
+def find_reason(
+    row: Mapping[str, Any], events: Sequence[Event], passages: Sequence[MarkedPassage] = (), *, longest: int = LONGEST
+) -> Reason | None:
     """Return the reason of a row; None where its trace says nothing.
 
-    row: p_de, call and label of `predictions.row`. events: the fields of `TraceEvent` and findings, meta a mapping. longest: of
-    the quotation, in characters.
+    row: p_de, call and label of `predictions.row`. events: the fields of `TraceEvent` and findings, meta a mapping. passages:
+    `rubrics.passages` of the row. longest: of the quotation, in characters.
     """
-    reason = _find_whole(row, events)
+    reason = _find_whole(row, events, passages)
     return None if reason is None else replace(reason, quote=shorten(reason.quote, longest))
 
 
-def _find_whole(row: Mapping[str, Any], events: Sequence[Event]) -> Reason | None:
+def passages_in(event: Event, passages: Sequence[MarkedPassage]) -> tuple[str, ...]:
+    """Return the passages that are marked in the text of an event; one of a whole row is in every text that holds it."""
+    of_event = (each for each in passages if (each.stage, each.role) in ((event["stage"], event["role"]), ("", "")))
+    return tuple(dict.fromkeys(each.text for each in of_event if each.text in event["content"]))
+
+
+def _find_whole(row: Mapping[str, Any], events: Sequence[Event], passages: Sequence[MarkedPassage]) -> Reason | None:
     if any(event["kind"] == "brief" for event in events):
-        return _of_debate(deciding_stage(row), events)
+        return _of_debate(deciding_stage(row), events, passages)
     handed_in = next((text for event in reversed(events) if (text := _handed_in(event))), "")
     if handed_in:
         return Reason(_last_sentence(handed_in), "the agent")
@@ -53,6 +62,8 @@ def _find_whole(row: Mapping[str, Any], events: Sequence[Event]) -> Reason | Non
     for event in reversed(said):
         if quote := _last_sentence(event["content"]):
             return Reason(quote, _speaker(event))
+    if passages:
+        return _marked(passages[0], passages[0].role.replace("_", " ").lower())
     return Reason("", f"{_speaker(said[-1])} gave no reason") if said else None
 
 
@@ -62,7 +73,12 @@ def deciding_stage(row: Mapping[str, Any]) -> str:
     return "dir" if both == {"up", "down"} else "de"
 
 
-def _of_debate(stage: str, events: Sequence[Event]) -> Reason:
+def _marked(passage: MarkedPassage, whose: str) -> Reason:
+    """The reason that a rubric's reading marked; whose: who wrote the text, "" of a whole row."""
+    return Reason(passage.text, f"{whose + ', ' if whose else ''}marked for the rubric {passage.rubric}: {passage.answer}")
+
+
+def _of_debate(stage: str, events: Sequence[Event], passages: Sequence[MarkedPassage]) -> Reason:
     of_stage = [event for event in events if event["stage"] == stage]
     verdict = next((event for event in reversed(of_stage) if event["kind"] == "verdict"), None)
     p = verdict["meta"].get("p") if verdict else None
@@ -74,6 +90,10 @@ def _of_debate(stage: str, events: Sequence[Event]) -> Reason:
     if verdict and (quote := _last_sentence(verdict["content"])):
         return Reason(quote, judge, sides)
     followed, other = SIDES[stage] if p is not None and p >= 0.5 else SIDES[stage][::-1]
+    of_stage_or_row = {each.role: each for each in reversed(passages) if each.stage in (stage, "")}  # of each role the newest
+    for role in (verdict["role"] if verdict else "", "", followed, other):
+        if role in of_stage_or_row:
+            return replace(_marked(of_stage_or_row[role], role), sides=sides)
     if quote := _passage(briefs[followed]):
         return Reason(quote, f"{followed}, whom {judge} followed", sides)
     if quote := _passage(briefs[other]):

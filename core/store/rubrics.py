@@ -224,10 +224,44 @@ def labels(cursor: Cursor, rubric: Rubric, run: str) -> list[TextLabel]:
 
 def readings(cursor: Cursor, reading: str) -> pd.DataFrame:
     """What a run of `judge_rubric` answered: pair_id, seq, role, stage, answer ("" if it could not be read), p (of the rubric's
-    first answer; NaN without log-probabilities)."""
+    first answer; NaN without log-probabilities), passage (which decided it; "" if none was asked for or found in the text)."""
     return cursor.execute(
         f"""SELECT pair_id, CAST(json_extract(meta, '$.of_seq') AS SMALLINT) AS seq, role, stage,
-              coalesce(json_extract_string(meta, '$.answer'), '') AS answer, TRY_CAST(json_extract(meta, '$.p') AS DOUBLE) AS p
+              coalesce(json_extract_string(meta, '$.answer'), '') AS answer, TRY_CAST(json_extract(meta, '$.p') AS DOUBLE) AS p,
+              coalesce(json_extract_string(meta, '$.passage'), '') AS passage
             FROM trace_event WHERE run = ? AND kind = 'reading' ORDER BY pair_id, seq, {_ROLES_IN_ORDER}""",
         [reading],
     ).df()
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedPassage:
+    """A passage of a text of a row that decided a model's answer to a rubric.
+
+    stage, role: of the text, "" of a whole row. rubric: a name.
+    """
+
+    stage: str
+    role: str
+    rubric: str
+    answer: str
+    text: str
+
+
+def passages(cursor: Cursor, run: str, pair_id: str) -> list[MarkedPassage]:
+    """The passages that finished readings of a run (id) marked in a row's texts, those of the newest reading first."""
+    made = cursor.execute(
+        """SELECT id, json_extract_string(json_extract_string(spec, '$.options.rubric'), '$.name') FROM run
+           WHERE method = 'judge_rubric' AND status = 'done' AND list_contains(parents, ?)
+             AND json_extract_string(spec, '$.options.passage') = 'true' ORDER BY created_at DESC, name""",
+        [run],
+    ).fetchall()
+    found = []
+    for reading, rubric in made:
+        marked = cursor.execute(
+            """SELECT stage, role, json_extract_string(meta, '$.answer'), json_extract_string(meta, '$.passage') FROM trace_event
+               WHERE run = ? AND pair_id = ? AND kind = 'reading' AND json_extract(meta, '$.passage') IS NOT NULL ORDER BY seq""",
+            [reading, pair_id],
+        ).fetchall()
+        found += [MarkedPassage(stage, role, rubric, answer, text) for stage, role, answer, text in marked]
+    return found

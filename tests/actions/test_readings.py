@@ -79,7 +79,7 @@ def test_a_reading_is_a_run_of_the_rows_with_texts(read: Workspace) -> None:
     assert rows[numbers].isna().all(axis=None)
     found, who = readings.answers(read, RUBRIC, "debate", "model")
     assert who == run.id
-    assert list(found) == ["pair_id", "seq", "role", "stage", "answer", "p"]
+    assert list(found) == ["pair_id", "seq", "role", "stage", "answer", "p", "passage"]
     keys = ["pair_id", "seq", "role", "stage"]
     pd.testing.assert_frame_equal(
         found[keys].sort_values(keys, ignore_index=True),
@@ -98,9 +98,11 @@ def test_the_same_reading_is_found_and_another_seed_is_another(read: Workspace, 
     others = [
         plan("debate", settings=ReadingSettings(seed=1)),
         plan("debate", settings=ReadingSettings(effort="low")),
+        plan("debate", settings=ReadingSettings(passage=True)),
         readings.plan_reading(read, replace(RUBRIC, question="Does it?"), "debate", endpoint=server),
     ]
-    assert len({same.id, *(other.spec.key for other in others)}) == 4
+    assert len({same.id, *(other.spec.key for other in others)}) == 5
+    assert "passage" not in plan("debate").spec.options  # as in readings that were made before passages
     assert plan("debate").request.name == "names-a-program of debate by scripted"
 
 
@@ -127,6 +129,32 @@ def test_what_it_costs_is_said_beforehand(read: Workspace, tmp_path: Path) -> No
         assert expected.money == pytest.approx((expected.prompt_tokens + 10 * expected.completion_tokens) / 1e6)
         measured[name] = said.measured, expected.seconds is not None
     assert measured == {"again": (True, True), "unknown": (False, False)}
+
+
+def test_the_passages_of_finished_readings_are_found_by_row(read: Workspace, server: str, tmp_path: Path) -> None:
+    workspace = copy_of(read, tmp_path)
+    settings = ReadingSettings("marked", passage=True)
+    plan = readings.plan_reading(workspace, RUBRIC, "debate", endpoint=server, settings=settings)
+    said = readings.estimate(workspace, plan).expected
+    started = readings.start_reading(workspace, RUBRIC, "debate", plan=plan)
+    run = find(workspace, "debate")
+    with workspace.store.read() as db:
+        found = {row: rubrics.passages(db, run.id, row) for row in predictions.all_ids(db, run.id)}
+        texts = rubrics.texts(db, run.id, RUBRIC)
+    marked = rubrics_of(workspace, "marked")
+    assert sum(map(len, found.values())) == marked["passage"].ne("").sum() > 0
+    contents = {(text.pair_id, text.stage, text.role): text.content for text in texts.itertuples()}
+    assert all(each.text in contents[row, each.stage, each.role] for row, of_row in found.items() for each in of_row)
+    assert {each.rubric for of_row in found.values() for each in of_row} == {RUBRIC.name}
+    assert said.completion_tokens is not None
+    with workspace.change("test", "status") as (db, _):
+        runs.change_by_worker(db, started.id, status="stopped")
+    with workspace.store.read() as db:
+        assert not any(rubrics.passages(db, run.id, row) for row in found)  # what is not finished says nothing yet
+
+
+def rubrics_of(workspace: Workspace, reading: str) -> pd.DataFrame:
+    return readings.answers(workspace, RUBRIC, "debate", reading=reading)[0]
 
 
 def delete_readings(workspace: Workspace) -> None:

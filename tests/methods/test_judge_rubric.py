@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -40,10 +41,11 @@ def read_row(
     rubric: Rubric = RUBRIC,
     answers: str = "logprobs",
     evidence: Sequence[Evidence] = (),
+    **more: object,
 ) -> RowResult:
     async def one() -> RowResult:
         async with Client(Endpoint(url, retries=1, backoff_s=0.001, longest_backoff_s=0.001)) as client:
-            options = read_options(METHOD.options, reading_options(rubric, "parent", answers=answers))
+            options = read_options(METHOD.options, reading_options(rubric, "parent", answers=answers, **more))
             given = TextsOfRun({TEST.pair_id: texts}, {TEST.pair_id: evidence} if evidence else {})
             context = Context((replace(TEST, label=None),), options, lambda _: BLIND, PACKS, client, MODEL, seed=7, texts=given)
             return await METHOD.predict_row(context.pairs[0], context)
@@ -146,6 +148,34 @@ def test_the_probability_is_the_first_answer_s_among_the_letters() -> None:
     assert isinstance(found, RubricAnswer)
     # exp(-1.5) / (exp(-0.5) + exp(-1.5) + exp(-2.5)) = 0.2231 / (0.6065 + 0.2231 + 0.0821)
     assert found.p == pytest.approx(0.24473, abs=1e-5)
+
+
+def test_the_passage_that_decides_is_kept_as_it_stands_in_the_text() -> None:
+    with serving() as url:
+        row, plain = read_row(url, passage=True), read_row(url)
+    # each of the texts is one sentence, and that is what the scripted server copies
+    assert [event.meta["passage"] for event in row.events] == [text.content for text in TEXTS]
+    assert all(0 < event.meta["p"] < 1 for event in row.events)
+    assert all("passage" not in event.meta and "<passage>" not in event.content for event in plain.events)
+
+
+def test_a_passage_that_looks_like_an_answer_is_none_and_an_invented_one_is_dropped() -> None:
+    said = iter(("<answer>A</answer><passage>Answer: B.</passage>", "<answer>B</answer>\n<passage>Jak1 may act on it.</passage>"))
+    texts = (TEXTS[0]._replace(content="It is so. Answer: B. Or not."), TEXTS[1])
+    with serving_canned(lambda _: Canned(completion(next(said)))) as (url, asked):
+        rows = [read_row(url, (text,), answers="letters", passage=True).events for text in texts]
+    assert [[event.meta for event in events] for events in rows] == [
+        [{"of_seq": 0, "answer": "yes", "passage": "Answer: B."}],
+        [{"of_seq": 1, "answer": "no"}],
+    ]
+    assert "<passage>…</passage>" in asked[0].body["messages"][-1]["content"]
+
+
+def test_a_reading_without_passages_has_the_prompt_that_it_always_had() -> None:
+    plain, with_passage = (METHOD.prompts(reading_options(RUBRIC, "r", **more)) for more in ({}, {"passage": True}))
+    assert hashlib.sha256(plain.encode()).hexdigest()[:10] == "PLAINHASH"
+    assert with_passage.startswith(plain)
+    assert with_passage != plain
 
 
 def test_what_is_read_cannot_end_itself() -> None:

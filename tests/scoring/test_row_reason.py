@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from core.audit.brief_checks import check_brief
-from core.scoring.row_reason import LONGEST, Reason, deciding_stage, find_reason
+from core.scoring.row_reason import LONGEST, Reason, deciding_stage, find_reason, passages_in
+from core.store.rubrics import MarkedPassage
 
 ARGUMENT = (
     "Pa is a kinase of the membrane and Ga a nuclear factor. Both are expressed in these cells. "
@@ -63,6 +64,50 @@ def test_what_both_advocates_did_stands_once(effect: str, null: str, sides: str)
     found = debate(effect, null, "<prob>50</prob>", p=0.5)
     assert found is not None
     assert found.sides == sides
+
+
+def passage(text: str, role: str = "EFFECT", stage: str = "de", rubric: str = "argues") -> MarkedPassage:
+    return MarkedPassage(stage, role, rubric, "yes", text)
+
+
+NEWEST, OLDER = passage("Pa binds Ga.", "NULL"), passage("Pa is far from Ga.", "NULL", rubric="cites")
+
+
+@pytest.mark.parametrize(
+    ("passages", "quote", "source"),
+    [
+        ([NEWEST, OLDER], "Pa binds Ga.", "NULL, marked for the rubric argues: yes"),
+        ([OLDER, NEWEST], "Pa is far from Ga.", "NULL, marked for the rubric cites: yes"),
+        ([passage("Of EFFECT."), NEWEST], "Pa binds Ga.", "NULL, marked for the rubric argues: yes"),  # whom the judge followed
+        ([NEWEST, passage("Of the row.", "", "")], "Of the row.", "marked for the rubric argues: yes"),
+        ([passage("Of EFFECT.")], "Of EFFECT.", "EFFECT, marked for the rubric argues: yes"),
+        ([passage("Of UP.", "UP", "dir")], ARGUMENT[-81:], "NULL, whom the judge (18%) followed"),  # of the other question
+    ],
+)
+def test_a_marked_passage_speaks_where_the_judge_does_not(passages: list[MarkedPassage], quote: str, source: str) -> None:
+    events = [event("brief", "A", "EFFECT"), event("brief", ARGUMENT, "NULL")]
+    row: dict[str, Any] = {"call": "none", "label": None}
+    found = find_reason(row, [*events, event("verdict", "<prob>18</prob>", "JUDGE", p=0.18)], passages)
+    assert found is not None
+    assert (found.quote, found.source) == (quote, source)
+    said = event("verdict", "The two genes share no pathway at all. <prob>18</prob>", "JUDGE", p=0.18)
+    judged = find_reason(row, [*events, said], passages)
+    assert judged is not None
+    assert judged.source == "the judge (18%)"
+
+
+def test_a_marked_passage_speaks_for_a_model_that_only_answers() -> None:
+    row: dict[str, Any] = {"call": "up", "label": None}
+    assert find_reason(row, [event("text", "<answer>A</answer>")], [passage("Pa acts.", "FAST_MODEL", "")]) == Reason(
+        "Pa acts.", "fast model, marked for the rubric argues: yes"
+    )
+
+
+def test_passages_stand_in_the_text_that_was_read() -> None:
+    brief = event("brief", "Pa binds Ga.", "EFFECT")
+    of_whole_row = passage("binds Ga.", "", "")
+    marked = [passage("Pa binds"), NEWEST, of_whole_row, of_whole_row, passage("not there"), passage("Pa binds", stage="dir")]
+    assert passages_in(brief, marked) == ("Pa binds", "binds Ga.")
 
 
 def test_an_agent_is_quoted_by_what_it_hands_in() -> None:

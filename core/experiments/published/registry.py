@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from core.errors import NotFound
+from core.experiments.published.number_words import words_of
 
 FILE = Path(__file__).with_name("published_numbers.toml")
 SourceKind = Literal["table", "run", "pack"]
@@ -49,6 +50,11 @@ class PublishedNumber:
     def group(self) -> str:
         """The first part of the name."""
         return self.name.partition(".")[0]
+
+    @property
+    def words(self) -> str:
+        """What it is a number of, without its group."""
+        return words_of(self.name)
 
 
 @dataclass(frozen=True, slots=True)

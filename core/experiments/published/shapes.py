@@ -33,15 +33,17 @@ def as_json(found: Sequence[Reproduced]) -> dict[str, Any]:
 
 
 def as_table(found: Sequence[Reproduced]) -> pd.DataFrame:
-    """One row for each number: group, name, published, ours (NaN if not computed), tolerance, verdict, why, source."""
+    """One row for each number: group, number (in words), name, published, ours (NaN if not computed), tolerance, verdict, why,
+    source."""
     rows = [
         (
-            *(each.number.title, each.number.name, each.number.published, each.ours, each.number.tolerance),
+            *(each.number.title, each.number.words, each.number.name),
+            *(each.number.published, each.ours, each.number.tolerance),
             *(WORDS[each.agrees], each.why, each.number.source),
         )
         for each in found
     ]
-    columns = ["group", "name", "published", "ours", "tolerance", "verdict", "why", "source"]
+    columns = ["group", "number", "name", "published", "ours", "tolerance", "verdict", "why", "source"]
     return pd.DataFrame(rows, columns=columns).astype({"ours": "float64"})
 
 

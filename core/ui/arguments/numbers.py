@@ -56,10 +56,14 @@ def worth(run: str, judged: tuple[tuple[Rubric, str], ...]) -> list[RubricWorth]
 
 @cache_by("run:{0}", "runs", entries=20, shared=True)
 def texts_with(run: str, rubric: Rubric, judged_by: str, answer: str) -> pd.DataFrame:
-    """The texts of a run to which the judge gave an answer: pair_id, pert, gene, seq, role, p, content."""
+    """The texts of a run to which the judge gave an answer: pair_id, pert, gene, seq, role, p, passage, content.
+
+    passage: of the text, which decided the answer; "" where none was marked.
+    """
     said = answers(run, rubric, judged_by)
-    chosen = said.loc[said["answer"] == answer, ["pair_id", "seq", "p"]]
+    said = said if "passage" in said else said.assign(passage="")  # a rule marks none
+    chosen = said.loc[said["answer"] == answer, ["pair_id", "seq", "p", "passage"]]
     with reading() as db:
         texts = rubrics.texts(db, run, rubric)
     found: pd.DataFrame = texts.merge(chosen, on=["pair_id", "seq"])
-    return found[["pair_id", "pert", "gene", "seq", "role", "p", "content"]]
+    return found[["pair_id", "pert", "gene", "seq", "role", "p", "passage", "content"]]

@@ -43,6 +43,7 @@ def _judged(workspace: Workspace, rubric: Rubric, run: Run, label: TextLabel) ->
     found = answers[(answers["pair_id"] == label.pair_id) & (answers["seq"] == label.seq)]
     if found.empty:
         return "none for this text"
-    answer, p = found.iloc[0][["answer", "p"]]
-    sure = f", P({rubric.answers[0]}) {percent_text(p)}" if p == p else ""
-    return f"{answer or 'could not be read'}{sure} ({'rule' if made_by == 'rule' else 'model'})"
+    first = found.iloc[0]
+    sure = f", P({rubric.answers[0]}) {percent_text(first['p'])}" if first["p"] == first["p"] else ""
+    passage = f", from “{first['passage']}”" if first.get("passage") else ""
+    return f"{first['answer'] or 'could not be read'}{sure} ({'rule' if made_by == 'rule' else 'model'}){passage}"

@@ -69,12 +69,17 @@ def _show_rubric(context: PageContext, run: Run) -> None:
 
 
 def _show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
-
     left, right = st.columns(2)
     server = left.text_input("Model server", context.workspace.settings.endpoint, key="endpoint-reading", help="Ends in /v1.")
     model = right.text_input("Model", placeholder="the only one that the server has", **bind("reading_model"))
+    passage = st.toggle(
+        "Copy the sentence that decides",
+        help="The model also copies the sentence on which its answer rests. It is kept where it stands in the text word for word, is "
+        "marked there, and says why in the header of a row whose judge gave no reason. With it a reading is another run.",
+        **bind("reading_passage"),
+    )
     try:
-        settings = readings.ReadingSettings(calls=show_calls("reading_"))
+        settings = readings.ReadingSettings(passage=passage, calls=show_calls("reading_"))
     except InputError as error:
         st.markdown(f":orange[{as_text(error)}]")
         return
@@ -87,7 +92,7 @@ def _show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
             st.session_state[_PLAN] = (wanted, plan, readings.estimate(context.workspace, plan))
     planned = st.session_state.get(_PLAN)
     if planned is None or planned[0] != wanted:
-        st.caption("A reading is a run: it is kept, can be paused and resumed, and is said beforehand what it takes.")
+        st.caption("A reading is a run: it is saved like any other, and its cost is shown before you start it.")
         return
     _, plan, estimate = planned
     st.markdown(_describe(plan, estimate))
@@ -110,7 +115,8 @@ def _describe(plan: readings.ReadingPlan, estimate: readings.ReadingEstimate) ->
         f"about {expected.prompt_tokens:,.0f} + {expected.completion_tokens:,.0f} tokens",
     ]
     if not estimate.measured:
-        parts[-1] += ", answers counted as a letter each"
+        with_sentence = " and a sentence" if plan.spec.options.get("passage") else ""
+        parts[-1] += f", answers counted as a letter{with_sentence} each"
     if expected.seconds is not None:
         parts.append(f"about {describe_duration(expected.seconds)}")
     if expected.money is not None:

@@ -187,13 +187,13 @@ def _show_texts(run: Run, rubric: Rubric, judged_by: str, answer: str) -> None:
     chosen = found if role == ALL else found[found["role"] == role]
     shown = chosen.head(LISTED)
     row_links = [links.page_address("rows", dataset=run.dataset, run=run.id, row=key) for key in shown["pair_id"]]
-    table = pd.DataFrame(
-        {"row": row_links, "role": shown["role"], "p": shown["p"], "text": shown["content"].str.slice(0, EXCERPT)}
-    )
+    texts = {"passage": shown["passage"], "text": shown["content"].str.slice(0, EXCERPT)}
+    table = pd.DataFrame({"row": row_links, "role": shown["role"], "p": shown["p"], **texts})
     columns: dict[str, Any] = {
         "row": st.column_config.LinkColumn("row", display_text=r"row=([^&]+)"),
         "role": None if (shown["role"] == "").all() else "role",
         "p": None if shown["p"].isna().all() else st.column_config.NumberColumn(f"P({answer})", format="%.2f"),
+        "passage": None if shown["passage"].eq("").all() else st.column_config.TextColumn("what decided", width="large"),
     }
     tables.show_table(table, "rubric-texts", columns, height=360)
     if len(chosen) > len(shown):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -97,31 +98,37 @@ def _show_reasons(table: pd.DataFrame) -> None:
         if part.empty:
             continue
         st.markdown(f"**{title}**")
-        reasons = part.groupby("why", sort=False)["name"].agg(_list_names)
-        st.markdown("\n".join(f"- {as_text(names)}: {as_text(why)}" for why, names in reasons.items()))
+        lines = [f"- {as_text(_list_numbers(of_one))}: {as_text(why)}" for why, of_one in part.groupby("why", sort=False)]
+        st.markdown("\n".join(lines))
 
 
-def _list_names(names: pd.Series) -> str:
-    """The names, or the groups that many of them are of with their numbers."""
-    if len(names) <= MOST_NAMED:
-        return ", ".join(names)
-    counts = names.str.partition(".")[0].value_counts(sort=False)
-    return ", ".join(f"{group} ({n})" for group, n in counts.items())
+def _list_numbers(table: pd.DataFrame) -> str:
+    """The groups of some numbers, each with its numbers in words, or with how many they are if there are many."""
+    of_groups = table.groupby("group", sort=False)["number"]
+    if len(table) > MOST_NAMED:
+        return "; ".join(f"{group} ({n})" for group, n in of_groups.size().items())
+    return "; ".join(f"{group}: {' and '.join(numbers)}" for group, numbers in of_groups)
 
 
 def _show_table(table: pd.DataFrame) -> None:
     number = st.column_config.NumberColumn
-    columns = {name: number(format="%.4g") for name in ("published", "ours", "tolerance")}
+    columns: dict[str, Any] = {name: number(format="%.4g") for name in ("published", "ours", "tolerance")}
+    columns["name"] = _name_column()
     tables.show_table(
-        table[["group", "name", "published", "ours", "tolerance", "verdict"]], "published numbers", columns, height=560
+        table[["group", "number", "published", "ours", "tolerance", "verdict", "name"]], "published numbers", columns, height=560
     )
 
 
 def _show_published() -> None:
     numbers = load_registry().numbers
     table = pd.DataFrame(
-        [(each.title, each.name, each.published, each.tolerance, each.source) for each in numbers],
-        columns=["group", "name", "published", "tolerance", "source"],
+        [(each.title, each.words, each.published, each.tolerance, each.source, each.name) for each in numbers],
+        columns=["group", "number", "published", "tolerance", "source", "name"],
     )
-    columns = {name: st.column_config.NumberColumn(format="%.4g") for name in ("published", "tolerance")}
+    columns: dict[str, Any] = {name: st.column_config.NumberColumn(format="%.4g") for name in ("published", "tolerance")}
+    columns["name"] = _name_column()
     tables.show_table(table, "published numbers", columns, height=560)
+
+
+def _name_column() -> Any:
+    return st.column_config.TextColumn("for the command", help="`perturbdesk reproduce NAME` computes this number alone.")

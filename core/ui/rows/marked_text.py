@@ -1,8 +1,8 @@
 """Texts of models and papers as Markdown that can do no harm: a few marks are kept, all else appears as it was written.
 
 Kept are bold, italics, headings, lists and line breaks. Links, images and HTML stay text. Tags that models are asked for
-are shown as what they mean. Added are marks on what was searched for, links to the pages of genes here, and links to PubMed,
-which a browser opens only on a click.
+are shown as what they mean. Added are marks on what was searched for and on passages that decided a reading, links to the pages
+of genes here, and links to PubMed, which a browser opens only on a click.
 """
 
 from __future__ import annotations
@@ -25,18 +25,21 @@ _STRONG_OR_EMPHASIS = re.compile(
 )
 _HEADING = re.compile(r"#{1,6}\s+(.+)")
 _ITEM = re.compile(r"(?P<indent>\s*)(?P<mark>[-*•]|\d{1,2}[.)])\s+(?P<words>.+)$")
+_BEFORE_WORDS = re.compile(r"\s*(?:#{1,6}|[-*•]|\d{1,2}[.)])\s+")
 _LINE_BREAK = "\\\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What is marked in the texts of a row: the words that were searched for, and symbols that lead to their page.
+    """What is marked in the texts of a row: the words that were searched for, passages, and symbols that lead to their page.
 
-    sought: "" for nothing. pages: symbol in capitals → address of its page here.
+    sought: "" for nothing. pages: symbol in capitals → address of its page here. passages: text → what is marked in it, as it
+    stands there.
     """
 
     sought: str = ""
     pages: Mapping[str, str] = field(default_factory=dict)
+    passages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def count_hits(self, text: str) -> int:
         """How often the words occur in a text, without regard to case."""
@@ -45,13 +48,22 @@ class Marks:
 
 @dataclass(slots=True)
 class _Writer:
-    """Writes one text; linked: symbols that have their link already, since one link a text is enough."""
+    """Writes one text. passage: finds what of a line belongs to a passage. linked: symbols that have their link already, since one
+    link a text is enough."""
 
     marks: Marks
+    passage: re.Pattern[str] | None = None
     linked: set[str] = field(default_factory=set)
 
     def line(self, text: str) -> str:
-        """One line with its bold and italic words."""
+        """One line with its bold and italic words, and passages in it marked."""
+        if self.passage is None:
+            return self._emphasised(text)
+        return _replace(
+            self.passage, text, lambda found: f":violet-background[{self._emphasised(found[0])}]", self._emphasised
+        )
+
+    def _emphasised(self, text: str) -> str:
         return _replace(_STRONG_OR_EMPHASIS, text, self._strong_or_emphasis, self.words)
 
     def words(self, text: str) -> str:
@@ -106,7 +118,7 @@ def _thinking(found: re.Match[str]) -> str:
 
 def to_markdown(text: str, marks: Marks) -> str:
     """Returns a text that a model wrote, with its headings, lists, bold and italic words."""
-    writer = _Writer(marks)
+    writer = _Writer(marks, _pattern_of_lines(marks.passages.get(text, ())))
     blocks: list[tuple[str, str]] = []  # (kind, Markdown): consecutive lines, or items of a list, belong together
     for line in _NOTHING_THOUGHT.sub("", text).splitlines():
         heading, item = _HEADING.match(line), _ITEM.match(line)
@@ -118,6 +130,13 @@ def to_markdown(text: str, marks: Marks) -> str:
         else:
             blocks.append(("line" if line.strip() else "", _guard(writer.line(line.strip()))))
     return _join(blocks)
+
+
+def _pattern_of_lines(passages: tuple[str, ...]) -> re.Pattern[str] | None:
+    """What finds each line of some passages, without the mark of a heading or of an item; None without passages."""
+    lines = (line for passage in passages for line in passage.splitlines() if line.strip())
+    found = sorted({_BEFORE_WORDS.sub("", line).strip() for line in lines} - {""}, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, found))) if found else None
 
 
 def to_lines(text: str, marks: Marks) -> str:

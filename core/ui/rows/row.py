@@ -9,13 +9,13 @@ import pandas as pd
 import streamlit as st
 
 from core.actions import runs as run_actions
+from core.scoring.row_reason import passages_in
 from core.scoring.row_words import MODEL_FREE, arithmetic
 from core.store.runs import Run
 from core.types import ASKED, FLAG_NAMES, MADE_ELSEWHERE
 from core.ui.ask import further
 from core.ui.rows import calls, dossier, made_from, row_header, trace
 from core.ui.rows.marked_text import Marks
-from core.ui.rows.trace import Event
 from core.ui.shared import gene_cards, links, loaders, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.loaders import RowDetails
@@ -30,7 +30,7 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
     row = details.numbers
     compare = row_header.show(context, run, details, ids)
     flush()
-    marks = marks_of(context, row, details.events)
+    marks = marks_of(context, details)
     if compare:
         _show_runs(context, [run.id, *compare], row["pair_id"], marks)
     else:
@@ -49,13 +49,15 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
         gene_cards.show(context.dataset, marks.pages)
 
 
-def marks_of(context: PageContext, row: dict[str, Any], events: Sequence[Event]) -> Marks:
-    """What to mark in the texts of a row: the words of the search, and the dataset's genes."""
-    dataset = context.dataset
+def marks_of(context: PageContext, details: RowDetails) -> Marks:
+    """What to mark in the texts of a row: the words of the search, passages that decided a reading, and the dataset's genes."""
+    dataset, row, events = context.dataset, details.numbers, details.events
     assert dataset is not None  # of the run that is on screen
     run = context.run.id if context.run else None
     texts = (event["content"] for event in events)
-    return Marks(str(st.session_state.get("q") or ""), gene_cards.pages_of(dataset, run, (row["pert"], row["gene"]), texts))
+    pages = gene_cards.pages_of(dataset, run, (row["pert"], row["gene"]), texts)
+    passages = {event["content"]: found for event in events if (found := passages_in(event, details.passages))}
+    return Marks(str(st.session_state.get("q") or ""), pages, passages)
 
 
 def _show_story(context: PageContext, run: Run, details: RowDetails, marks: Marks, *, narrow: bool = False) -> None:

@@ -36,7 +36,7 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
                 st.markdown(describe_answer(run, row), width="content", help=explain_numbers(run, row))
             st.markdown(describe_label(row), width="content")
             compare = run_browser.show_toolbar(context, run, ids, row["pair_id"], details.runs)
-        if not row["error"] and (why := describe_reason(row, details.events)):
+        if not row["error"] and (why := describe_reason(details)):
             with st.container(key="row-why"):
                 st.markdown(why)
     if row["error"]:
@@ -92,9 +92,10 @@ def describe_label(row: dict[str, Any]) -> str:
     return f"**{theme.OUTCOME_SIGNS[outcome]} {OUTCOMES[outcome]}**: {said}" if outcome else said
 
 
-def describe_reason(row: dict[str, Any], events: Sequence[dict[str, Any]]) -> str:
+def describe_reason(details: RowDetails) -> str:
     """Why the row was predicted so, as Markdown: the sentence with whose it is, who argued, and the row's flags by name."""
-    reason = find_reason(row, events)
+    row = details.numbers
+    reason = find_reason(row, details.events, details.passages)
     said = []
     if reason is not None:
         alone = f"{reason.source[:1].upper()}{reason.source[1:]}"

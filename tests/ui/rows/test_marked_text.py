@@ -65,6 +65,21 @@ def test_what_was_searched_for_is_marked_in_any_case_and_inside_of_marks() -> No
     assert (marks.count_hits("Pdia6, PDI"), PLAIN.count_hits("Pdia6")) == (2, 0)
 
 
+@pytest.mark.parametrize(
+    ("text", "passages", "markdown"),
+    [
+        ("Pa acts. So C.", ("Pa acts.",), ":violet-background[Pa acts\\.] So C\\."),
+        ("Pa\n- acts\n- so", ("Pa\n- acts",), ":violet-background[Pa]\n\n- :violet-background[acts]\n- so"),
+        ("Pa **acts** on.", ("**acts** on.",), "Pa :violet-background[**acts** on\\.]"),
+        ("Pa acts.", ("Pa acts.", "acts."), ":violet-background[Pa acts\\.]"),  # the longer of two that overlap
+        ("Pa acts.", (), "Pa acts\\."),
+    ],
+)
+def test_a_passage_that_decided_a_reading_is_marked_line_by_line(text: str, passages: tuple[str, ...], markdown: str) -> None:
+    assert to_markdown(text, Marks(passages={text: passages})) == markdown
+    assert ":violet" not in to_markdown(text, Marks(passages={"another text": passages}))
+
+
 def test_a_gene_leads_to_its_page_here_once_a_text() -> None:
     assert to_markdown("Pdia6 and Pdia61, PDIA6, Pdia6-x", OF_PAIR) == f"[Pdia6]({PDIA6}) and Pdia61, PDIA6, Pdia6\\-x"
     assert to_markdown("Pdia6", PLAIN) == "Pdia6"

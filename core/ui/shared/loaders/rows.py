@@ -13,8 +13,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.audit.debate_audit import DebateAudit, audit_debate
-from core.store import calls, evidence, findings, notes, pairs, predictions, traces
+from core.store import calls, evidence, findings, notes, pairs, predictions, rubrics, traces
 from core.store.predictions import Order, RowFilter
+from core.store.rubrics import MarkedPassage
 from core.types import Call
 from core.ui.shared.loaders.cache import cache_by, reading
 
@@ -27,6 +28,7 @@ class RowDetails:
 
     numbers: `predictions.row`. events: `traces.of_row`. dossier: `evidence.of_row`. calls: what was asked of a language
     model, and what it answered. notes: people's remarks. runs: ids of the runs that predict the row, this one included.
+    passages: `rubrics.passages`.
     """
 
     numbers: dict[str, Any]
@@ -35,6 +37,7 @@ class RowDetails:
     calls: list[Call]
     notes: pd.DataFrame
     runs: list[str]
+    passages: list[MarkedPassage]
 
 
 @cache_by("run:{0}", "runs", "datasets", "notes", "spaces", entries=50, shared=True)
@@ -49,6 +52,7 @@ def row_details(run: str, pair_id: str) -> RowDetails:
             calls.of_row(db, run, pair_id),
             notes.of_row(db, run, pair_id),
             runs,
+            rubrics.passages(db, run, pair_id),
         )
 
 
