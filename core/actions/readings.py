@@ -281,9 +281,7 @@ async def _count_tokens(
     endpoint = model_servers.endpoint_of(workspace, address, plan.spec.model, plan.request.calls)
     async with Client(endpoint, concurrency=plan.request.concurrency) as client:
         counter = TokenCounter(client, plan.spec.model)
-        form, *counted = [
-            await counter.count(text) for text in (_FORM_WITH_PASSAGE if _with_passages(plan) else _FORM, *chosen)
-        ]
+        form, *counted = [await counter.count(text) for text in (_FORM_WITH_PASSAGE if _with_passages(plan) else _FORM, *chosen)]
     return dict(zip(chosen, counted, strict=True)), form
 
 

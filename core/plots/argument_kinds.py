@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -23,6 +24,21 @@ def figure(table: pd.DataFrame, overall: float) -> go.Figure:
     rows = [_row(row) for row in table[list(COLUMNS)].itertuples(index=False)]
     line = drawing.Line(overall, f"all rows {overall:.2f}", theme.CHOSEN)
     return forest_plot.draw_forest(pd.DataFrame(rows), [line], "share of rows that are hits")
+
+
+def runs_figure(table: pd.DataFrame, overall: Mapping[str, float]) -> go.Figure:
+    """One block for each run, below its name and its hit rate over all rows, with a row for each of its kinds.
+
+    table: the columns of `figure` and run; the first run stands out. overall: run → hit rate of all its rows. Raises InputError
+    for missing columns.
+    """
+    drawing.require_columns("argument_kinds", table, ("run", *COLUMNS))
+    rows: list[dict[str, object]] = []
+    for place, (run, part) in enumerate(table.groupby("run", sort=False)):
+        rows.append(forest_plot.heading_row(str(run)) | {"words": f"all rows {overall[str(run)]:.2f}"})
+        kinds = [_row(row) for row in part[list(COLUMNS)].itertuples(index=False)]
+        rows += [kind | ({} if place == 0 else {"colour": theme.BASELINE}) for kind in kinds]
+    return forest_plot.draw_forest(pd.DataFrame(rows), [], "share of rows that are hits")
 
 
 def _row(row: Any) -> dict[str, object]:

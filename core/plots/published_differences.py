@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from core.plots import drawing, theme
 
-COLUMNS = ("group", "number", "name", "published", "ours", "tolerance", "verdict", "why")
+COLUMNS = ("group", "number", "published", "ours", "tolerance", "verdict", "why")
 EDGE = 3.0  # tolerances; what is farther away is drawn here, and the hover says how far it is
 _COLOURS = {"agrees": theme.CHOSEN, "differs": theme.WARNING}
 _SYMBOLS = {"agrees": "circle", "differs": "diamond"}
@@ -19,8 +19,8 @@ _SYMBOLS = {"agrees": "circle", "differs": "diamond"}
 def figure(table: pd.DataFrame) -> go.Figure:
     """One row for each group of numbers, one dot for each number that was computed, between lines at the tolerance.
 
-    table: group, number (in words), name, published, ours (NaN: not computed, no dot), tolerance, verdict (agrees, differs, not computed), why.
-    Raises InputError for missing columns.
+    table: group, number (in words), published, ours (NaN: not computed, no dot), tolerance, verdict (agrees, differs, not
+    computed), why. Raises InputError for missing columns.
     """
     drawing.require_columns("published_differences", table, COLUMNS)
     groups = list(dict.fromkeys(table["group"]))
@@ -58,7 +58,8 @@ def _distance(row: Any) -> float:
 
 def _hover(row: Any) -> str:
     within = f" ± {row.tolerance:g}" if row.tolerance else ""
-    words = f"{drawing.escape(row.group)}<br>{drawing.escape(row.number, 120)}<br>published {row.published:g}{within}, ours {row.ours:.6g}: {row.verdict}"
+    name = f"{drawing.escape(row.group)}<br>{drawing.escape(row.number, 120)}"
+    words = f"{name}<br>published {row.published:g}{within}, ours {row.ours:.6g}: {row.verdict}"
     return f"{words}<br>{drawing.escape(row.why, 120)}" if row.why else words
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -21,7 +22,9 @@ from core.texts import NO_BIOLOGY
 COLUMNS = ("task", "who", "n", "auroc", "fpr", "tpr")
 TASKS: Final = {"DE": "DE: an effect against none", "DIR": "DIR: up against down"}
 CONTROL: Final = NO_BIOLOGY  # drawn dashed
-_NAME_LENGTH: Final = 16  # of a run: with its AUROC it ends inside the narrowest panel, on a page of 900 px
+_NAME_LENGTH: Final = 16  # of a line of a name: with its AUROC it ends inside the narrowest panel, on a page of 900 px
+_LINE, _GAP, _ROOM = 0.045, 0.03, 0.44  # heights of a line, between names, and of the empty corner, in shares of the panel
+_WORD = re.compile(r"[^\s_./-]*[\s_./-]|[^\s_./-]+")
 POINTS: Final = 500  # of a curve; a corner left out is within 2 / 499 of one that is drawn, less than the width of a line
 
 
@@ -101,20 +104,30 @@ def _draw_curve(chart: go.Figure, column: int, who: str, curve: pd.DataFrame, co
 
 
 def _draw_names(chart: go.Figure, column: int, part: pd.DataFrame, chosen: object) -> None:
-    """Write each curve's name in the empty corner with a leader to the curve; the lowest curve's name stands highest."""
-    for k, (area, who) in enumerate(sorted((curve["auroc"].iloc[0], str(who)) for who, curve in part.groupby("who"))):
+    """Write each curve's name in the empty corner with a leader to the curve; the lowest curve's name stands highest.
+
+    A long name goes on in the next line; where the corner has no room for all of them, names are cut.
+    """
+    curves = sorted((curve["auroc"].iloc[0], str(who)) for who, curve in part.groupby("who"))
+    names = [_lines_of(who) for _, who in curves]
+    if sum(_LINE * len(lines) + _GAP for lines in names) > _ROOM - _LINE:
+        names = [[drawing.escape(who, len(who) if who == CONTROL else _NAME_LENGTH)] for _, who in curves]
+    gap = min(_GAP, max(0.0, (_ROOM - _LINE) / len(names) - _LINE))
+    top = _LINE + sum(_LINE * len(lines) + gap for lines in names)
+    for k, ((area, who), lines) in enumerate(zip(curves, names, strict=True)):
         curve = part[part["who"] == who]
-        fpr = 0.5 - 0.15 * k
-        name = drawing.escape(who, len(who) if who == CONTROL else _NAME_LENGTH)
+        fpr = 0.5 * 0.75**k
+        height = _LINE * len(lines)
         chart.add_annotation(
             x=fpr,
             y=float(np.interp(fpr, curve["fpr"], curve["tpr"])),
             ax=0.47,
-            ay=0.3 - 0.085 * k,
+            ay=top - height / 2,
             axref=f"x{column}",
             ayref=f"y{column}",
             xanchor="left",
-            text=f"{name} {area:.3f}",
+            align="left",
+            text=f"{'<br>'.join(lines)} {area:.3f}",
             font_size=drawing.SMALL,
             arrowcolor=theme.CHOSEN if who == chosen else theme.BASELINE,
             arrowhead=6,
@@ -123,6 +136,20 @@ def _draw_names(chart: go.Figure, column: int, part: pd.DataFrame, chosen: objec
             row=1,
             col=column,
         )
+        top -= height + gap
+
+
+def _lines_of(who: str) -> list[str]:
+    """A name as lines that fit, which end where one of its words does; the control's is one line."""
+    if who == CONTROL:
+        return [drawing.escape(who)]
+    lines = [""]
+    for word in _WORD.findall(who):
+        for piece in (word[i : i + _NAME_LENGTH] for i in range(0, len(word), _NAME_LENGTH)):
+            if lines[-1] and len(lines[-1] + piece.rstrip()) > _NAME_LENGTH:
+                lines.append("")
+            lines[-1] += piece
+    return [drawing.escape(line.rstrip()) for line in lines]
 
 
 def _label_panel(chart: go.Figure, column: int, title: str) -> None:

@@ -28,6 +28,33 @@ def figure(table: pd.DataFrame) -> go.Figure:
         name = drawing.escape(rubric, forest_plot.NAME_LENGTH)
         rows.append({"name": f"<b>{name}</b>", "words": f"{n_yes:,} rows yes, {n_no:,} no", **empty})
         rows += [_row(row) for row in part.itertuples()]
+    return _draw(rows)
+
+
+def runs_figure(table: pd.DataFrame) -> go.Figure:
+    """One block for each rubric and measure with a row for each run.
+
+    table: the columns of `figure` and run; the first run stands out. Raises InputError for missing columns.
+    """
+    drawing.require_columns("rubric_worth", table, ("run", *COLUMNS))
+    first = table["run"].iloc[0]
+    rows: list[dict[str, object]] = []
+    for (rubric, measure), part in table.groupby(["rubric", "measure"], sort=False):
+        rows.append(forest_plot.heading_row(f"{rubric}: {measure}"))
+        for row in part.itertuples():
+            name = drawing.escape(row.run, forest_plot.NAME_LENGTH)
+            own = (
+                {"name": f"<b>{name}</b>", "colour": theme.CHOSEN}
+                if row.run == first
+                else {"name": name, "colour": theme.BASELINE}
+            )
+            drawn = _row(row)
+            hover = f"{drawing.escape(row.run)}<br>{drawn['hover']}<br>{row.n_yes:,} rows yes, {row.n_no:,} no"
+            rows.append(drawn | own | {"hover": hover})
+    return _draw(rows)
+
+
+def _draw(rows: list[dict[str, object]]) -> go.Figure:
     lines = [drawing.Line(0.0, "no difference", dash="dot")]
     return forest_plot.draw_forest(pd.DataFrame(rows), lines, "rows where yes less rows where no")
 

@@ -1,7 +1,7 @@
 """Why a row was predicted as it was, in a sentence that somebody wrote: a judge, an advocate, an agent.
 
-A judge's words come first. Many judges write a number alone; then it is the passage that a reading of a rubric marked, and without
-one the sentence by which the advocate whom the judge followed concludes, as the rules of `core.audit` read it.
+A judge's words come first. Many judges write a number alone; then it is the passage that a reading of a rubric marked, else the
+sentence by which the advocate whom the judge followed concludes, as the rules of `core.audit` read it.
 """
 
 from __future__ import annotations

@@ -52,7 +52,8 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """counts: (run, role) → how many texts hold the phrase, the oldest run first. hits: those that are listed, in that order."""
+    """counts: (run, role) → how many texts hold the phrase, the oldest run first. hits: those that are listed, one of each run
+    in turn."""
 
     counts: dict[tuple[str, str], int]
     hits: list[Hit]
@@ -106,7 +107,8 @@ def _json_letter(letter: str) -> str:
 def search(cursor: Cursor, dataset: str, wanted: TextQuery) -> Found:
     """The texts of all runs of a dataset (id) that hold a phrase: traces and dossiers. Counts are of every run and role.
 
-    Readings are left out. Where not all hits are listed, every run gets its first ones. Nothing holds an empty phrase.
+    Readings are left out. Hits are the first of every run, then the second of every run, …, as many as the limit allows. Nothing
+    holds an empty phrase.
     """
     order = {run.id: place for place, run in enumerate(list_predicting(cursor, dataset))}
     if not wanted.phrase.split() or not order:
@@ -140,13 +142,13 @@ def _find_groups(cursor: Cursor, runs: Sequence[str], wanted: TextQuery) -> list
 
 
 def _share_out(places: Sequence[_Place], limit: int) -> list[_Place]:
-    """As many places as the limit allows, every run's first ones, in the order of `places`."""
+    """As many places as the limit allows: every run's first one in the order of `places`, then every run's second one, …"""
     in_run: defaultdict[str, int] = defaultdict(int)
     ranked = []
     for i, place in enumerate(places):
         ranked.append((in_run[place.run], i))
         in_run[place.run] += 1
-    return [places[i] for i in sorted(i for _, i in sorted(ranked)[:limit])]
+    return [places[i] for _, i in sorted(ranked)[:limit]]
 
 
 def _read_hits(cursor: Cursor, dataset: str, phrase: str, places: Sequence[_Place]) -> list[Hit]:

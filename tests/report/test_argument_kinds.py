@@ -48,6 +48,19 @@ def test_without_labels_a_sentence_stands_in_its_place(texts: RunTexts) -> None:
     assert "so there is no hit rate" in found.sentence
 
 
+def test_several_runs_stand_in_one_figure_each_with_its_own_kinds(texts: RunTexts, demo_workspace: Workspace) -> None:
+    with demo_workspace.store.read() as db:
+        material = load_material(db, select(db, [RUN], figures=("labels",)), lambda _run, _ids: None)
+    twin = replace(texts, run=replace(texts.run, name="twin"))
+    silent = replace(texts, frame=texts.frame.assign(outcome=None))
+    both, mute = argument_kinds.FIGURE.make(replace(material, texts={"a": texts, "b": twin, "c": silent}))
+    assert (both.subject, mute.chart) == ("2 runs", None)
+    alone = find_kinds(texts, KindSettings())
+    assert both.table["run"].tolist() == [RUN] * len(alone.kinds) + ["twin"] * len(alone.kinds)
+    assert both.table["kind"].tolist() == [kind.name for kind in alone.kinds] * 2
+    assert f"twin: {both.sentence.split(': ', 1)[1].split(' twin: ')[0]}" in both.sentence
+
+
 def test_texts_are_loaded_for_this_figure_alone(demo_workspace: Workspace) -> None:
     with demo_workspace.store.read() as db:
         for figures, loaded in ((("labels",), 0), (("argument_kinds",), 1)):

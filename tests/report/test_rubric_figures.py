@@ -10,7 +10,7 @@ from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
 from core.report.build import Finders, build_report, make_sections
 from core.report.captioned import CaptionedFigure
-from core.report.figures import rubric_rates
+from core.report.figures import rubric_rates, rubric_worth
 from core.report.material_loader import load_material
 from core.report.selection import select
 from core.scoring.rubric_rates import FEWEST_LABELS
@@ -79,3 +79,9 @@ def test_several_runs_that_a_rubric_was_read_in_stand_in_one_figure(small_worksp
     assert both.table.loc[both.table["run"] == "twin", "estimate"].tolist() == raw["estimate"].tolist()
     assert "debate: 91.7% [" in both.sentence
     assert "twin: 91.7% [" in both.sentence
+    [of_both] = rubric_worth.FIGURE.make(replace(material, runs=[run, twin]))
+    [of_one] = rubric_worth.FIGURE.make(material)
+    assert of_both.table["run"].unique().tolist() == ["debate", "twin"]
+    assert of_both.subject == "2 runs"
+    twins = of_both.table.loc[of_both.table["run"] == "twin"].drop(columns="run").reset_index(drop=True)
+    assert twins.equals(of_one.table)

@@ -81,7 +81,7 @@ NEWEST, OLDER = passage("Pa binds Ga.", "NULL"), passage("Pa is far from Ga.", "
         ([passage("Of EFFECT."), NEWEST], "Pa binds Ga.", "NULL, marked for the rubric argues: yes"),  # whom the judge followed
         ([NEWEST, passage("Of the row.", "", "")], "Of the row.", "marked for the rubric argues: yes"),
         ([passage("Of EFFECT.")], "Of EFFECT.", "EFFECT, marked for the rubric argues: yes"),
-        ([passage("Of UP.", "UP", "dir")], ARGUMENT[-81:], "NULL, whom the judge (18%) followed"),  # of the other question
+        ([passage("Of UP.", "UP", "dir")], ARGUMENT[-80:], "NULL, whom the judge (18%) followed"),  # of the other question
     ],
 )
 def test_a_marked_passage_speaks_where_the_judge_does_not(passages: list[MarkedPassage], quote: str, source: str) -> None:

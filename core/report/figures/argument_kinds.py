@@ -15,6 +15,7 @@ from core.scoring.argument_kinds import Kind, RunKinds, describe_kinds, describe
 from core.scoring.sentences import axes_text
 
 _TITLE = "Kinds of arguments"
+_NAN = float("nan")
 
 
 def of_run(found: RunKinds) -> CaptionedFigure:
@@ -32,30 +33,48 @@ def of_run(found: RunKinds) -> CaptionedFigure:
     return CaptionedFigure(_TITLE, run.name, sentence, caption, argument_kinds.figure(table, shown.estimate), table)
 
 
+def of_runs(found: Sequence[RunKinds]) -> CaptionedFigure:
+    """The kinds of two or more runs, each with its own, in one figure; the first run stands out."""
+    table = pd.concat([kinds_table(each).assign(run=each.texts.run.name) for each in found], ignore_index=True)
+    overall = {each.texts.run.name: _NAN if each.hit is None else each.hit.shown.estimate for each in found}
+    counted = " · ".join(f"{each.texts.run.name}: {each.n:,} {each.texts.name}" for each in found)
+    caption = (
+        f"{counted} · rows with a label, each counted once in every kind of its texts · kinds are found in each run apart · "
+        f"95% intervals · {describe_masking()}"
+    )
+    sentence = " ".join(f"{each.texts.run.name}: {describe_stability(each)}" for each in found)
+    shown = table[["run", *kinds_table(found[0]).columns]]
+    return CaptionedFigure(_TITLE, f"{len(found)} runs", sentence, caption, argument_kinds.runs_figure(shown, overall), shown)
+
+
 def kinds_table(found: RunKinds) -> pd.DataFrame:
     """One row for each kind: the columns of the figure, then example, the pair of its most typical text."""
     return pd.DataFrame([_line(kind, found.n) for kind in found.kinds])
 
 
 def _line(kind: Kind, n: int) -> dict[str, object]:
-    nan = float("nan")
     shown = None if kind.hit is None else kind.hit.shown
     return {
         "kind": kind.name,
         "n": kind.n,
         "rows": 0 if kind.hit is None else kind.hit.n,
         "share": kind.n / n,
-        "estimate": nan if shown is None else shown.estimate,
-        "low": nan if shown is None else shown.low,
-        "high": nan if shown is None else shown.high,
+        "estimate": _NAN if shown is None else shown.estimate,
+        "low": _NAN if shown is None else shown.low,
+        "high": _NAN if shown is None else shown.high,
         "example": kind.typical[0].pair_id if kind.typical else None,
     }
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:
+    """One figure of all runs whose kinds have hit rates, where these are several."""
     missing = [run for run in material.runs if run.id not in material.texts]
+    found = [find_kinds(texts, KindSettings()) for texts in material.texts.values()]
+    with_rates = [each for each in found if each.hit is not None]
+    are_several = len(with_rates) > 1
     return [
-        *(of_run(find_kinds(texts, KindSettings())) for texts in material.texts.values()),
+        *([of_runs(with_rates)] if are_several else []),
+        *(of_run(each) for each in found if not are_several or each.hit is None),
         *(CaptionedFigure(_TITLE, run.name, f"{run.name}: its traces hold no texts, so no arguments.") for run in missing),
     ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -23,6 +23,25 @@ _TITLE = "What an argument is worth"
 
 def of_run(run: Run, found: Sequence[RubricWorth], scored: str) -> CaptionedFigure:
     """What rubrics are worth on a run, all those that were tried together; scored: how the run is scored, in words."""
+    table = _table_of(found)
+    sentence = conclusion(found[0]) if len(found) == 1 else _left_over(table)
+    caption = _caption(run.name, scored_text(scored), f"Holm over {int(table['p'].notna().sum())} tests")
+    return CaptionedFigure(_TITLE, run.name, sentence, caption, plot.figure(table), table)
+
+
+def of_runs(found: Mapping[str, tuple[Sequence[RubricWorth], str]]) -> CaptionedFigure:
+    """The same of two or more runs, by their names, in one figure; each with how it is scored. The first run stands out."""
+    tables = {run: _table_of(worth) for run, (worth, _) in found.items()}
+    table = pd.concat([each.assign(run=run) for run, each in tables.items()], ignore_index=True)
+    table = table[["run", *tables[next(iter(tables))].columns]]
+    scored = "; ".join(dict.fromkeys(scored_text(how) for _, how in found.values()))
+    caption = _caption(f"{len(found)} runs", scored, "Holm over the tests of each run")
+    sentence = " ".join(f"{run}: {_left_over(each)}" for run, each in tables.items())
+    return CaptionedFigure(_TITLE, f"{len(found)} runs", sentence, caption, plot.runs_figure(table), table)
+
+
+def _table_of(found: Sequence[RubricWorth]) -> pd.DataFrame:
+    """One row for each rubric and measure: the columns of the figure, and p."""
     lines = [
         {
             "rubric": worth.rubric,
@@ -36,15 +55,15 @@ def of_run(run: Run, found: Sequence[RubricWorth], scored: str) -> CaptionedFigu
         for worth in found
         for key, words in MEASURES.items()
     ]
-    table = pd.DataFrame(lines)
-    sentence = conclusion(found[0]) if len(found) == 1 else _left_over(table)
-    caption = (
-        f"{run.name} · rows where at least one text has the answer less rows where none has · DE and DIR contribution: the "
-        f"share of rows of the other class that a row is ranked above or below as it should be, {scored_text(scored)} · 95% "
-        f"intervals {TWO_WAY} · "
-        f"Holm over {int(table['p'].notna().sum())} tests · the judge's answers as they are, and no proof of an effect"
+    return pd.DataFrame(lines)
+
+
+def _caption(whose: str, scored: str, corrected: str) -> str:
+    return (
+        f"{whose} · rows where at least one text has the answer less rows where none has · DE and DIR contribution: the "
+        f"share of rows of the other class that a row is ranked above or below as it should be, {scored} · 95% "
+        f"intervals {TWO_WAY} · {corrected} · the judge's answers as they are, and no proof of an effect"
     )
-    return CaptionedFigure(_TITLE, run.name, sentence, caption, plot.figure(table), table)
 
 
 def _left_over(table: pd.DataFrame) -> str:
@@ -59,11 +78,18 @@ def _left_over(table: pd.DataFrame) -> str:
 
 
 def _make(material: Material) -> list[CaptionedFigure]:
-    return [_worth_of(material, run) for run in material.runs]
+    """One figure of all runs that have rubrics answered and labels, where these are several."""
+    found = {run: _worth_of(material, run) for run in material.runs}
+    drawn = {run: worth for run, worth in found.items() if not isinstance(worth, CaptionedFigure)}
+    without = [worth for worth in found.values() if isinstance(worth, CaptionedFigure)]
+    scored = {run: material.rows[run.id].scored for run in drawn}
+    if len(drawn) > 1:
+        return [of_runs({run.name: (worth, scored[run]) for run, worth in drawn.items()}), *without]
+    return [*(of_run(run, worth, scored[run]) for run, worth in drawn.items()), *without]
 
 
-def _worth_of(material: Material, run: Run) -> CaptionedFigure:
-    """What the rubrics that something answers are worth on a run, tried together."""
+def _worth_of(material: Material, run: Run) -> list[RubricWorth] | CaptionedFigure:
+    """What the rubrics that something answers are worth on a run, tried together; a figure that says why there is nothing."""
     rows = material.rows[run.id]
     found = [(asked.rubric, material.answers(run, asked.rubric)) for asked in material.rubrics.get(run.id, ())]
     answered = [(rubric, answers[0]) for rubric, answers in found if answers is not None]
@@ -71,7 +97,7 @@ def _worth_of(material: Material, run: Run) -> CaptionedFigure:
         return nothing_asked(run, _TITLE)
     if not rows.arrays.outcome.labelled.any():
         return material.without_labels(run, _TITLE)
-    return of_run(run, rubric_worth(rows, material.outcomes[run.id], answered), rows.scored)
+    return rubric_worth(rows, material.outcomes[run.id], answered)
 
 
 FIGURE = FigureKind(

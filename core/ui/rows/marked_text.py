@@ -25,7 +25,7 @@ _STRONG_OR_EMPHASIS = re.compile(
 )
 _HEADING = re.compile(r"#{1,6}\s+(.+)")
 _ITEM = re.compile(r"(?P<indent>\s*)(?P<mark>[-*•]|\d{1,2}[.)])\s+(?P<words>.+)$")
-_BEFORE_WORDS = re.compile(r"\s*(?:#{1,6}|[-*•]|\d{1,2}[.)])\s+")
+_BEFORE_WORDS = re.compile(r"\A\s*(?:#{1,6}|[-*•]|\d{1,2}[.)])\s+")
 _LINE_BREAK = "\\\n"
 
 
@@ -48,8 +48,8 @@ class Marks:
 
 @dataclass(slots=True)
 class _Writer:
-    """Writes one text. passage: finds what of a line belongs to a passage. linked: symbols that have their link already, since one
-    link a text is enough."""
+    """Writes one text. passage: finds what of a line belongs to a passage. linked: symbols that have their link already, since
+    one link a text is enough."""
 
     marks: Marks
     passage: re.Pattern[str] | None = None
@@ -59,9 +59,7 @@ class _Writer:
         """One line with its bold and italic words, and passages in it marked."""
         if self.passage is None:
             return self._emphasised(text)
-        return _replace(
-            self.passage, text, lambda found: f":violet-background[{self._emphasised(found[0])}]", self._emphasised
-        )
+        return _replace(self.passage, text, lambda found: f":violet-background[{self._emphasised(found[0])}]", self._emphasised)
 
     def _emphasised(self, text: str) -> str:
         return _replace(_STRONG_OR_EMPHASIS, text, self._strong_or_emphasis, self.words)

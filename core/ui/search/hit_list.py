@@ -24,7 +24,7 @@ _list = st.components.v2.component(
 def show(names: Mapping[str, str], dataset: str, phrase: str, hits: Iterable[Hit]) -> None:
     """Show hits below the pair of their row, each with links to that row on the page Rows.
 
-    names: run (id) → its name. The same words of a row stand once, with every run that has them: fusions keep their parents'
+    names: run (id) → its name, in order. The same words of a row stand once, with every run that has them: fusions keep their parents'
     texts.
     """
     of_rows: dict[str, dict[tuple[str, ...], list[Hit]]] = {}
@@ -55,6 +55,6 @@ def _content(same: Sequence[Hit], names: Mapping[str, str], dataset: str, phrase
                 "name": names[run],
                 "link": links.page_address("rows", dataset=dataset, run=run, row=hit.pair_id, q=phrase),
             }
-            for run in dict.fromkeys(each.run for each in same)
+            for run in sorted({each.run for each in same}, key=[*names].index)
         ],
     }

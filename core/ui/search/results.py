@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from core.store.text_search import Found, TextQuery
+from core.store.text_search import TextQuery
 from core.ui.search import hit_list, recent
 from core.ui.shared import links, loaders, run_browser, shell
 from core.ui.shared.linked import bind, choose_one
@@ -67,8 +67,9 @@ def _show_found(names: Mapping[str, str], dataset: str, wanted: TextQuery) -> No
     role = _choose("Role", "role", +of_roles, {})
     if run or role:
         found = loaders.search_texts(dataset, replace(wanted, run=run, role=role))
-    total = sum(n for (each, r), n in found.counts.items() if run in ("", each) and role in ("", r))
-    st.markdown(_sentence(total, found))
+    of_chosen = [(each, n) for (each, r), n in found.counts.items() if run in ("", each) and role in ("", r)]
+    n_runs = len({each for each, _ in of_chosen})
+    st.markdown(_sentence(sum(n for _, n in of_chosen), n_runs, len(found.hits)))
     hit_list.show(names, dataset, wanted.phrase, found.hits)
 
 
@@ -78,7 +79,11 @@ def _choose(title: str, parameter: str, counts: Mapping[str, int], names: Mappin
     return choose_one(st.pills, parameter, title, titles, wrap=True) or ""
 
 
-def _sentence(n: int, found: Found) -> str:
-    """How many texts hold the phrase, and how many of them are listed."""
-    listed = "" if len(found.hits) == n else f"; showing {len(found.hits):,}, spread over the runs"
-    return f"**{n:,} text{'s' * (n != 1)}**{listed}"
+def _sentence(n: int, n_runs: int, n_listed: int) -> str:
+    """How many texts of how many runs hold the phrase, and which of them are listed."""
+    of_runs = f" in {n_runs:,} run{'s' * (n_runs != 1)}"
+    said = f"**{n:,} text{'s' * (n != 1)}{of_runs}**"
+    if n_listed == n:
+        return said
+    in_turn = "one of each run in turn" if n_runs > 1 else "in file order"
+    return f"{said}. Listed are {n_listed:,}, {in_turn}; choose a run or a role to see its others."

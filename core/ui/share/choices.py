@@ -16,6 +16,7 @@ from core.report.parts import Parts
 from core.report.question import TITLES, find_abstract, find_title
 from core.report.selection import Explorers, Question, ReportSelection, select
 from core.store.runs import Run
+from core.ui.share import draft_keeper
 from core.ui.shared import links, loaders
 from core.ui.shared.linked import bind, choose_one, choose_several
 from core.ui.shared.shell import PageContext
@@ -25,7 +26,10 @@ _EXPLORERS_HELP = "With labels, scores and intervals follow the hand. Without, l
 _NO_WALK = "-"
 _KEPT = "_kept_abstracts"  # session key: what was written, by the runs that the report is about
 _WALK_HELP = "What was kept by “Add to report” beside a row, a figure or a comparison, or the stops of a walk-through."
-_ABSTRACT_HELP = "Empty, the report has the draft, marked as one. What is written here is saved with the report."
+_ABSTRACT_HELP = (
+    "Empty, the report has the draft, marked as one. What is written here is saved with the report; until then this tab keeps "
+    "it, also when the page is loaded anew."
+)
 _ROWS_HELP = "Each with its dossier, what was said and the audit, in every chosen run that has it. The page Rows shows the ids."
 
 
@@ -80,18 +84,20 @@ def write_texts(parts: Parts) -> ReportSelection:
     )
     draft, _ = find_abstract(parts.material, selection)
     kept = st.session_state.setdefault(_KEPT, {})
+    is_new = selection.runs not in kept
     if "note-abstract" not in st.session_state:  # the page was left since: what was written there stays
         st.session_state["note-abstract"] = kept.get(selection.runs, "")
     abstract = st.text_area("Abstract", key="note-abstract", height=180, placeholder=draft, help=_ABSTRACT_HELP)
     kept[selection.runs] = abstract
+    draft_keeper.show(" ".join(selection.runs), abstract, _write_abstract, is_new=is_new and not abstract)
     if not abstract:
-        st.button("Edit the draft", key="edit-draft", icon=":material/edit:", on_click=_take_draft, args=(draft,))
+        st.button("Edit the draft", key="edit-draft", icon=":material/edit:", on_click=_write_abstract, args=(draft,))
     authors = st.text_input("Authors", placeholder=parts.byline.authors, max_chars=200, **bind("authors"))
     return replace(selection, title=title.strip(), abstract=abstract.strip(), authors=authors.strip())
 
 
-def _take_draft(draft: str) -> None:
-    st.session_state["note-abstract"] = draft
+def _write_abstract(text: str) -> None:
+    st.session_state["note-abstract"] = text
 
 
 def _choose_explorers() -> Explorers:

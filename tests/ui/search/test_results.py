@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from streamlit.testing.v1 import AppTest
@@ -43,7 +44,7 @@ def test_counts_come_first_then_hits_by_row_with_links_that_carry_the_phrase(vis
         "Run": ["debate · 11", "second · 3"],
         "Role": ["DOWN · 4", "EFFECT · 4", "NULL · 3", "UP · 3"],
     }
-    assert "**14 texts**" in text_of(app)
+    assert "**14 texts in 2 runs**" in text_of(app)
     groups = {(group["pert"], group["gene"]): group["hits"] for group in drawn(app)}
     hits = [hit for group in groups.values() for hit in group]
     assert sum(len(hit["runs"]) for hit in hits) == 14
@@ -63,18 +64,19 @@ def test_a_run_and_a_role_restrict_the_hits_and_the_address_names_them(visit: Vi
     app = visit(small_workspace, "search", phrase="regulates", of_run=second, role="UP")
     [[hit]] = [group["hits"] for group in drawn(app)]
     assert (hit["role"], [run["name"] for run in hit["runs"]]) == ("UP", ["second"])
-    assert "**1 text**" in text_of(app)
+    assert "**1 text in 1 run**" in text_of(app)
     assert choices(app)["Run"] == ["debate · 11", "second · 3"]
     assert choices(app)["Role"] == ["DOWN · 1", "EFFECT · 1", "UP · 1"]
     app = visit(small_workspace, "search", phrase="regulates", of_run="unknown")
-    assert "**14 texts**" in text_of(app)
+    assert "**14 texts in 2 runs**" in text_of(app)
     assert "of_run" not in app.query_params
 
 
 def test_it_says_when_not_all_hits_are_listed(visit: Visit, demo_workspace: Workspace) -> None:
     app = visit(demo_workspace, "search", phrase="the")
     runs_of_hits = [run["name"] for group in drawn(app) for hit in group["hits"] for run in hit["runs"]]
-    assert "showing 200, spread over the runs" in text_of(app)
+    assert re.search(r"texts in \d+ runs\*\*\. Listed are 200, one of each run in turn", text_of(app))
+    assert len({group["hits"][0]["runs"][0]["name"] for group in drawn(app)[:3]}) > 1  # the first screen is not of one run
     assert len(set(runs_of_hits)) > 1
     assert len(runs_of_hits) <= 200
 
