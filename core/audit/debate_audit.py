@@ -122,4 +122,4 @@ def debates_sentence(audits: Mapping[str, DebateAudit]) -> str:
     if len(shares) == 1:
         return f"In {most}, {share} of the briefs answer the multiple-choice question instead of arguing."
     argued = sum(share < 0.5 for share in shares.values())
-    return f"In {argued or 'none'} of {len(shares)} debates most briefs argue; in {most}, {share} answer the question instead."
+    return f"Most briefs argue in {argued or 'none'} of {len(shares)} debates; in {most}, {share} answer the question instead."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -10,18 +11,36 @@ import plotly.graph_objects as go
 from core.plots import drawing, forest_plot, theme
 from core.texts import estimate_text
 
+CHANCE = 0.5  # with an interval of no width: all rows are tied
 COLUMNS = ("name", "about", "estimate", "low", "high", "n", "own")
 
 
 def figure(table: pd.DataFrame, title: str) -> go.Figure:
     """One row of the forest plot for the run and for each control, in the order given, beside the line of chance.
 
+    Controls that put no row before another have one row together, at the place of the first: their hover names them.
+
     table: name, about (what it sees), estimate, low, high, n, own (whether it is the run). title: of the value axis. Raises
     InputError for missing columns.
     """
     drawing.require_columns("control_scores", table, COLUMNS)
-    rows = pd.DataFrame([_row(row) for row in table[list(COLUMNS)].itertuples(index=False)])
-    return forest_plot.draw_forest(rows, drawing.reference_lines({}), title)
+    every = list(table[list(COLUMNS)].itertuples(index=False))
+    alike = [row for row in every if not row.own and row.low == row.estimate == row.high == CHANCE]
+    if len(alike) > 1:
+        every = [row for row in every if row not in alike[1:]]
+    rows = [_row(row) | (_row_of_alike(alike) if len(alike) > 1 and row is alike[0] else {}) for row in every]
+    return forest_plot.draw_forest(pd.DataFrame(rows), drawing.reference_lines({}), title)
+
+
+def _row_of_alike(alike: Sequence[Any]) -> dict[str, object]:
+    """What differs in the row of several controls, all of whose rows are tied."""
+    first = alike[0]
+    names = "<br>".join(f"{drawing.escape(row.name)}: {drawing.escape(row.about)}" for row in alike)
+    return {
+        "name": f"{drawing.escape(first.name, forest_plot.NAME_LENGTH)} and {len(alike) - 1} more",
+        "words": f"{first.estimate:.3f}, all rows tied",
+        "hover": f"{names}<br>{first.estimate:.3f}: all rows are tied<br>{drawing.rows_text(first.n)}",
+    }
 
 
 def _row(row: Any) -> dict[str, object]:

@@ -22,8 +22,9 @@ from core.texts import NO_BIOLOGY
 COLUMNS = ("task", "who", "n", "auroc", "fpr", "tpr")
 TASKS: Final = {"DE": "DE: an effect against none", "DIR": "DIR: up against down"}
 CONTROL: Final = NO_BIOLOGY  # drawn dashed
-_NAME_LENGTH: Final = 16  # of a line of a name: with its AUROC it ends inside the narrowest panel, on a page of 900 px
-_LINE, _GAP, _ROOM = 0.045, 0.03, 0.44  # heights of a line, between names, and of the empty corner, in shares of the panel
+_LINE_LENGTH: Final = 22  # characters that end inside the narrowest panel, on a page of 900 px
+_NAME_LENGTH: Final = 16  # of a line that ends with an AUROC
+_LINE, _GAP, _ROOM = 0.055, 0.03, 0.46  # heights of a line, between names, and of the empty corner, in shares of the panel
 _WORD = re.compile(r"[^\s_./-]*[\s_./-]|[^\s_./-]+")
 POINTS: Final = 500  # of a curve; a corner left out is within 2 / 499 of one that is drawn, less than the width of a line
 
@@ -146,9 +147,12 @@ def _lines_of(who: str) -> list[str]:
     lines = [""]
     for word in _WORD.findall(who):
         for piece in (word[i : i + _NAME_LENGTH] for i in range(0, len(word), _NAME_LENGTH)):
-            if lines[-1] and len(lines[-1] + piece.rstrip()) > _NAME_LENGTH:
+            if lines[-1] and len(lines[-1] + piece.rstrip()) > _LINE_LENGTH:
                 lines.append("")
             lines[-1] += piece
+    if len(lines[-1].rstrip()) > _NAME_LENGTH:
+        *before, last = _WORD.findall(lines[-1])
+        lines[-1:] = ["".join(before), last] if before else [last[:_NAME_LENGTH], last[_NAME_LENGTH:]]
     return [drawing.escape(line.rstrip()) for line in lines]
 
 

@@ -103,9 +103,11 @@ def test_long_names_are_whole_on_lines_that_fit_and_cut_where_there_is_no_room()
         return [note for note in chart.layout.annotations if note.xref == "x" and note.text.endswith("0.750")]
 
     [one] = leaders(["track_a_logprobs_train2499"])
-    assert one.text == "track_a_<br>logprobs_<br>train2499 0.750"
+    assert one.text == "track_a_logprobs_<br>train2499 0.750"
     [words] = leaders(["names of <b> " + "x" * 20])
     assert words.text == f"names of &lt;b&gt;<br>{'x' * 16}<br>xxxx 0.750"
+    [between] = leaders(["a debate of 18 rows"])  # with the AUROC it would end outside
+    assert between.text == "a debate of 18<br>rows 0.750"
     many = leaders([f"track_a_logprobs_train{n}" for n in range(6)])
     assert {note.text for note in many} == {"track_a_logprob… 0.750"}
     assert all(0.05 < note.ay < 0.5 and 0 < note.x <= 0.5 for note in [one, *many])

@@ -30,7 +30,7 @@ const REPORT = (() => {
 
   function print(is, size) {
     isPrinting = is;
-    for (const place of document.querySelectorAll(".chart")) draw(place, size && size(place));
+    for (const place of document.querySelectorAll(".chart")) draw(place, size && size(place, figures[place.id]?.layout ?? {}));
   }
 
   document.getElementById("theme").addEventListener("click", change);

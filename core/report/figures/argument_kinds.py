@@ -16,6 +16,7 @@ from core.scoring.sentences import axes_text
 
 _TITLE = "Kinds of arguments"
 _NAN = float("nan")
+NO_RATE = "No row has both a label and a call, so there is no hit rate."
 
 
 def of_run(found: RunKinds) -> CaptionedFigure:
@@ -23,7 +24,7 @@ def of_run(found: RunKinds) -> CaptionedFigure:
     run = found.texts.run
     sentence = f"{describe_stability(found)} {describe_kinds(found)}"
     if found.hit is None:
-        return CaptionedFigure(_TITLE, run.name, f"{sentence} No row has both a label and a call, so there is no hit rate.")
+        return CaptionedFigure(_TITLE, run.name, f"{sentence} {NO_RATE}")
     table = kinds_table(found)
     shown = found.hit.shown
     caption = (

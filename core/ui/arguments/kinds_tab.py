@@ -94,7 +94,10 @@ def _show(run: Run, found: RunKinds) -> None:
     holds = found.stability.holds and found.by_rows.holds
     st.markdown(f"{'' if holds else ':material/warning: '}**{as_text(describe_stability(found))}**")
     st.markdown(as_text(describe_kinds(found)))
-    show_captioned(figures.of_run(found), "argument-kinds")
+    if found.hit is None:
+        st.markdown(figures.NO_RATE)
+    else:
+        show_captioned(figures.of_run(found), "argument-kinds")
     _show_table(found)
     st.markdown("### Typical texts")
     st.caption(f"The texts nearest to the mean of their kind, of different rows. {as_text(describe_masking())}")
@@ -107,7 +110,7 @@ def _show_table(found: RunKinds) -> None:
     table = figures.kinds_table(found)
     numbers = table[["estimate", "low", "high"]].to_numpy(dtype=float).tolist()
     rates = [estimate_text(estimate, low, high, ".2f") for estimate, low, high in numbers]
-    shown = table.assign(rate=rates)[["kind", "n", "share", "rows", "rate"]]
+    shown = table.assign(rate=rates)[["kind", "n", "share", *([] if found.hit is None else ["rows", "rate"])]]
     column = st.column_config
     tables.show_table(
         shown,

@@ -24,8 +24,8 @@ _list = st.components.v2.component(
 def show(names: Mapping[str, str], dataset: str, phrase: str, hits: Iterable[Hit]) -> None:
     """Show hits below the pair of their row, each with links to that row on the page Rows.
 
-    names: run (id) → its name, in order. The same words of a row stand once, with every run that has them: fusions keep their parents'
-    texts.
+    names: run (id) → its name, in order. The same words of a row stand once, with every run that has them: fusions keep their
+    parents' texts.
     """
     of_rows: dict[str, dict[tuple[str, ...], list[Hit]]] = {}
     for hit in hits:

@@ -23,9 +23,15 @@ def show(context: PageContext, role: str) -> None:
     symbols = _symbols(context, role)
     if typed := read_ids(role, symbols):  # whoever writes an address by hand names the role
         links.set_parameters({"name": st.query_params.get("name", typed[0]), role: None})
-    title, choice = st.columns([0.6, 0.4], vertical_alignment="bottom")
+    title, choice = st.columns([0.6, 0.4], vertical_alignment="center")
     chosen = choose_one(
-        choice.selectbox, "name", TITLES[role], dict(zip(symbols, symbols, strict=True)), index=None, placeholder="choose one"
+        choice.selectbox,
+        "name",
+        TITLES[role],
+        dict(zip(symbols, symbols, strict=True)),
+        index=None,
+        placeholder=f"choose a {TITLES[role].lower()}",
+        label_visibility="collapsed",  # it stands in the line of the title
     )
     if chosen is None or context.dataset is None:
         title.markdown(f"## {TITLES[role]}")
