@@ -14,10 +14,15 @@
     setTimeout(drawNext);
   };
   setTimeout(drawNext);
-  const printed = (_place, { height, minreducedheight }) => {
-    const isFree = height && !minreducedheight; // rows of a forest keep their height
-    return { width: PRINTED_PX, autosize: false, ...(isFree && { height: Math.min(height, MOST_PX) }) };
+  // Rows of a forest keep their height.
+  const isTall = ({ height, minreducedheight }) => height > MOST_PX && !minreducedheight;
+  const printed = (place, layout) => {
+    if (isTall(layout)) place.style.height = `${MOST_PX}px`;
+    return { width: PRINTED_PX, autosize: false, ...(isTall(layout) && { height: MOST_PX }) };
+  };
+  const shown = (place, layout) => {
+    if (isTall(layout)) place.style.height = `${layout.height}px`;
   };
   addEventListener("beforeprint", () => REPORT.print(true, printed));
-  addEventListener("afterprint", () => REPORT.print(false));
+  addEventListener("afterprint", () => REPORT.print(false, shown));
 })();
