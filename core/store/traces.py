@@ -177,6 +177,12 @@ def _events_of_rows(cursor: Cursor, run: str) -> Iterator[tuple[str, list[dict[s
             yield pair_id, list(of_row)
 
 
+def calls_tools(cursor: Cursor, run: str) -> bool:
+    """Whether any row of a run has a call of a tool in its trace."""
+    query = "SELECT EXISTS (SELECT 1 FROM trace_event WHERE run = ? AND kind = 'tool_call')"
+    return bool(cursor.execute(query, [run]).fetchall()[0][0])
+
+
 # Kinds of events in whose texts kinds of arguments are looked for; those that argue come first.
 TEXT_KINDS = ("brief", "rebuttal", "answer", "thought", "text", "verdict")
 

@@ -110,8 +110,8 @@ def choose_rows(context: PageContext, run: Run, wanted: RowFilter) -> ListedRows
     names = {other.id: other.name for other in context.runs if other.id != run.id}
     other = next((key for key in st.query_params.get_all("with") if key in names), None)
     orders: list[Order | str] = [order for order in get_args(Order) if _applies(run, order)] + ([UNLIKE] if other else [])
-    if loaders.says_all_or_nothing(run.id) and MOST_STEPS in orders:  # whose probabilities tell no rows apart
-        orders = [*BY_STEPS, *(order for order in orders if order not in BY_STEPS)]
+    if loaders.says_all_or_nothing(run.id):  # whose probabilities tell no rows apart
+        orders.sort(key=lambda order: order not in BY_STEPS)
     chosen = st.selectbox("Order", orders, **bind("order", orders[0]), label_visibility="collapsed")
     if chosen == UNLIKE and other:
         return ListedRows(loaders.ids_unlike(run.id, other, wanted), "file order", COUNTED[UNLIKE], other)
@@ -125,7 +125,7 @@ def _applies(run: Run, order: Order) -> bool:
     if order == CONFIDENTLY_WRONG:
         return not run.has_rank_scores and loaders.filter_choices(run.id)["label"] != [NO_LABEL]
     if order in BY_STEPS:
-        return run.method in STEP_METHODS
+        return run.method in STEP_METHODS and (order == LONGEST or loaders.calls_tools(run.id))
     return order not in (MOST_ARGUED, ADVOCATES_DISAGREE) or run.method == "debate"
 
 

@@ -80,3 +80,9 @@ def test_a_run_that_says_0_or_1_is_sorted_by_what_tells_its_rows_apart(visit: Vi
     app = visit(small_workspace, "debates", run="agent", order=MOST_ERRORS)
     assert (listed(app)[0], drawn(app)["name"], drawn(app)["values"]) == ("Pb_Ga", "errors", [2, 0, 0])
     assert MOST_ERRORS not in visit(small_workspace, "debates", run="debate").selectbox(key="order").options
+    assert import_upload(small_workspace, cases.submission([*rows[1:], ("Pb_Gb", 1, 0, trace(1))]), "quiet.csv").kind != "failed"
+    with small_workspace.store.write() as db:  # as a log in which no agent called a tool
+        db.execute("UPDATE trace_event SET kind = 'text' WHERE kind = 'tool_call' AND run = ?", [runs.find(db, "quiet").id])
+    app = visit(small_workspace, "debates", run="quiet")
+    assert (drawn(app)["name"], listed(app)[0]) == ("length", "Pb_Ga")  # where all have 0 steps, these tell nothing
+    assert MOST_ERRORS not in app.selectbox(key="order").options

@@ -47,6 +47,7 @@ from core.ui.shared.loaders.records import (
 )
 from core.ui.shared.loaders.rows import (
     RowDetails,
+    calls_tools,
     debate_audit,
     filter_choices,
     flag_counts,
@@ -108,6 +109,7 @@ __all__ = [
     "attribution_report",
     "benchmark_plan",
     "benchmark_report",
+    "calls_tools",
     "cell_evaluation",
     "chain_findings",
     "class_scores",

@@ -101,6 +101,13 @@ def says_all_or_nothing(run: str) -> bool:
 
 
 @cache_by("run:{0}", entries=50)
+def calls_tools(run: str) -> bool:
+    """Whether any row of a run has a call of a tool in its trace."""
+    with reading() as db:
+        return traces.calls_tools(db, run)
+
+
+@cache_by("run:{0}", entries=50)
 def flag_counts(run: str) -> dict[str, int]:
     """How many rows of a run carry each flag."""
     with reading() as db:
