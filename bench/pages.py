@@ -27,6 +27,7 @@ from tests.ui.serving import CHROMIUM_FLAGS, Server, chromium, serving
 
 REAL_DATA = REPOSITORY.parent / "shared" / "data"
 LOADS, MOVES = 7, 30
+LONGEST_MS = 180_000  # for a first load, of which everything is computed, on a machine that does other things too
 SETTLED_MS = 2000  # after a move of a slider: what comes from the server once the hand rests has been drawn
 RUNS = {"real": "track_b_sharp", "demo": "simulated debate"}
 LABELLED = {"real": "track_a_logprobs_train2499", "demo": "simulated debate"}
@@ -170,6 +171,7 @@ def started_browser() -> Iterator[Browser]:
 def _tab(browser: Browser) -> Iterator[Page]:
     """A tab of its own, as a link opens one: what earlier pages left in a browser's memory slows the next."""
     with closing(browser.new_page(viewport={"width": 1280, "height": 900})) as page:
+        page.set_default_timeout(LONGEST_MS)
         yield page
 
 

@@ -15,7 +15,8 @@ from core.report.figures.registry import KINDS
 from core.report.selection import select
 from core.store import pairs, predictions, runs
 from tests.ui import hostile
-from tests.ui.conftest import OpenTab, Visit
+from tests.ui.conftest import OpenTab, Visit, settle
+from tests.ui.serving import Server
 from tests.ui.test_apptest import text_of, the_run
 from tests.ui.test_carried import address_of, assert_same_elsewhere
 
@@ -143,3 +144,37 @@ def test_a_report_is_printed_as_pdf(demo_workspace: Workspace) -> None:
         found = select(db, [LABELLED], figures=["labels"])
     page = build_report(demo_workspace.store, "ours", found, Finders(lambda *_: None)).content
     assert printing.as_pdf(page).startswith(b"%PDF")
+
+
+@pytest.mark.browser
+def test_an_abstract_that_is_not_saved_survives_a_reload(open_tab: OpenTab, demo_server: Server) -> None:
+    page, field = open_tab(), ".st-key-note-abstract textarea"
+    page.goto(demo_server.url("share", run=LABELLED))
+    settle(page)
+    page.locator(field).press_sequentially("Our own")  # without leaving the field, so that the server has nothing of it
+    page.reload()
+    page.wait_for_function("field => document.querySelector(field)?.value === 'Our own'", arg=field)
+    settle(page)
+    assert "Our own" in page.locator(".st-key-report-preview").inner_text()
+    page.locator(field).fill("")
+    page.locator(field).press("Control+Enter")
+    page.wait_for_function("() => !sessionStorage.length")
+    page.reload()
+    settle(page)
+    assert page.locator(field).input_value() == ""
+
+
+@pytest.mark.browser
+def test_tall_figures_are_printed_two_to_a_page(open_tab: OpenTab, written: tuple[Path, Path, hostile.Listener]) -> None:
+    page, (report, _, _) = open_tab(offline=True), written
+    page.goto(report.as_uri())
+    page.wait_for_selector("html[data-drawn=all]", state="attached")
+    heights = "() => [...document.querySelectorAll('.chart')].map(chart => chart.clientHeight)"
+    before = page.evaluate(heights)
+    page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    printed = page.evaluate(heights)
+    assert max(before) > 340
+    assert printed.count(340) > 1
+    assert all(after in (340, height) for height, after in zip(before, printed, strict=True))  # forests keep their rows
+    page.evaluate("() => dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(heights) == before
