@@ -91,9 +91,9 @@ def run_(
         _read_by_model(context, rubric, run, (endpoint, model, detach), settings, as_json)
 
 
-def _refuse_model_options(name: str, given: dict[str, object], calls: Mapping[str, Any]) -> None:
-    given |= {each.option: calls[each.name] != each.default for each in options_of(CallSettings)}
-    for option, value in given.items():
+def _refuse_model_options(name: str, given: Mapping[str, object], calls: Mapping[str, Any]) -> None:
+    chosen = {each.option: calls[each.name] != each.default for each in options_of(CallSettings)}
+    for option, value in {**given, **chosen}.items():
         if value:
             raise typer.BadParameter(f"{name} is answered by its rule; use it with --judge model", param_hint=option)
 

@@ -11,7 +11,7 @@ summer           summaries of both genes, labelled pairs like the row, guided qu
 evidence_rules   a table of weights over typed evidence, without a model
 knn              the labels of similar genes  fusion         rank-percentile fusion of runs
 recovered        a component recovered from a fusion
-judge_rubric     a rubric answered about the texts of another run: it predicts nothing
+judge_rubric     a rubric answered about the texts of another run: it predicts nothing (marked_passage: what decided)
 blend            a weighted mean of the probabilities of runs, such as replicates under several seeds
 fusion_settings  what a fusion is made from    cut_scores     the scores of a run under ten cuts of the folds
 fusion_components  what these three ask of a workspace: runs on the same rows, priors from labelled rows

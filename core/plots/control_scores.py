@@ -24,7 +24,7 @@ def figure(table: pd.DataFrame, title: str) -> go.Figure:
     InputError for missing columns.
     """
     drawing.require_columns("control_scores", table, COLUMNS)
-    every = list(table[list(COLUMNS)].itertuples(index=False))
+    every: list[Any] = list(table[list(COLUMNS)].itertuples(index=False))
     alike = [row for row in every if not row.own and row.low == row.estimate == row.high == CHANCE]
     if len(alike) > 1:
         every = [row for row in every if row not in alike[1:]]
