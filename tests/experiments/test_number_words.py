@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.experiments.published.number_words import PARTS, words_of
+from core.experiments.published.number_words import words_of
 from core.experiments.published.registry import load_registry
 
 

@@ -53,7 +53,7 @@ def test_several_runs_stand_in_one_figure_each_with_its_own_kinds(texts: RunText
         material = load_material(db, select(db, [RUN], figures=("labels",)), lambda _run, _ids: None)
     twin = replace(texts, run=replace(texts.run, name="twin"))
     silent = replace(texts, frame=texts.frame.assign(outcome=None))
-    both, mute = argument_kinds.FIGURE.make(replace(material, texts={"a": texts, "b": twin, "c": silent}))
+    both, mute = argument_kinds.FIGURE.make(replace(material, runs=[], texts={"a": texts, "b": twin, "c": silent}))
     assert (both.subject, mute.chart) == ("2 runs", None)
     alone = find_kinds(texts, KindSettings())
     assert both.table["run"].tolist() == [RUN] * len(alone.kinds) + ["twin"] * len(alone.kinds)

@@ -79,13 +79,12 @@ def _left_over(table: pd.DataFrame) -> str:
 
 def _make(material: Material) -> list[CaptionedFigure]:
     """One figure of all runs that have rubrics answered and labels, where these are several."""
-    found = [(run, _worth_of(material, run)) for run in material.runs]
-    drawn = {run.id: (run, worth) for run, worth in found if not isinstance(worth, CaptionedFigure)}
-    without = [worth for _, worth in found if isinstance(worth, CaptionedFigure)]
-    scored = {key: material.rows[key].scored for key in drawn}
+    found = [(run, _worth_of(material, run), material.rows[run.id].scored) for run in material.runs]
+    drawn = [(run, worth, scored) for run, worth, scored in found if not isinstance(worth, CaptionedFigure)]
+    without = [worth for _, worth, _ in found if isinstance(worth, CaptionedFigure)]
     if len(drawn) > 1:
-        return [of_runs({run.name: (worth, scored[key]) for key, (run, worth) in drawn.items()}), *without]
-    return [*(of_run(run, worth, scored[key]) for key, (run, worth) in drawn.items()), *without]
+        return [of_runs({run.name: (worth, scored) for run, worth, scored in drawn}), *without]
+    return [*(of_run(run, worth, scored) for run, worth, scored in drawn), *without]
 
 
 def _worth_of(material: Material, run: Run) -> list[RubricWorth] | CaptionedFigure:
