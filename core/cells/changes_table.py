@@ -75,7 +75,9 @@ def _label_table(path: Path, settings: LabelSettings) -> ScreenLabels:
         ),
         gene_names=gene_names,
         counts=CountSummary(np.empty(0), nobody, np.empty(0), nobody, 0, 0.0, whole_numbers=True),
-        groups=CellGroups(tuple(map(str, targets)), nobody, None, multiple=multiple),
+        groups=CellGroups(
+            tuple(map(str, targets)), nobody, None, unknown=tuple(sorted(set(targets) - set(genes))), multiple=multiple
+        ),
         changes=changes,
         codes=codes,
         sample=sample_pairs(codes, changes.fdr, settings.sampling),

@@ -66,7 +66,9 @@ def test_log_transformed_values_are_told_from_counts(cells_file: Callable[..., P
     ):
         summarise_counts(file)
     with open_cells(cells_file(COUNTS * 9.5, OBS, ["A", "B"])) as file:  # corrected counts: 28.5 is no logarithm of a count
-        assert not summarise_counts(file).whole_numbers
+        with pytest.raises(InputError, match=r"the largest is 28\.5 and cells sum to 19 to 23\.75"):
+            summarise_counts(file)
+        assert not summarise_counts(file, "counts").whole_numbers
 
 
 def test_duplicated_genes_are_refused(cells_file: Callable[..., Path]) -> None:
