@@ -25,6 +25,8 @@ from core.symbols.spelling import clean
 COUNTS_PER_CELL = 10_000.0  # that cells are brought to
 BLOCK_VALUES = 20_000_000  # of a dense block: 80 MB of float32
 SPREAD_PLACES = 20
+LEAST_BINARY = 10_000  # values, among which counts have one above 1
+_EXPECTED = "expected a count (scaled and centred values, and residuals, are negative)"
 LARGEST_LOG = 20.0  # log1p of 485 million; the natural or binary log of any count is below
 Values: TypeAlias = csr_matrix | np.ndarray
 ValueScale = Literal["counts", "log1p"]
@@ -159,17 +161,22 @@ def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSu
     non_zero, largest, whole = 0, 0.0, True
     for rows, block in file.blocks():
         values = stored_values(block)
-        check_values(file, rows, block, values, f"expected a count{_other_places(file, '; ')}")
+        check_values(file, rows, block, values, f"{_EXPECTED}{_other_places(file, '; ')}")
         totals[rows] = np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
         non_zero += int(np.count_nonzero(values))
         stored += _stored_of_genes(block)
         detected[rows], least[rows] = _depth_of_cells(block)
         largest = max(largest, float(np.max(values, initial=0)))
         whole = whole and bool(np.array_equal(values, np.rint(values)))
+    if whole and largest == 1 and given is None and file.n_cells * file.n_genes >= LEAST_BINARY:
+        raise InputError(
+            f"{file.path}: no value is above 1, so that they say whether a gene is seen, and not how much; expected counts"
+            f"{_other_places(file, '; ')}, or --values counts where a count is never above 1"
+        )
     if not whole and given is None:
         raise InputError(f"{file.path}: {_describe_unclear(file, largest, totals)}")
     if not non_zero:
-        raise InputError(f"{file.path}: all values are 0, expected counts in X")
+        raise InputError(f"{file.path}: all values are 0, expected counts in X{_other_places(file, '; ')}")
     return CountSummary(totals, detected, least, stored, non_zero, largest, whole)
 
 
@@ -227,7 +234,7 @@ def stored_values(block: Values) -> np.ndarray:
     return np.asarray(block.data) if isinstance(block, csr_matrix) else block
 
 
-def check_values(file: CellFile, rows: slice, block: Values, values: np.ndarray, expected: str = "expected a count") -> None:
+def check_values(file: CellFile, rows: slice, block: Values, values: np.ndarray, expected: str) -> None:
     """Raises InputError that names the first cell and gene whose value is negative or not finite. expected: ends it."""
     if not np.issubdtype(values.dtype, np.number):
         raise InputError(f"{file.path}: values of type {values.dtype}, expected numbers")

@@ -25,6 +25,7 @@ from core.errors import InputError
 from core.stats.arrays import Floats
 from core.stats.multiplicity import benjamini_hochberg
 from core.symbols.perturbations import read_perturbations
+from core.symbols.spelling import clean, is_missing
 
 _USED = ("thresholds", "sampling", "separator", "control")  # settings that a table can have
 
@@ -42,7 +43,7 @@ def label_changes(path: Path, settings: LabelSettings) -> ScreenLabels:
 
 
 def _label_table(path: Path, settings: LabelSettings) -> ScreenLabels:
-    columns = choose_columns(path.name, read_header(path), {})
+    columns = choose_columns(path.name, read_header(path), {}, labels=True)
     if "p" not in columns or not {"log2_fc", "fold_change"} & set(columns):
         raise InputError(
             f"{path.name}: columns {', '.join(columns.values())}; labels need a p-value and a fold change of each pair, expected "
@@ -93,10 +94,20 @@ def _refuse_cell_settings(path: Path, settings: LabelSettings) -> None:
         raise InputError(f"{path.name}: {option} is about cells, got a table of differential expression; leave it out")
 
 
+def _numbers(path: Path, column: pd.Series, role: str) -> Floats:
+    """Returns a column's numbers, NaN where a value is missing. Raises InputError for texts that are neither."""
+    numbers: Floats = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
+    cells = column[np.isnan(numbers) & column.notna().to_numpy()].astype(str)
+    other = [cell for cell in cells if not is_missing(clean(cell))]
+    if other:
+        raise InputError(f"{path.name}: {len(other):,} values of {role} are no numbers, the first {other[0][:40]!r}")
+    return numbers
+
+
 def _changes(path: Path, rows: pd.DataFrame, places: tuple[np.ndarray, np.ndarray], shape: tuple[int, int]) -> GeneChanges:
     """Returns the numbers of each pair, NaN where the table has no row of it."""
     role = "log2_fc" if "log2_fc" in rows else "fold_change"
-    p, change = (pd.to_numeric(rows[name], errors="coerce").to_numpy(dtype=np.float64) for name in ("p", role))
+    p, change = (_numbers(path, rows[name], name) for name in ("p", role))
     counts = Counter(negative=int((change < 0).sum()), outside=int(((p < 0) | (p > 1)).sum()))
     if counts["outside"]:
         raise InputError(
@@ -104,6 +115,12 @@ def _changes(path: Path, rows: pd.DataFrame, places: tuple[np.ndarray, np.ndarra
         )
     if role == "log2_fc" and not counts["negative"] and (change > 0).sum() >= LEAST_VALUES:
         raise InputError(f"{path.name}: no log2 fold change is negative: they are ratios, perhaps; call the column fold_change")
+    if role == "log2_fc" and (np.abs(change) > 0).sum() >= LEAST_VALUES and not (np.abs(change) < 1).any():
+        raise InputError(
+            f"{path.name}: no log2 fold change lies between -1 and 1: they are ratios with a sign (-2 for a half), perhaps, of which x "
+            "above 0 and -1 / x below is the ratio that a column fold_change holds; or the table has changed genes alone, of which "
+            "no labels can be made, since the unchanged ones are missing"
+        )
     if role == "log2_fc" and (other := tell_other_scale(count_scale(change))):
         raise InputError(f"{path.name}: the log2 fold changes: {other}")
     if role == "fold_change":

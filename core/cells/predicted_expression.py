@@ -19,6 +19,7 @@ from core.cells.anndata_file import COUNTS_PER_CELL, CellFile, ValueScale, open_
 from core.cells.columns import Columns
 from core.cells.conditions import Conditions, ReadingSettings, read_conditions
 from core.cells.confounders import refuse_mixed_lines
+from core.cells.contradictions import refuse_contradictions
 from core.cells.differential_expression import log2_fold_change
 from core.cells.predicted_changes import SHOWN_VALUES, PredictedChanges, WantedPairs
 from core.cells.scales import Scale, tell_scale, tell_scale_beside
@@ -271,6 +272,7 @@ def _refuse_unclear(file: CellFile, found: Conditions, options: CellOptions, wit
     """Raises InputError for cells of several lines, and where a layer may hold the predictions."""
     handled = (*options.across, *(within or ()))
     refuse_mixed_lines(str(file.path), found.confounders, handled, within=within is not None)
+    refuse_contradictions(str(file.path), found.contradictions)
     layers = [name for name in file.layers if name.lower() in _PREDICTED_LAYERS]
     if layers and options.layer is None and file.path != options.real:
         raise InputError(

@@ -19,6 +19,7 @@ from core.cells.columns import Columns, texts
 from core.cells.comparisons import CompareEach
 from core.cells.conditions import FOUND, READING, READING_VERSION, Conditions, ReadingSettings, compare_within, read_conditions
 from core.cells.confounders import refuse_mixed_lines
+from core.cells.contradictions import refuse_contradictions
 from core.cells.design import DesignSettings, build_design
 from core.cells.differential_expression import (
     GeneChanges,
@@ -257,6 +258,7 @@ def label_screen(path: Path, settings: LabelSettings, say: Say, compare_each: Co
     with open_cells(path, backed=not settings.in_memory, layer=settings.layer) as file:
         found = settings.read_conditions(file)
         refuse_mixed_lines(str(path), found.confounders, (*settings.across, *settings.within), within=True)
+        refuse_contradictions(str(path), found.contradictions)
         # what is wrong with them is said before the values are read
         refuse_confounded(str(path), group_cells(file, found, None, settings.groups), found.columns.batch)
         say(f"reading {file.n_cells:,} cells × {file.n_genes:,} genes")

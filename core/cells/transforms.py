@@ -25,6 +25,8 @@ _LARGEST_LOG: Final = 50.0
 _CONSTANT: Final = 0.01  # of the median, between the quartiles of sums that were brought to one
 _CLEARLY: Final = 5.0  # times as wide are the sums of what is not constant
 _UNITS: Final = 100  # multiples that are looked at: larger ones are not exact in float32
+_LEAST_DISTINCT: Final = 6  # values of a cell, from which on two cells do not have the same by chance
+_LEAST_AT_SMALLEST: Final = 0.05
 _LEAST_TESTED, _LEAST_SHARE, _NEAR_WHOLE = 20, 0.95, 0.02
 
 
@@ -70,6 +72,12 @@ OTHERS: Final = (
     _logarithm(2),
     _logarithm(10),
     Transform(
+        "log1p of log1p",
+        lambda values: np.expm1(np.expm1(np.minimum(values, math.log(_LARGEST_LOG)))),
+        "e^(e^x - 1) - 1",
+        "take one back (X = numpy.expm1(X)), which makes them log1p",
+    ),
+    Transform(
         "inverse hyperbolic sines (arcsinh)",
         lambda values: np.sinh(np.minimum(values, _LARGEST_LOG)),
         "sinh(x)",
@@ -89,6 +97,7 @@ def tell_values(file: CellFile, given: ValueScale | None, *, clip_negative: bool
         values = np.maximum(values, 0)
     if len(values) < _LEAST_CELLS or not np.isfinite(values).all() or values.min(initial=0) < 0:
         return None  # which is refused elsewhere
+    _refuse_one_shape(file.path, values, given)
     told = tell_transform(values)
     if told is not None and told.transform.name != (given or told.transform.name):
         _refuse(file.path, told, given)
@@ -107,6 +116,25 @@ def read_counts(file: CellFile, given: ValueScale | None) -> CountSummary:
 def _refuse(path: Path, told: Told, given: ValueScale | None) -> None:
     said = f", not {given}" if given else ""
     raise InputError(f"{path}: the values are {told.transform.name}{said}: {told.words}; {told.transform.remedy}")
+
+
+def _refuse_one_shape(path: Path, values: Floats, given: ValueScale | None) -> None:
+    """Raise InputError for cells that all have the same values in another order, and for values to which something was added,
+    unless they are said to be counts."""
+    ordered = np.sort(values, axis=1)
+    of_first = ordered[0]
+    if (ordered == of_first).all() and not (values == values[0]).all() and len(np.unique(of_first)) >= _LEAST_DISTINCT:
+        raise InputError(
+            f"{path}: every cell has the same values in another order: they are ranks, or were quantile-normalised; expected counts, "
+            "or log1p of them"
+        )
+    smallest = values.min()
+    at_smallest = float((values == smallest).mean())
+    if given is None and smallest > 0 and _LEAST_AT_SMALLEST <= at_smallest < 1:
+        raise InputError(
+            f"{path}: no value is 0, and {at_smallest:.0%} are {smallest:.4g}, which was added to all of them, perhaps: subtract it "
+            f"(X = X - {smallest:.7g}), or say what they are with --values"
+        )
 
 
 def _sample(file: CellFile) -> Floats:

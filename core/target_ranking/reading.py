@@ -15,6 +15,7 @@ from core.cells.anndata_file import CellFile, open_cells
 from core.cells.columns import texts
 from core.cells.conditions import FOUND, Conditions, ReadingSettings, read_conditions
 from core.cells.confounders import refuse_mixed_lines
+from core.cells.contradictions import refuse_contradictions
 from core.cells.simulator import ScreenSettings, simulate_screen
 from core.cells.transforms import read_counts
 from core.errors import InputError
@@ -100,6 +101,7 @@ def _read_file(source: CellSource) -> ReadCells:
     with open_cells(path, layer=source.layer) as file:
         found = read_conditions(file, source, source.batch)
         refuse_mixed_lines(str(path), found.confounders, source.across)
+        refuse_contradictions(str(path), found.contradictions)
         conditions = np.where(found.is_control, CONTROL, found.genes_of_cell)
         assigned = np.flatnonzero(conditions != "")
         require_targets(file.genes, {str(condition) for condition in conditions[assigned]})

@@ -33,6 +33,7 @@ OTHERS: dict[str, tuple[np.ndarray, str, Callable[[np.ndarray], np.ndarray]]] = 
     "roots of counts per million": (np.sqrt(NORMALISED * 100), "square roots", np.square),
     "arcsinh of counts": (np.arcsinh(COUNTS), "inverse hyperbolic sines", np.sinh),
     "arcsinh of counts per 10,000": (np.arcsinh(NORMALISED), "inverse hyperbolic sines", np.sinh),
+    "log1p twice": (np.log1p(np.log1p(NORMALISED)), "log1p of log1p", np.expm1),
     "arcsinh with a cofactor": (np.arcsinh(COUNTS / 5), "inverse hyperbolic sines", np.sinh),
 }
 FEW_UNITS = np.random.default_rng(0).poisson(0.8, (300, 400)).astype(float)  # of which no panel's sums are one
@@ -127,6 +128,31 @@ def test_logarithms_of_counts_of_any_sum_are_taken(tmp_path: Path, expected: pd.
     pd.testing.assert_frame_equal(labelled(path, values="log1p"), expected)
 
 
+SHAPES = {
+    "ranks": (np.argsort(np.argsort(COUNTS, axis=1), axis=1), "every cell has the same values in another order: they are ranks"),
+    "quantiles": (
+        np.sort(COUNTS, axis=1).mean(axis=0)[np.argsort(np.argsort(COUNTS, axis=1), axis=1)],
+        "every cell has the same values in another order: they are ranks, or were quantile-normalised",
+    ),
+    "a pseudocount": (COUNTS + 1, r"no value is 0, and \d+% are 1, which was added .*\(X = X - 1\)"),
+    "roots of Anscombe": (2 * np.sqrt(COUNTS + 0.375), r"no value is 0, and \d+% are 1\.225, which was added"),
+    "detection": (COUNTS > np.median(COUNTS), "no value is above 1, so that they say whether a gene is seen"),
+}
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_what_shows_in_the_shape_of_values_is_refused(tmp_path: Path, kind: str) -> None:
+    values, words = SHAPES[kind]
+    with pytest.raises(InputError, match=words):
+        labelled(screen_of(values.astype(np.float32), tmp_path / "x.h5ad"))
+
+
+def test_what_was_added_is_subtracted(tmp_path: Path, expected: pd.DataFrame) -> None:
+    pd.testing.assert_frame_equal(labelled(screen_of((COUNTS + 1) - 1, tmp_path / "x.h5ad")), expected)
+    seen = screen_of((COUNTS > np.median(COUNTS)).astype(np.float32), tmp_path / "y.h5ad")
+    assert len(labelled(seen, values="counts"))
+
+
 AMBIENT = np.maximum(COUNTS - 0.05 * COUNTS.mean(axis=0), 0)  # counts less those of ambient RNA
 
 
@@ -185,7 +211,7 @@ def test_raw_is_named_where_x_was_scaled(tmp_path: Path, expected: pd.DataFrame,
         cells.raw = cells
         cells.X = (logs - logs.mean(axis=0)) / (logs.std(axis=0) + 1e-3)
         cells.write_h5ad("x.h5ad")
-        with pytest.raises(InputError, match=r"is negative, expected a count; what X was made of stands in raw") as caught:
+        with pytest.raises(InputError, match=r"is negative, expected a count .*; what X was made of stands in raw") as caught:
             labelled(Path("x.h5ad"))
         for step in re.findall("`([^`]*)`", str(caught.value))[::-1]:  # what comes first is said last
             exec(step, {"anndata": anndata, "pandas": pd})
