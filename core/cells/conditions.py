@@ -78,7 +78,7 @@ class ReadingSettings:
     )
 
 
-READING_VERSION: Final = 3  # another number where the same file and settings may be read otherwise
+READING_VERSION: Final = 4  # another number where the same file and settings may be read otherwise
 READING: Final = tuple(option.name for option in options_of(ReadingSettings))
 
 

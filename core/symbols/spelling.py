@@ -25,7 +25,7 @@ _NOT_CALLED = {
         "notassigned",
         "notcalled",
     ),
-    *("negative", "filtered", "filteredout", "lowquality", "other", "others", "undefined", "invalid", "blank", "unk", "missingdata"),
+    *("negative", "filtered", "filteredout", "lowquality", "other", "others", "undefined", "invalid", "blank", "missingdata"),
 }
 _SEPARATORS = re.compile(r"[\s_\-.()?]+")
 _GUIDES = r"(?:s?g?rnas?|s?guides?|s?g?rnaguides?|barcodes?|features?|calls?|cells?|umis?|droplets?|perturbations?)"

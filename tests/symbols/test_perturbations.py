@@ -80,7 +80,7 @@ def test_values_that_look_like_controls(value: str) -> None:
     [
         *("", "None", "NA", "NaN", "<NA>", "n/a", "unassigned", "No guide", "multiplet", "-"),
         *("n.a.", "(null)", "#VALUE!", "nan_nan", "None_None", "['None']", "b'None'", "[]", "none detected", "unassigned cell"),
-        *("0 guides", "2+ guides", "guide not detected", "low UMI", "empty droplet", "multi-guide", "undefined", "blank", "unk"),
+        *("0 guides", "2+ guides", "guide not detected", "low UMI", "empty droplet", "multi-guide", "undefined", "blank"),
     ],
 )
 def test_values_that_say_nothing(value: str) -> None:
@@ -92,7 +92,7 @@ def test_dashes_of_any_kind_are_hyphens() -> None:
 
 
 @pytest.mark.parametrize(
-    "symbol", ["NT5E", "NTS", "SCRIB", "NCL", "NCK1", "GNAT1", "SHH", "SIRT1", "LUC7L", "MOCOS", "NEGR1", "WT1", "EVI2A", "ALOX5"]
+    "symbol", ["UNK", "NT5E", "NTS", "SCRIB", "NCL", "NCK1", "GNAT1", "SHH", "SIRT1", "LUC7L", "MOCOS", "NEGR1", "WT1", "EVI2A", "ALOX5"]
 )
 def test_symbols_that_begin_as_controls_do(symbol: str) -> None:
     assert not looks_like_control(symbol)
