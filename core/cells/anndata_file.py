@@ -186,7 +186,7 @@ def _describe_unclear(file: CellFile, largest: float, totals: Floats) -> str:
     sums = f"cells sum to {low:,.4g} to {high:,.4g} (the middle half)"
     how = f"looks log-transformed: the largest value is {largest:.3g} and not all are whole numbers"
     if largest > LARGEST_LOG:
-        how = f"not all values are whole numbers, the largest is {largest:,.4g} and {sums}: means or corrections of counts, or roots"
+        how = f"not all values are whole, the largest is {largest:,.4g} and {sums}: means or corrections of counts, or roots"
     return (
         f"{how}; expected counts. Say what they are: {_other_places(file, '', ' or ')}--values log1p for log1p of normalised "
         "counts, --values counts for means of counts, or counts less those of ambient RNA"

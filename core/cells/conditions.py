@@ -127,7 +127,13 @@ class Conditions:
         """What was decided, in lines for people."""
         lost = [f"in strata without controls, left out: {self.without_stratum:,} cells"] if self.without_stratum else []
         differ = [f"differs between controls and perturbed cells: {each.line()}" for each in self.confounders]
-        return [*self.names.lines(), *lost, *(f"contradicts: {each}" for each in self.contradictions), *differ, *describe_even(self.even)]
+        return [
+            *self.names.lines(),
+            *lost,
+            *(f"contradicts: {each}" for each in self.contradictions),
+            *differ,
+            *describe_even(self.even),
+        ]
 
 
 def read_conditions(

@@ -75,7 +75,8 @@ def describe_hdf5(file: Hdf5File) -> str:
     if {"obs", "var"} & found:  # what it lacks, its reader says
         return ""
     if {"row_attrs", "col_attrs"} <= found:
-        return f"cells as loom: read it with `cells = anndata.io.read_loom('{file_name}')`, which needs loompy ({WITH_PANDAS_3}); {_ADD}"
+        read = f"`cells = anndata.io.read_loom('{file_name}')`"
+        return f"cells as loom: read it with {read}, which needs loompy ({WITH_PANDAS_3}); {_ADD}"
     if tenx_group(file) is not None:
         return TENX
     return f"HDF5 with {', '.join(sorted(found)[:5]) or 'nothing'} in it; expected cells as AnnData (.h5ad): obs, var and X"

@@ -23,8 +23,8 @@ from core.cells.contradictions import refuse_contradictions
 from core.cells.differential_expression import log2_fold_change
 from core.cells.predicted_changes import SHOWN_VALUES, PredictedChanges, WantedPairs
 from core.cells.scales import Scale, tell_scale, tell_scale_beside
-from core.cells.value_facts import ValueFacts, linear_values, measure_values
 from core.cells.strata import stratum_of_cells
+from core.cells.value_facts import ValueFacts, linear_values, measure_values
 from core.errors import InputError
 from core.fields.record import setting
 from core.stats.arrays import Codes, Floats

@@ -274,8 +274,8 @@ def _refuse_other_scales(file: str, columns: Mapping[str, str], found: _Found) -
         raise InputError(f"{file}: column {name}, as log2_fc: {other}; a score that only ranks is --column z={name}")
     if "z" in columns and not signs["z", "negative"] and signs["z", "positive"] >= LEAST_VALUES:
         raise InputError(
-            f"{file}: column {columns['z']}, as z, has no negative value among {signs['z', 'positive']:,} above 0: a size without a "
-            "direction cannot be taken; give it the sign of the change, or take the column out"
+            f"{file}: column {columns['z']}, as z, has no negative value among {signs['z', 'positive']:,} above 0: a size "
+            "without a direction cannot be taken; give it the sign of the change, or take the column out"
         )
     if signs["fold_change", "negative"]:
         name = columns["fold_change"]

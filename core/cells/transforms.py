@@ -14,30 +14,31 @@ from typing import Final
 
 import numpy as np
 
-from core.cells.anndata_file import CellFile, CountSummary, ValueScale, summarise_counts
+from core.cells.anndata_file import LARGEST_LOG, CellFile, CountSummary, ValueScale, summarise_counts
 from core.errors import InputError
 from core.stats.arrays import Bools, Floats
 
 _SAMPLED: Final = 200  # cells that are looked at, evenly spread
 _SAMPLED_VALUES: Final = 4_000_000
 _LEAST_CELLS: Final = 3
-_LARGEST_LOG: Final = 50.0
 _CONSTANT: Final = 0.01  # of the median, between the quartiles of sums that were brought to one
 _CLEARLY: Final = 5.0  # times as wide are the sums of what is not constant
 _UNITS: Final = 100  # multiples that are looked at: larger ones are not exact in float32
 _LEAST_DISTINCT: Final = 6  # values of a cell, from which on two cells do not have the same by chance
-_LEAST_AT_SMALLEST: Final = 0.05
+_LEAST_AT_SMALLEST, _LEAST_VALUES, _LEAST_OF_OTHERS = 0.05, 1_000, 0.01
 _LEAST_TESTED, _LEAST_SHARE, _NEAR_WHOLE = 20, 0.95, 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """What values may be. back: makes counts of them, up to a factor of each cell; formula: that in words. remedy: what to do."""
+    """What values may be. back: makes counts of them, up to a factor of each cell; formula: that in words. remedy: what to do.
+    most: above which a value is none of these."""
 
     name: str
     back: Callable[[Floats], Floats]
     formula: str
     remedy: str
+    most: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,32 +57,34 @@ class Told:
 
 
 def _exponential(base: float) -> Callable[[Floats], Floats]:
-    return lambda values: np.expm1(np.minimum(values, _LARGEST_LOG) * math.log(base))
+    return lambda values: np.expm1(values * math.log(base))
 
 
 def _logarithm(base: int) -> Transform:
     factor = math.log(base)
     remedy = f"multiply them by {factor:.7f} (X = X * numpy.log({base})), which makes them log1p"
-    return Transform(f"log{base}", _exponential(base), f"{base}^x - 1", remedy)
+    return Transform(f"log{base}", _exponential(base), f"{base}^x - 1", remedy, LARGEST_LOG / factor)
 
 
 COUNTS: Final = Transform("counts", lambda values: values, "x", "--values counts takes them")
-LOG1P: Final = Transform("log1p", _exponential(math.e), "e^x - 1", "--values log1p takes them")
+LOG1P: Final = Transform("log1p", _exponential(math.e), "e^x - 1", "--values log1p takes them", LARGEST_LOG)
 OTHERS: Final = (
     Transform("square roots", np.square, "x^2", "square them (X = X ** 2), which makes them counts"),
     _logarithm(2),
     _logarithm(10),
     Transform(
         "log1p of log1p",
-        lambda values: np.expm1(np.expm1(np.minimum(values, math.log(_LARGEST_LOG)))),
+        lambda values: np.expm1(np.expm1(values)),
         "e^(e^x - 1) - 1",
         "take one back (X = numpy.expm1(X)), which makes them log1p",
+        math.log1p(LARGEST_LOG),
     ),
     Transform(
         "inverse hyperbolic sines (arcsinh)",
-        lambda values: np.sinh(np.minimum(values, _LARGEST_LOG)),
+        np.sinh,
         "sinh(x)",
         "take them back (X = numpy.sinh(X)), which makes them counts",
+        LARGEST_LOG,
     ),
 )
 
@@ -125,15 +128,18 @@ def _refuse_one_shape(path: Path, values: Floats, given: ValueScale | None) -> N
     of_first = ordered[0]
     if (ordered == of_first).all() and not (values == values[0]).all() and len(np.unique(of_first)) >= _LEAST_DISTINCT:
         raise InputError(
-            f"{path}: every cell has the same values in another order: they are ranks, or were quantile-normalised; expected counts, "
-            "or log1p of them"
+            f"{path}: every cell has the same values in another order: they are ranks, or were quantile-normalised; expected "
+            "counts, or log1p of them"
         )
     smallest = values.min()
     at_smallest = float((values == smallest).mean())
-    if given is None and smallest > 0 and _LEAST_AT_SMALLEST <= at_smallest < 1:
+    is_known = given is not None or values.size < _LEAST_VALUES
+    if smallest <= 0 or is_known or not _LEAST_AT_SMALLEST <= at_smallest < 1:
+        return
+    if smallest > _LEAST_OF_OTHERS * np.median(values[values > smallest]):  # else it changes nothing, as of a decoder's limit
         raise InputError(
-            f"{path}: no value is 0, and {at_smallest:.0%} are {smallest:.4g}, which was added to all of them, perhaps: subtract it "
-            f"(X = X - {smallest:.7g}), or say what they are with --values"
+            f"{path}: no value is 0, and {at_smallest:.0%} are {smallest:.4g}, which was added to all of them, perhaps: subtract "
+            f"it (X = X - {smallest:.7g}), or say what they are with --values"
         )
 
 
@@ -147,19 +153,19 @@ def tell_transform(values: Floats) -> Told | None:
     """Return what values of cells are, of shape (n_cells, n_genes), none negative; None where nothing tells it."""
     if np.array_equal(values, np.rint(values)):
         return Told(COUNTS, "all are whole numbers", raw=True)
-    ordered = np.sort(values, axis=1)
-    # squares of multiples are multiples, too: counts come first
-    for each in (COUNTS, LOG1P, *OTHERS):
+    ordered, largest = np.sort(values, axis=1), values.max()
+    possible = [each for each in (COUNTS, LOG1P, *OTHERS) if largest <= each.most]
+    for each in possible:  # squares of multiples are multiples, too: counts come first
         if _are_multiples(each.back(ordered)):
             counts = each.back(values)
             raw = each is not COUNTS and bool(np.allclose(counts, np.rint(counts), rtol=1e-5, atol=1e-3))
             return Told(each, f"{each.formula} are whole multiples of one unit in each cell", raw=raw)
-    sums = {each.name: each.back(values).sum(axis=1) for each in (COUNTS, LOG1P, *OTHERS)}
-    widths = {name: _width(of_cells) for name, of_cells in sums.items()}
-    for each in (COUNTS, LOG1P, *OTHERS):
-        others = min(width for name, width in widths.items() if name != each.name)
-        if widths[each.name] <= _CONSTANT < others and others >= _CLEARLY * widths[each.name]:
-            return Told(each, f"{each.formula} sums to {np.median(sums[each.name]):,.4g} in all cells", raw=False)
+    sums = [each.back(values).sum(axis=1) for each in possible]
+    widths = [_width(of_cells) for of_cells in sums]
+    for i, each in enumerate(possible):
+        others = min([*widths[:i], *widths[i + 1 :]])
+        if widths[i] <= _CONSTANT < others and others >= _CLEARLY * widths[i]:
+            return Told(each, f"{each.formula} sums to {np.median(sums[i]):,.4g} in all cells", raw=False)
     return None
 
 

@@ -60,14 +60,12 @@ class ValueFacts:
         """What is unclear, in words with figures."""
         low, high = np.quantile(self.sums, [0.25, 0.75])
         return (
-            f"not all values are whole numbers, the largest is {self.largest:,.4g} and cells sum to {low:,.4g} to {high:,.4g} (the "
+            f"not all values are whole, the largest is {self.largest:,.4g} and cells sum to {low:,.4g} to {high:,.4g} (the "
             "middle half): means of counts, or square roots"
         )
 
 
-def measure_values(
-    file: CellFile, shared: Codes, given: ValueScale | None = None, *, clip_negative: bool = False
-) -> ValueFacts:
+def measure_values(file: CellFile, shared: Codes, given: ValueScale | None = None, *, clip_negative: bool = False) -> ValueFacts:
     """Reads all values once. shared: positions of genes. given: what a person says that values are. Raises InputError as
     `tell_values`, and for values that are not finite, negative, or all 0."""
     told = tell_values(file, given, clip_negative=clip_negative)

@@ -10,7 +10,9 @@ _DASHES = re.compile("[\u2010-\u2015\u2212\ufe63\uff0d]")  # hyphens that keep a
 # A text as Python shows it, alone in a list or not: b'STAT1', 'STAT1', ['STAT1'], ('STAT1',)
 _SHOWN_BY_PYTHON = re.compile(r"[\[({]?\s*b?(['\"])(?P<text>[^'\"]+)\1\s*,?\s*[\])}]?")
 _MISSING = {"nan", "none", "na", "n/a", "#n/a", "<na>", "null", "nil", "nat", "missing", "0", "-1"}
-_MISSING |= {*("n.a.", "n.d.", "<null>", "(null)", "#value!", "#name?", "#ref!", "#null!", "set()", "nan_nan", "none_none", "na_na")}
+_MISSING |= {
+    *("n.a.", "n.d.", "<null>", "(null)", "#value!", "#name?", "#ref!", "#null!", "set()", "nan_nan", "none_none", "na_na")
+}
 _NOT_CALLED = {
     *("unassigned", "unknown", "undetermined", "ambiguous", "uncalled", "unmapped", "nocall", "noguide", "noguidedetected"),
     *("nosgrna", "nofeature", "nofeaturecall", "doublet", "doublets", "multiplet", "multiplets", "multipleguides"),
@@ -37,8 +39,8 @@ _UNCALLED = re.compile(  # no guide detected, 2+ guides, unassigned cell, empty 
 
 
 def clean(text: str) -> str:
-    """Return a text without outer blanks and invisible characters; blanks inside, such as a no-break space, become one blank, dashes
-    of any kind become hyphens, and what Python puts around a text when it shows it (b'STAT1') goes."""
+    """Return a text without outer blanks and invisible characters; blanks inside, such as a no-break space, become one blank,
+    dashes of any kind become hyphens, and what Python puts around a text when it shows it (b'STAT1') goes."""
     if text.isascii() and text.isalnum():
         return text
     text = _BLANKS.sub(" ", _INVISIBLE.sub("", text)).strip()

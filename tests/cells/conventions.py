@@ -187,10 +187,15 @@ CONVENTIONS = [
     Convention(
         "column", "another name", named(column="knocked_down"), {"perturbation": "knocked_down"}, "say which with --perturbation"
     ),
-    Convention("column", "a second one of genes", second_column, {"where": {"perturbation_2": CONTROL}}, "--where perturbation_2="),
     Convention(
-        "column", "guide beside condition (ctrl, IFNg)", beside_stimuli,
-        {"perturbation": "guide", "across": ("condition",)}, "--perturbation guide",
+        "column", "a second one of genes", second_column, {"where": {"perturbation_2": CONTROL}}, "--where perturbation_2="
+    ),
+    Convention(
+        "column",
+        "guide beside condition (ctrl, IFNg)",
+        beside_stimuli,
+        {"perturbation": "guide", "across": ("condition",)},
+        "--perturbation guide",
     ),
     *(
         Convention("controls", control, named(control))
@@ -200,7 +205,9 @@ CONVENTIONS = [
     Convention("controls", "numbered: non-targeting_00012", named(*(f"non-targeting_{i:05d}" for i in range(40)))),
     Convention("controls", "numbered: NegCtrl0", named("NegCtrl0", "NegCtrl10", "NegCtrl11")),
     Convention("controls", "numbered: NonTargeting_Human_0001", named(*(f"NonTargeting_Human_{i:04d}" for i in range(9)))),
-    Convention("controls", "two words: neg_ctrl_non-targeting_00001", named("neg_ctrl_non-targeting_00001", "NT_NT", "siControl")),
+    Convention(
+        "controls", "two words: neg_ctrl_non-targeting_00001", named("neg_ctrl_non-targeting_00001", "NT_NT", "siControl")
+    ),
     Convention("controls", "another hyphen: non‑targeting", named("non\u2011targeting")),
     Convention("controls", "several kinds", named("non-targeting", "safe-targeting", "NTC", "unperturbed")),
     Convention("controls", "others beside those named", with_extra(["control", "ctrl"]), {"control": ("non-targeting",)}),

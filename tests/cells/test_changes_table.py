@@ -92,9 +92,9 @@ TOOLS = {
     "scanpy": lambda t: pd.DataFrame(
         {"group": t["target"], "names": t["feature"], "scores": 1.0, "logfoldchanges": np.log2(t["fold_change"])}
     ).assign(pvals=t["p_value"], pvals_adj=t["p_value"]),
-    "SCEPTRE": lambda t: pd.DataFrame(
-        {"response_id": t["feature"], "grna_target": t["target"], "p_value": t["p_value"]}
-    ).assign(log_2_fold_change=np.log2(t["fold_change"]), significant=True),
+    "SCEPTRE": lambda t: pd.DataFrame({"response_id": t["feature"], "grna_target": t["target"], "p_value": t["p_value"]}).assign(
+        log_2_fold_change=np.log2(t["fold_change"]), significant=True
+    ),
     "edgeR": lambda t: t.assign(logFC=np.log2(t["fold_change"]), logCPM=5.0, PValue=t["p_value"], FDR=t["p_value"]).drop(
         columns=["fold_change", "p_value"]
     ),
@@ -128,7 +128,10 @@ def many(**columns: object) -> pd.DataFrame:
     [
         ({"p_value": ["<0.001", *["0.5"] * 19]}, "1 values of p are no numbers, the first '<0.001'"),
         ({"log2_fc": ["up", *["0.5"] * 9, *["-0.5"] * 10]}, "1 values of log2_fc are no numbers, the first 'up'"),
-        ({"log2_fc": [-3.0, -2.0, 1.5, 2.0] * 5}, "lies between -1 and 1: they are ratios with a sign .*unchanged ones are missing"),
+        (
+            {"log2_fc": [-3.0, -2.0, 1.5, 2.0] * 5},
+            "lies between -1 and 1: they are ratios with a sign .*unchanged ones are missing",
+        ),
         ({"pval": 0.5}, "columns p_value, pval may each be p; leave all but one out of the table"),
     ],
 )
@@ -138,7 +141,7 @@ def test_numbers_that_are_none_are_named(tmp_path: Path, columns: dict[str, obje
 
 
 def test_columns_are_renamed_since_no_option_names_them(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="rename the columns so$"):
+    with pytest.raises(InputError, match=r"rename the columns so$"):
         label_changes(written(tmp_path / "de.csv", many().rename(columns={"target": "what"})), SETTINGS)
 
 

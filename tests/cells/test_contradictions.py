@@ -53,11 +53,15 @@ def test_other_columns_name_no_second_gene(name: str, values: list[object]) -> N
 def test_flags_of_other_controls_are_seen(name: str, flags: list[object]) -> None:
     values = np.array(["A", "OR1A1", "B", "NT", "NT"], dtype=object)
     said = describe_other_controls(obs(**{name: flags}), values, values == "NT", values != "NT")
-    assert said.startswith(f"by {name}, 1 cells that are perturbed by their names are controls (OR1A1) and 1 cells of the controls")
+    assert said.startswith(
+        f"by {name}, 1 cells that are perturbed by their names are controls (OR1A1) and 1 cells of the controls"
+    )
     assert said.endswith("say with --control which values stand for controls")
 
 
-@pytest.mark.parametrize(("name", "flags"), [("control", [0, 0, 0, 1, 1]), ("control", ["a", "b", "c", "d", "e"]), ("n", [1, 1, 1, 0, 0])])
+@pytest.mark.parametrize(
+    ("name", "flags"), [("control", [0, 0, 0, 1, 1]), ("control", ["a", "b", "c", "d", "e"]), ("n", [1, 1, 1, 0, 0])]
+)
 def test_flags_that_agree_or_are_none(name: str, flags: list[object]) -> None:
     values = np.array(["A", "OR1A1", "B", "NT", "NT"], dtype=object)
     assert describe_other_controls(obs(**{name: flags}), values, values == "NT", values != "NT") == ""

@@ -262,7 +262,9 @@ def test_controls_and_combinations_are_other_rows(tmp_path: Path) -> None:
     assert (found.other_pairs, found.covered.sum()) == (3, 1)
 
 
-@pytest.mark.parametrize("header", [("Log2 Fold Change", "P.Value"), ("log2(FC)", "p-value"), ("log_2_fold_change", "P_VAL"), ("l2fc", "pvals")])
+@pytest.mark.parametrize(
+    "header", [("Log2 Fold Change", "P.Value"), ("log2(FC)", "p-value"), ("log_2_fold_change", "P_VAL"), ("l2fc", "pvals")]
+)
 def test_columns_are_found_whatever_stands_between_words(header: tuple[str, str]) -> None:
     found = choose_columns("t.csv", ("grna_target", "response_id", *header), {})
     assert found == {"pert": "grna_target", "gene": "response_id", "log2_fc": header[0], "p": header[1]}

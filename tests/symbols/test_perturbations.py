@@ -64,7 +64,14 @@ def test_values_that_name_genes(value: str, genes: str, how: str) -> None:
         ),
         *("ctrl", "control_7", "sgControl-2", "safe-targeting", "Scramble", "unperturbed", "WT", "NO-TARGET", "INTERGENIC1144"),
         *("non-targeting_1|non-targeting_2", "ctrl+ctrl", "AAVS1", "p_sgGAL4"),
-        *("NonTargeting_Human_0001", "ONE_NON-GENE_SITE_12", "INACTIVE_4T_123", "neg_ctrl_non-targeting_00001", "NT_NT", "ctrl_ctrl"),
+        *(
+            "NonTargeting_Human_0001",
+            "ONE_NON-GENE_SITE_12",
+            "INACTIVE_4T_123",
+            "neg_ctrl_non-targeting_00001",
+            "NT_NT",
+            "ctrl_ctrl",
+        ),
         *("siNT", "siControl", "shGFP", "shScramble", "non_target_shRNA", "sgLuc", "LUC_1", "BFP", "SCR-1", "siNC", "DMSO_ctrl"),
         *("untargeted", "unperturbed_cells", "AAVS1_site2", "Vehicle (DMSO)", "mock_infected", "WT cells"),
     ],
@@ -92,7 +99,8 @@ def test_dashes_of_any_kind_are_hyphens() -> None:
 
 
 @pytest.mark.parametrize(
-    "symbol", ["UNK", "NT5E", "NTS", "SCRIB", "NCL", "NCK1", "GNAT1", "SHH", "SIRT1", "LUC7L", "MOCOS", "NEGR1", "WT1", "EVI2A", "ALOX5"]
+    "symbol",
+    ["UNK", "NT5E", "NTS", "SCRIB", "NCL", "NCK1", "GNAT1", "SHH", "SIRT1", "LUC7L", "MOCOS", "NEGR1", "WT1", "EVI2A", "ALOX5"],
 )
 def test_symbols_that_begin_as_controls_do(symbol: str) -> None:
     assert not looks_like_control(symbol)
