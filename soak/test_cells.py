@@ -84,8 +84,8 @@ def label(folder: Path, file: Path, in_memory: bool) -> tuple[pd.DataFrame, pd.D
 
 def test_two_hundred_thousand_cells_take_two_gigabytes_and_little_more_time_than_pdex(tmp_path: Path, record: Record) -> None:
     """Times are the processors' on one thread, since threads that wait for work take processors as well, the more the busier the
-    machine. pdex alone is timed between the parts of what is labelled, so that other work on the machine slows both; on some of the
-    genes, whose values are in memory."""
+    machine. pdex alone is timed between the parts of what is labelled, so that other work on the machine slows both; on some of
+    the genes, whose values are in memory."""
     path = tmp_path / "screen.h5ad"
     n_cells = write_repeated_screen(path, WIDE, WIDE_REPEATS)
     measured = measure_alone(label_beside_pdex, path)

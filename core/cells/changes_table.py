@@ -127,7 +127,7 @@ def _refuse_other_logarithms(file: str, change: Floats) -> None:
     if n >= LEAST_VALUES and not (np.abs(change) < 1).any():
         raise InputError(
             f"{file}: no log2 fold change lies between -1 and 1: they are ratios with a sign (-2 for a half), perhaps, of "
-            "which x above 0 and -1 / x below is the ratio that a column fold_change holds; or the table has changed genes alone, of "
+            "which x above 0 and -1 / x below is the ratio that a column fold_change holds; or it has changed genes alone, of "
             "which no labels can be made, since the unchanged ones are missing"
         )
     if other := tell_other_scale(count_scale(change)):

@@ -170,7 +170,7 @@ def read_conditions(
     is_perturbed = found.genes_of_cell != ""
     confounders, even = find_confounders(file.obs, found.is_control, is_perturbed, others)
     said = (
-        describe_second_genes(file.obs, columns.perturbation, found.genes_of_cell, spellings),
+        describe_second_genes(file.obs, columns.perturbation, found.genes_of_cell, found.is_control, spellings),
         "" if settings.control else describe_other_controls(file.obs, values, found.is_control, is_perturbed),
     )
     return replace(found, confounders=confounders, even=even, contradictions=tuple(filter(None, said)))

@@ -21,19 +21,22 @@ _LEAST_SHARE: Final = 0.01  # of cells, from which on it is no slip
 _SHOWN: Final = 3
 
 
-def describe_second_genes(obs: pd.DataFrame, column: str, genes_of_cell: np.ndarray, spellings: Mapping[str, str]) -> str:
-    """Return which column names a second perturbed gene of cells that the column of perturbations calls perturbed in one, and
-    what to do; "" for none. genes_of_cell: as read from that column, of shape (n_cells,), "" where nothing is. spellings: of the
-    measured genes."""
-    perturbed = genes_of_cell != ""
+def describe_second_genes(
+    obs: pd.DataFrame, column: str, genes_of_cell: np.ndarray, is_control: Bools, spellings: Mapping[str, str]
+) -> str:
+    """Return which column names a perturbed gene of cells of which the column of perturbations does not name it, and what to do; ""
+    for none. genes_of_cell: as read from that column, joined by +, "" for controls (is_control) and unknown cells, both of shape
+    (n_cells,). spellings: of the measured genes."""
+    read_cells = is_control | (genes_of_cell != "")
     for name in _seconds(column, map(str, obs.columns)):
         values = texts(obs[name])
         read = read_perturbations(values, spellings, need_controls=False).of_value
         second = {value: each.name for value, each in read.items() if each.genes and set(each.genes) <= set(spellings.values())}
         others = np.array([second.get(value, "") for value in values], dtype=object)
-        found = perturbed & (others != "") & (others != genes_of_cell)
-        if found.sum() > _LEAST_SHARE * perturbed.sum():
-            none = pd.Series(values[perturbed & (others == "")]).mode().tolist()
+        is_named = [set(other.split("+")) <= set(genes.split("+")) for other, genes in zip(others, genes_of_cell, strict=True)]
+        found = read_cells & (others != "") & ~np.array(is_named, dtype=np.bool_)
+        if found.sum() > _LEAST_SHARE * read_cells.sum():
+            none = pd.Series(values[read_cells & (others == "")]).mode().tolist()
             single = f"take the cells with one by --where {name}={none[0]}, or " if none and none[0] else ""
             return (
                 f"{name} names a second perturbed gene of {found.sum():,} cells ({_examples(values[found])}); {single}write both "

@@ -17,6 +17,7 @@ from tests.cells.test_conventions import labelled
 
 GENES = {gene: gene for gene in "ABC"}
 FIRST = np.array(["A", "A", "B", "", ""], dtype=object)
+CONTROLS = np.array([False, False, False, True, False])
 
 
 def obs(**columns: list[object]) -> pd.DataFrame:
@@ -28,7 +29,7 @@ def obs(**columns: list[object]) -> pd.DataFrame:
     [("gene", "gene_2"), ("perturbation", "perturbation2"), ("gene_1", "gene_2"), ("target_gene_A", "target_gene_B")],
 )
 def test_a_second_gene_is_seen(column: str, second: str) -> None:
-    said = describe_second_genes(obs(**{second: ["ctrl", "B", "ctrl", "ctrl", ""]}), column, FIRST, GENES)
+    said = describe_second_genes(obs(**{second: ["ctrl", "B", "ctrl", "ctrl", ""]}), column, FIRST, CONTROLS, GENES)
     assert said == (
         f"{second} names a second perturbed gene of 1 cells (B); take the cells with one by --where {second}=ctrl, or write both "
         "into one column of obs (A+B)"
@@ -39,13 +40,23 @@ def test_a_second_gene_is_seen(column: str, second: str) -> None:
     ("name", "values"),
     [
         ("gene_2", ["A", "A", "B", "", ""]),  # the same once more
-        ("gene_2", ["", "", "", "B", "ctrl"]),  # of cells of which the first column says nothing
+        ("gene_2", ["", "", "", "ctrl", "B"]),  # of cells of which the first column says nothing
         ("gene_2", ["DMSO", "IFNg", "IFNg", "DMSO", "DMSO"]),  # treatments
         ("marker", ["B", "C", "A", "B", "C"]),  # called as nothing of the kind
     ],
 )
 def test_other_columns_name_no_second_gene(name: str, values: list[object]) -> None:
-    assert describe_second_genes(obs(**{name: values}), "gene", FIRST, GENES) == ""
+    assert describe_second_genes(obs(**{name: values}), "gene", FIRST, CONTROLS, GENES) == ""
+
+
+def test_controls_with_a_second_gene_are_none() -> None:
+    said = describe_second_genes(obs(gene_2=["NT", "NT", "NT", "C", ""]), "gene", FIRST, CONTROLS, GENES)
+    assert said.startswith("gene_2 names a second perturbed gene of 1 cells (C); take the cells with one by --where gene_2=NT")
+
+
+def test_a_combination_may_be_named_once_more() -> None:
+    both = np.array(["A+B", "A", "B", "", ""], dtype=object)
+    assert describe_second_genes(obs(gene_2=["B", "NT", "NT", "NT", ""]), "gene", both, CONTROLS, GENES) == ""
 
 
 @pytest.mark.parametrize("flags", [[0, 1, 0, 1, 0], [False, True, False, True, False], ["no", "yes", "no", "yes", "no"]])
