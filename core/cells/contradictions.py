@@ -24,9 +24,9 @@ _SHOWN: Final = 3
 def describe_second_genes(
     obs: pd.DataFrame, column: str, genes_of_cell: np.ndarray, is_control: Bools, spellings: Mapping[str, str]
 ) -> str:
-    """Return which column names a perturbed gene of cells of which the column of perturbations does not name it, and what to do; ""
-    for none. genes_of_cell: as read from that column, joined by +, "" for controls (is_control) and unknown cells, both of shape
-    (n_cells,). spellings: of the measured genes."""
+    """Return which column names a perturbed gene of cells of which the column of perturbations does not name it, and what to do;
+    "" for none. genes_of_cell: as read from that column, joined by +, "" for controls (is_control) and unknown cells, both of
+    shape (n_cells,). spellings: of the measured genes."""
     read_cells = is_control | (genes_of_cell != "")
     for name in _seconds(column, map(str, obs.columns)):
         values = texts(obs[name])
