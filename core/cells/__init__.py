@@ -12,9 +12,11 @@ zarr_copy                such a store as HDF5
 tenx                     matrices of 10x Genomics as HDF5
 cell_table               a table of what was done to each cell, joined to obs
 other_cells              what files of cells in other formats are, and how to make .h5ad of them
-logarithms               to another base than e
+transforms               what was done to values that are no counts: roots, logarithms, arcsinh tell themselves
+value_facts              what the values of a file are like: their sums, their largest, what they are for certain
 columns                  which columns say what was done to a cell
 conditions               what was done to each cell: columns, names, controls, genes, for all that reads cells
+contradictions           columns that name a second perturbed gene, or other controls
 confounders              cell lines, donors and batches that differ between controls and perturbed cells
 strata                   comparisons inside of batches or lines and of like depth, pooled
 replicates               pseudobulks of guides or batches, and a moderated t test of them

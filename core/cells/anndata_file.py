@@ -17,12 +17,16 @@ from core.cells.anndata_values import list_layers, open_values
 from core.cells.cell_formats import open_stored
 from core.cells.gene_names import GeneNames, choose_gene_names, is_name_column
 from core.cells.hdf5_walk import Hdf5File, damage_named
+from core.cells.other_cells import WITH_PANDAS_3
 from core.errors import InputError
 from core.stats.arrays import Codes, Floats
 from core.symbols.spelling import clean
 
 COUNTS_PER_CELL = 10_000.0  # that cells are brought to
 BLOCK_VALUES = 20_000_000  # of a dense block: 80 MB of float32
+SPREAD_PLACES = 20
+LEAST_BINARY = 10_000  # values, among which counts have one above 1
+_EXPECTED = "expected a count (scaled and centred values, and residuals, are negative)"
 LARGEST_LOG = 20.0  # log1p of 485 million; the natural or binary log of any count is below
 Values: TypeAlias = csr_matrix | np.ndarray
 ValueScale = Literal["counts", "log1p"]
@@ -36,6 +40,7 @@ class CellFile:
         self.backed = backed
         self.obs: pd.DataFrame = read_obs(file)
         self.layers = (*list_layers(file), *list_layers(file, "obsm"))
+        self.has_raw = "X" in list_layers(file, "raw")
         self._file = file
         index = read_var(file, lambda _: False).index
         self.gene_names = GeneNames(tuple(clean(str(name)) for name in index))
@@ -73,11 +78,21 @@ class CellFile:
         step = rows_per_block or self.rows_per_block()
         for start in range(0, self.n_cells, step):
             rows = slice(start, min(start + step, self.n_cells))
-            try:
-                block = self._values[rows]
-            except (OSError, KeyError, ValueError, RuntimeError) as error:
-                raise InputError(f"{self.path}: cells {rows.start + 1:,} to {rows.stop:,} cannot be read ({error})") from error
-            yield rows, _expm1(block) if self._is_log else block
+            yield rows, self._read(rows)
+
+    def spread(self, n_cells: int) -> Iterator[Values]:
+        """Yields the values of about n_cells cells from evenly spread places. Raises as `blocks`."""
+        places = min(SPREAD_PLACES, n_cells)
+        wanted = -(-min(n_cells, self.n_cells) // places)
+        for start in sorted({i * (self.n_cells - wanted) // max(1, places - 1) for i in range(places)}):
+            yield self._read(slice(start, start + wanted))
+
+    def _read(self, rows: slice) -> Values:
+        try:
+            block = self._values[rows]
+        except (OSError, KeyError, ValueError, RuntimeError) as error:
+            raise InputError(f"{self.path}: cells {rows.start + 1:,} to {rows.stop:,} cannot be read ({error})") from error
+        return _expm1(block) if self._is_log else block
 
     def close(self) -> None:
         """Closes the file; the values can no longer be read if it is backed."""
@@ -137,8 +152,8 @@ class CountSummary:
 def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSummary:
     """Reads all values once and returns what they are like. given: what a person says that they are.
 
-    Raises InputError for values that are not finite or negative, and, unless it is said what they are, for values that look
-    log-transformed: not whole, and none above LARGEST_LOG.
+    Raises InputError for values that are not finite or negative, and for values of which not all are whole, unless it is said
+    what they are.
     """
     file.take_log(given)
     totals, stored = np.zeros(file.n_cells), np.zeros(file.n_genes, dtype=np.int64)
@@ -146,24 +161,47 @@ def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSu
     non_zero, largest, whole = 0, 0.0, True
     for rows, block in file.blocks():
         values = stored_values(block)
-        check_values(file, rows, block, values)
+        check_values(file, rows, block, values, f"{_EXPECTED}{_other_places(file, '; ')}")
         totals[rows] = np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
         non_zero += int(np.count_nonzero(values))
         stored += _stored_of_genes(block)
         detected[rows], least[rows] = _depth_of_cells(block)
         largest = max(largest, float(np.max(values, initial=0)))
         whole = whole and bool(np.array_equal(values, np.rint(values)))
-    if not whole and largest <= LARGEST_LOG and given is None:
-        counts = [name for name in file.layers if "count" in name.lower() or name.lower() == "raw"]
-        others = f"a layer holds counts, perhaps: --layer {counts[0]}; or " if counts else ""
+    if whole and largest == 1 and given is None and file.n_cells * file.n_genes >= LEAST_BINARY:
         raise InputError(
-            f"{file.path}: looks log-transformed: the largest value is {largest:.3g} and not all are whole numbers; expected "
-            f"counts. Say what they are: {others}--values log1p for log1p of normalised counts, --values counts for means "
-            "of counts"
+            f"{file.path}: no value is above 1, so that they say whether a gene is seen, and not how much; expected counts"
+            f"{_other_places(file, '; ')}, or --values counts where a count is never above 1"
         )
+    if not whole and given is None:
+        raise InputError(f"{file.path}: {_describe_unclear(file, largest, totals)}")
     if not non_zero:
-        raise InputError(f"{file.path}: all values are 0, expected counts in X")
+        raise InputError(f"{file.path}: all values are 0, expected counts in X{_other_places(file, '; ')}")
     return CountSummary(totals, detected, least, stored, non_zero, largest, whole)
+
+
+def _describe_unclear(file: CellFile, largest: float, totals: Floats) -> str:
+    """Returns why values that are not whole may be no counts, and what to say."""
+    low, high = np.quantile(totals, [0.25, 0.75])
+    sums = f"cells sum to {low:,.4g} to {high:,.4g} (the middle half)"
+    how = f"looks log-transformed: the largest value is {largest:.3g} and not all are whole numbers"
+    if largest > LARGEST_LOG:
+        how = f"not all values are whole, the largest is {largest:,.4g} and {sums}: means or corrections of counts, or roots"
+    return (
+        f"{how}; expected counts. Say what they are: {_other_places(file, '', ' or ')}--values log1p for log1p of normalised "
+        "counts, --values counts for means of counts, or counts less those of ambient RNA"
+    )
+
+
+def _other_places(file: CellFile, before: str, after: str = "") -> str:
+    """Returns where in the file counts may stand, and how to take them; "" where nothing is called so."""
+    counts = [name for name in file.layers if "count" in name.lower() or name.lower() == "raw"]
+    if counts:
+        return f"{before}a layer holds counts, perhaps: --layer {counts[0]}{after}"
+    if file.has_raw:
+        code = f"anndata.read_h5ad({file.path.name!r}).raw.to_adata().write_h5ad('raw.h5ad')"
+        return f"{before}what X was made of stands in raw, perhaps, of which `{code}` makes a file ({WITH_PANDAS_3}){after}"
+    return ""
 
 
 def _depth_of_cells(block: Values) -> tuple[Codes, Floats]:
@@ -196,7 +234,7 @@ def stored_values(block: Values) -> np.ndarray:
     return np.asarray(block.data) if isinstance(block, csr_matrix) else block
 
 
-def check_values(file: CellFile, rows: slice, block: Values, values: np.ndarray, expected: str = "expected a count") -> None:
+def check_values(file: CellFile, rows: slice, block: Values, values: np.ndarray, expected: str) -> None:
     """Raises InputError that names the first cell and gene whose value is negative or not finite. expected: ends it."""
     if not np.issubdtype(values.dtype, np.number):
         raise InputError(f"{file.path}: values of type {values.dtype}, expected numbers")

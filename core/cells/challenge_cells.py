@@ -16,7 +16,7 @@ from core.cells.anndata_file import COUNTS_PER_CELL, open_cells
 from core.cells.evaluation_cells import CONTROL
 from core.cells.packages import import_anndata
 from core.cells.predicted_expression import CellOptions, Comparison, compare_with_itself
-from core.cells.scales import linear_values
+from core.cells.value_facts import linear_values
 from core.errors import InputError
 from core.file_io import part_of, temporary_folder
 

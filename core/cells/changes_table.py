@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import fields
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from core.errors import InputError
 from core.stats.arrays import Floats
 from core.stats.multiplicity import benjamini_hochberg
 from core.symbols.perturbations import read_perturbations
+from core.symbols.spelling import clean, is_missing
 
 _USED = ("thresholds", "sampling", "separator", "control")  # settings that a table can have
 
@@ -42,7 +42,7 @@ def label_changes(path: Path, settings: LabelSettings) -> ScreenLabels:
 
 
 def _label_table(path: Path, settings: LabelSettings) -> ScreenLabels:
-    columns = choose_columns(path.name, read_header(path), {})
+    columns = choose_columns(path.name, read_header(path), {}, labels=True)
     if "p" not in columns or not {"log2_fc", "fold_change"} & set(columns):
         raise InputError(
             f"{path.name}: columns {', '.join(columns.values())}; labels need a p-value and a fold change of each pair, expected "
@@ -75,7 +75,9 @@ def _label_table(path: Path, settings: LabelSettings) -> ScreenLabels:
         ),
         gene_names=gene_names,
         counts=CountSummary(np.empty(0), nobody, np.empty(0), nobody, 0, 0.0, whole_numbers=True),
-        groups=CellGroups(tuple(map(str, targets)), nobody, None, multiple=multiple),
+        groups=CellGroups(
+            tuple(map(str, targets)), nobody, None, unknown=tuple(sorted(set(targets) - set(genes))), multiple=multiple
+        ),
         changes=changes,
         codes=codes,
         sample=sample_pairs(codes, changes.fdr, settings.sampling),
@@ -91,25 +93,47 @@ def _refuse_cell_settings(path: Path, settings: LabelSettings) -> None:
         raise InputError(f"{path.name}: {option} is about cells, got a table of differential expression; leave it out")
 
 
+def _numbers(path: Path, column: pd.Series, role: str) -> Floats:
+    """Returns a column's numbers, NaN where a value is missing. Raises InputError for texts that are neither."""
+    numbers: Floats = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
+    cells = column[np.isnan(numbers) & column.notna().to_numpy()].astype(str)
+    other = [cell for cell in cells if not is_missing(clean(cell))]
+    if other:
+        raise InputError(f"{path.name}: {len(other):,} values of {role} are no numbers, the first {other[0][:40]!r}")
+    return numbers
+
+
 def _changes(path: Path, rows: pd.DataFrame, places: tuple[np.ndarray, np.ndarray], shape: tuple[int, int]) -> GeneChanges:
     """Returns the numbers of each pair, NaN where the table has no row of it."""
     role = "log2_fc" if "log2_fc" in rows else "fold_change"
-    p, change = (pd.to_numeric(rows[name], errors="coerce").to_numpy(dtype=np.float64) for name in ("p", role))
-    counts = Counter(negative=int((change < 0).sum()), outside=int(((p < 0) | (p > 1)).sum()))
-    if counts["outside"]:
-        raise InputError(
-            f"{path.name}: {counts['outside']:,} p-values outside of 0 to 1, expected p-values and not their logarithms"
-        )
-    if role == "log2_fc" and not counts["negative"] and (change > 0).sum() >= LEAST_VALUES:
-        raise InputError(f"{path.name}: no log2 fold change is negative: they are ratios, perhaps; call the column fold_change")
-    if role == "log2_fc" and (other := tell_other_scale(count_scale(change))):
-        raise InputError(f"{path.name}: the log2 fold changes: {other}")
+    p, change = (_numbers(path, rows[name], name) for name in ("p", role))
+    if outside := int(((p < 0) | (p > 1)).sum()):
+        raise InputError(f"{path.name}: {outside:,} p-values outside of 0 to 1, expected p-values and not their logarithms")
+    (_refuse_other_logarithms if role == "log2_fc" else _refuse_other_ratios)(path.name, change)
     if role == "fold_change":
-        if counts["negative"]:
-            raise InputError(f"{path.name}: ratios with negative values: they are logarithms, perhaps; call the column log2_fc")
         change = log2_fold_change(change, np.ones_like(change))
     found: list[Floats] = [np.full(shape, np.nan), np.full(shape, np.nan)]
     for values, into in zip((p, change), found, strict=True):
         into[places] = values
     fdr = np.vstack([benjamini_hochberg(row) for row in found[0]])
     return GeneChanges(found[0], fdr, found[1], np.full(shape[1], np.nan), ())
+
+
+def _refuse_other_logarithms(file: str, change: Floats) -> None:
+    """Raise InputError for what is called log2 fold changes and is something else, or holds changed genes alone."""
+    n = int((np.abs(change) > 0).sum())
+    if n >= LEAST_VALUES and not (change < 0).any():
+        raise InputError(f"{file}: no log2 fold change is negative: they are ratios, perhaps; call the column fold_change")
+    if n >= LEAST_VALUES and not (np.abs(change) < 1).any():
+        raise InputError(
+            f"{file}: no log2 fold change lies between -1 and 1: they are ratios with a sign (-2 for a half), perhaps, of "
+            "which x above 0 and -1 / x below is the ratio that a column fold_change holds; or it has changed genes alone, of "
+            "which no labels can be made, since the unchanged ones are missing"
+        )
+    if other := tell_other_scale(count_scale(change)):
+        raise InputError(f"{file}: the log2 fold changes: {other}")
+
+
+def _refuse_other_ratios(file: str, change: Floats) -> None:
+    if (change < 0).any():
+        raise InputError(f"{file}: ratios with negative values: they are logarithms, perhaps; call the column log2_fc")

@@ -85,7 +85,7 @@ def require_column(obs: pd.DataFrame, option: str, name: str) -> None:
 
 
 def _named(obs: pd.DataFrame, names: Sequence[str]) -> list[str]:
-    by_name = {str(column).lower(): str(column) for column in reversed(obs.columns)}
+    by_name = {str(column).strip().lower(): str(column) for column in reversed(obs.columns)}
     return [by_name[name] for name in names if name in by_name]
 
 
@@ -110,6 +110,8 @@ def _describe_no_controls(obs: pd.DataFrame, candidates: Sequence[str], control:
     alike = [value for value in found if looks_like_control(value)]
     how = f"; those that look like controls are {_list(alike)}" if alike else ""
     how += "" if control else "; say with --control which value stands for controls"
+    missing = int((texts(obs[name]) == "").sum())
+    how += f" (--control '' for the {missing:,} cells without a value)" if missing and not control else ""
     return f"no control cells: column {name!r} has the values {_list(found)}, expected {expected} among them{how}"
 
 

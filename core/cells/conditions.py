@@ -13,6 +13,7 @@ import pandas as pd
 from core.cells.anndata_file import CellFile, ValueScale
 from core.cells.columns import Columns, choose_columns, require_column, texts
 from core.cells.confounders import Confounder, describe_even, find_confounders
+from core.cells.contradictions import describe_other_controls, describe_second_genes
 from core.cells.strata import comparable_strata, stratum_of_cells
 from core.errors import InputError
 from core.fields.record import options_of, setting
@@ -77,7 +78,7 @@ class ReadingSettings:
     )
 
 
-READING_VERSION: Final = 3  # another number where the same file and settings may be read otherwise
+READING_VERSION: Final = 4  # another number where the same file and settings may be read otherwise
 READING: Final = tuple(option.name for option in options_of(ReadingSettings))
 
 
@@ -88,7 +89,7 @@ class Conditions:
 
     names: the meaning of each value of a chosen cell. confounders: of the chosen cells; even: columns of origin that do not
     differ, and are pooled. strata: the number of each cell's stratum, None without any; without_stratum: cells that are not
-    chosen since theirs has no controls.
+    chosen since theirs has no controls. contradictions: what other columns say instead, in words.
     """
 
     columns: Columns
@@ -99,6 +100,7 @@ class Conditions:
     strata: Codes | None = None
     without_stratum: int = 0
     even: tuple[Confounder, ...] = ()
+    contradictions: tuple[str, ...] = ()
 
     @cached_property
     def is_control(self) -> Bools:
@@ -125,7 +127,13 @@ class Conditions:
         """What was decided, in lines for people."""
         lost = [f"in strata without controls, left out: {self.without_stratum:,} cells"] if self.without_stratum else []
         differ = [f"differs between controls and perturbed cells: {each.line()}" for each in self.confounders]
-        return [*self.names.lines(), *lost, *differ, *describe_even(self.even)]
+        return [
+            *self.names.lines(),
+            *lost,
+            *(f"contradicts: {each}" for each in self.contradictions),
+            *differ,
+            *describe_even(self.even),
+        ]
 
 
 def read_conditions(
@@ -161,7 +169,11 @@ def read_conditions(
     others = {columns.perturbation, columns.guide or "", *columns.others, *settings.where}
     is_perturbed = found.genes_of_cell != ""
     confounders, even = find_confounders(file.obs, found.is_control, is_perturbed, others)
-    return replace(found, confounders=confounders, even=even)
+    said = (
+        describe_second_genes(file.obs, columns.perturbation, found.genes_of_cell, found.is_control, spellings),
+        "" if settings.control else describe_other_controls(file.obs, values, found.is_control, is_perturbed),
+    )
+    return replace(found, confounders=confounders, even=even, contradictions=tuple(filter(None, said)))
 
 
 def compare_within(file: CellFile, found: Conditions, columns: Sequence[str]) -> Conditions:

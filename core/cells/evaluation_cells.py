@@ -16,7 +16,8 @@ from core.cells.columns import require_column, texts
 from core.cells.conditions import choose_cells
 from core.cells.packages import import_anndata
 from core.cells.predicted_expression import CellOptions, ReadSource, compare_files
-from core.cells.scales import Scale, linear_values
+from core.cells.scales import Scale
+from core.cells.value_facts import linear_values
 from core.errors import InputError
 from core.stats.arrays import Codes
 

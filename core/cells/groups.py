@@ -17,6 +17,7 @@ from core.cells.strata import LEAST_CONTROLS
 from core.errors import InputError
 from core.fields.record import setting
 from core.stats.arrays import Floats
+from core.symbols.perturbations import read_perturbations
 
 MIN_CELLS = 30  # of a perturbation, and of the controls
 _SHOWN = 5
@@ -171,19 +172,34 @@ def _advise(unknown: Sequence[str], targets: Sequence[str], file: CellFile) -> s
             "column of var, and name it with --gene-names COLUMN"
         )
     known = {*file.genes, *targets} - set(unknown)
-    for joint in ("_", "-", ":", ".", " "):
+    for joint in (" and ", " x ", "_", "-", ":", ".", "~", "*", "^", "@", " "):
         joined = [n for n in unknown if joint in n and {n.partition(joint)[0], n.rpartition(joint)[2]} & known]
         if joined:
             return (
                 f"{_list(joined)} may be combinations joined by {joint!r} (--separator {joint!r}), or guides, whose genes "
                 "another column of obs may hold (--perturbation COLUMN); if they are neither, keep them with --keep-unknown"
             )
+    if len(unknown) == len(targets) and (other := _column_of_genes(file)):
+        return f"{other} of obs names measured genes: --perturbation {other}"
     if len(unknown) == len(targets) > 1:
         return f"the genes are called {_list(file.genes[:3])} …: say which column of var has the former with --gene-names COLUMN"
     return (
         "controls are named with --control, and cells without a guide have to leave the file; if they are genes that were not "
         "measured, keep them with --keep-unknown (whether their guides work cannot be told then)"
     )
+
+
+def _column_of_genes(file: CellFile) -> str:
+    """Returns the first column of obs of which at least two values are, and most name, measured genes; "" without one."""
+    for name in map(str, file.obs.columns):
+        if pd.api.types.is_numeric_dtype(file.obs[name].dtype):
+            continue
+        read = read_perturbations(texts(file.obs[name]), file.gene_names.spellings, need_controls=False).of_value.values()
+        named = [each for each in read if each.genes]
+        known = sum(set(each.genes) <= set(file.genes) for each in named)
+        if known > 1 and 2 * known > len(named):
+            return name
+    return ""
 
 
 def _renumber(of_cell: np.ndarray, targets: Sequence[str], chosen: Sequence[str]) -> np.ndarray:

@@ -27,6 +27,7 @@ MOST_DEPTH = 64
 MOST_ATTRIBUTES = 1_000  # of an object
 SCANNED_BYTES = 1 << 30  # a larger file is not searched for its longest text
 _UNSCANNED_TEXT = 1 << 16
+MOST_PLACES = 1_000_000  # of an attribute's name
 _FILTERS = {1, 2, 3, 4, 5, 6, 32000}  # deflate, shuffle, fletcher32, szip, nbit, scaleoffset, lzf
 _HEAP = b"GCOL\x01\0\0\0"  # begins a collection of texts, and is followed by its size
 _HEAP_HEADER = 16  # bytes
@@ -54,6 +55,7 @@ class Hdf5File:
         self.root = root
         self.cleanup = ExitStack()
         self._taken = 0
+        self._places: dict[str, list[int]] = {}
 
     def take_memory(self, what: str, n_bytes: int) -> None:
         """Count bytes that will be held in memory. Raise InputError if that is more than one file may take."""
@@ -84,12 +86,23 @@ class Hdf5File:
         h5py tells them of no attribute. They stand behind its name, each before the address of the collection with the text.
         """
         window = _ATTRIBUTE_HEADER + n * TEXT_REFERENCE.itemsize
-        name_end = name.encode() + b"\0"
         with _mapped(self.stored) as content:
-            at = content.find(name_end)
-            while at >= 0 and self._heaps:
+            for at in self._places_of(name, content):
                 yield from islice(self._lengths_in(content[at : at + window]), n)
-                at = content.find(name_end, at + 1)
+
+    def _places_of(self, name: str, content: mmap.mmap) -> list[int]:
+        """Return where an attribute's name stands; the whole file is searched once for each name, not for each attribute. Raise
+        UnsafeFile for more places than a file has objects."""
+        if name not in self._places:
+            found, text = list[int](), name.encode() + b"\0"
+            at = content.find(text) if self._heaps else -1
+            while at >= 0:
+                found.append(at)
+                if len(found) > MOST_PLACES:
+                    raise UnsafeFile(f"{self.path}: the name {name} in more than {MOST_PLACES:,} places, expected fewer")
+                at = content.find(text, at + 1)
+            self._places[name] = found
+        return self._places[name]
 
     def _lengths_in(self, content: bytes) -> Iterator[int]:
         """Yield the lengths in what looks like a reference to a text."""

@@ -18,7 +18,7 @@ _TEXT: Final = b"%%MatrixMarket"
 ZARR_FILES: Final = (".zgroup", ".zattrs", ".zmetadata", "zarr.json")
 _UNPACK: Final = {"gzip": "gunzip", "bz2": "bunzip2", "zstd": "unzstd"}
 # anndata 0.12 cannot write the texts that it reads where pandas is 3.
-_FIRST: Final = "with pandas 3, first `pandas.set_option('future.infer_string', False)`"
+WITH_PANDAS_3: Final = "with pandas 3, first `pandas.set_option('future.infer_string', False)`"
 _WRITE: Final = "`cells.write_h5ad('cells.h5ad')`"
 _ADD: Final = (
     "it does not say what was done to each cell: add that as `cells.obs['perturbation']`, with one value for controls, and "
@@ -71,11 +71,12 @@ def describe_hdf5(file: Hdf5File) -> str:
     found, file_name = set(file.root), file.path.name
     if "mod" in found:
         read = f"`cells = anndata.io.read_elem(h5py.File('{file_name}')['mod/rna'])`"
-        return f"several modalities (MuData, .h5mu): take one, such as rna, with {read} ({_FIRST}); write it with {_WRITE}"
+        return f"several modalities (MuData, .h5mu): take one, such as rna, with {read} ({WITH_PANDAS_3}); write it with {_WRITE}"
     if {"obs", "var"} & found:  # what it lacks, its reader says
         return ""
     if {"row_attrs", "col_attrs"} <= found:
-        return f"cells as loom: read it with `cells = anndata.io.read_loom('{file_name}')`, which needs loompy ({_FIRST}); {_ADD}"
+        read = f"`cells = anndata.io.read_loom('{file_name}')`"
+        return f"cells as loom: read it with {read}, which needs loompy ({WITH_PANDAS_3}); {_ADD}"
     if tenx_group(file) is not None:
         return TENX
     return f"HDF5 with {', '.join(sorted(found)[:5]) or 'nothing'} in it; expected cells as AnnData (.h5ad): obs, var and X"

@@ -15,21 +15,23 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from core.cells.anndata_file import COUNTS_PER_CELL, CellFile, open_cells
+from core.cells.anndata_file import COUNTS_PER_CELL, CellFile, ValueScale, open_cells
 from core.cells.columns import Columns
 from core.cells.conditions import Conditions, ReadingSettings, read_conditions
 from core.cells.confounders import refuse_mixed_lines
+from core.cells.contradictions import refuse_contradictions
 from core.cells.differential_expression import log2_fold_change
-from core.cells.logarithms import refuse_other_logarithm
 from core.cells.predicted_changes import SHOWN_VALUES, PredictedChanges, WantedPairs
-from core.cells.scales import Scale, ValueFacts, linear_values, measure_values, tell_scale, tell_scale_beside
+from core.cells.scales import Scale, tell_scale, tell_scale_beside
 from core.cells.strata import stratum_of_cells
+from core.cells.value_facts import ValueFacts, linear_values, measure_values
 from core.errors import InputError
 from core.fields.record import setting
 from core.stats.arrays import Codes, Floats
 
 CONTROL = ""  # the group of the controls
 _ONE = "all"  # the stratum of all cells
+_OF_REAL = "write real cells as counts, or say --values counts where both files hold counts or their means"
 _PREDICTED_LAYERS = ("pred", "prediction", "predictions", "predicted", "x_pred", "y_pred", "reconstructed", "decoded", "x_hat")
 
 
@@ -169,9 +171,8 @@ def compare_with_itself(
     """Returns a file of predictions that holds its own controls. genes: that are asked for. Raises as `read_predicted_cells`."""
     conditions = read_conditions(file, options, wanted_genes=genes)
     _refuse_unclear(file, conditions, options, within)
-    refuse_other_logarithm(file, options.values)
     shared = np.arange(file.n_genes)
-    facts = measure_values(file, shared, clip_negative=options.clip_negative)
+    facts = measure_values(file, shared, options.values, clip_negative=options.clip_negative)
     used = conditions.is_control | (conditions.genes_of_cell != "")
     scale = tell_scale(str(file.path), facts, options.values, cells=used)
     return Comparison(ReadSource(file, conditions, file.genes, shared, facts, options.clip_negative), None, scale, None)
@@ -188,7 +189,6 @@ def compare_files(
     ours, theirs = _read_both(file, real, options, genes)
     for each, found in ((file, ours), (real, theirs)):
         _refuse_unclear(each, found, options, within)
-    refuse_other_logarithm(file, options.values)
     spellings = real.gene_names.spellings
     named = tuple(spellings.get(gene, gene) for gene in file.genes)
     common = set(named) & set(real.genes)
@@ -198,12 +198,13 @@ def compare_files(
             "say which column of var names the genes with --gene-names"
         )
     shared, of_real = (np.flatnonzero([gene in common for gene in names]) for names in (named, real.genes))
-    facts = measure_values(file, shared, clip_negative=options.clip_negative)
-    real_facts = measure_values(real, of_real)
-    kind = tell_scale(str(real.path), real_facts, None, advice="write real cells as counts").kind
+    facts = measure_values(file, shared, options.values, clip_negative=options.clip_negative)
+    real_facts = _align(measure_values(real, of_real), of_real, real.genes, [named[i] for i in shared.tolist()])
+    of_real_given: ValueScale | None = "counts" if options.values == "counts" and real_facts.are_unclear else None
+    real_scale = tell_scale(str(real.path), real_facts, of_real_given, advice=_OF_REAL)
     used = ours.is_control | (ours.genes_of_cell != "")
     alike = np.isin(theirs.genes_of_cell.astype(str), sorted(set(ours.genes_of_cell) - {""}))
-    beside = (real_facts, kind, alike if alike.any() else theirs.is_control)
+    beside = (real_facts, real_scale.kind, alike if alike.any() else theirs.is_control)
     scale = tell_scale_beside(str(file.path), facts, options.values, beside, used)
     predicted, source = (
         ReadSource(file, ours, named, shared, facts, options.clip_negative),
@@ -211,8 +212,14 @@ def compare_files(
     )
     counted = f"{len(common):,} of the predictions' {file.n_genes:,} and the real {real.n_genes:,}"
     notes = {} if len(common) == file.n_genes == real.n_genes else {"genes of both files": counted}
-    real_scale = Scale(kind, 1.0 if kind == "log1p" and scale.factor is not None else None, kind)
-    return Comparison(predicted, source, scale, real_scale, notes)
+    factor = None if scale.factor is None else real_scale.factor
+    return Comparison(predicted, source, scale, Scale(real_scale.kind, factor, real_scale.kind), notes)
+
+
+def _align(facts: ValueFacts, shared: Codes, genes: Sequence[str], names: Sequence[str]) -> ValueFacts:
+    """Returns facts whose sums of the shared genes stand in the order of names."""
+    place = {genes[at]: i for i, at in enumerate(shared.tolist())}
+    return replace(facts, of_genes=facts.of_genes[:, [place[name] for name in names]])
 
 
 def _read_both(file: CellFile, real: CellFile, options: CellOptions, genes: Sequence[str]) -> tuple[Conditions, Conditions]:
@@ -265,6 +272,7 @@ def _refuse_unclear(file: CellFile, found: Conditions, options: CellOptions, wit
     """Raises InputError for cells of several lines, and where a layer may hold the predictions."""
     handled = (*options.across, *(within or ()))
     refuse_mixed_lines(str(file.path), found.confounders, handled, within=within is not None)
+    refuse_contradictions(str(file.path), found.contradictions)
     layers = [name for name in file.layers if name.lower() in _PREDICTED_LAYERS]
     if layers and options.layer is None and file.path != options.real:
         raise InputError(

@@ -251,7 +251,7 @@ def _add_rows(file: str, rows: pd.DataFrame, first_line: int, wanted: WantedPair
 
 
 def _count_signs(rows: pd.DataFrame, found: _Found) -> None:
-    for role in set(found.numbers) & {"log2_fc", "fold_change", "p"}:
+    for role in set(found.numbers) & {"log2_fc", "fold_change", "p", "z"}:
         values = pd.to_numeric(rows[role], errors="coerce").to_numpy(dtype=np.float64)
         counts = {"negative": (values < 0).sum(), "positive": (values > 0).sum(), "above 1": (values > 1).sum()}
         found.signs.update({(role, sign): int(n) for sign, n in counts.items()})
@@ -272,6 +272,11 @@ def _refuse_other_scales(file: str, columns: Mapping[str, str], found: _Found) -
     if "log2_fc" in columns and (other := tell_other_scale(found.scale)):
         name = columns["log2_fc"]
         raise InputError(f"{file}: column {name}, as log2_fc: {other}; a score that only ranks is --column z={name}")
+    if "z" in columns and not signs["z", "negative"] and signs["z", "positive"] >= LEAST_VALUES:
+        raise InputError(
+            f"{file}: column {columns['z']}, as z, has no negative value among {signs['z', 'positive']:,} above 0: a size "
+            "without a direction cannot be taken; give it the sign of the change, or take the column out"
+        )
     if signs["fold_change", "negative"]:
         name = columns["fold_change"]
         raise InputError(f"{file}: column {name}, as fold_change, has negative values: a logarithm is --column log2_fc={name}")

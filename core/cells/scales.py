@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy.sparse import csr_matrix
 
-from core.cells.anndata_file import COUNTS_PER_CELL, LARGEST_LOG, CellFile, Values, ValueScale, check_values, stored_values
+from core.cells.anndata_file import COUNTS_PER_CELL, LARGEST_LOG, ValueScale
+from core.cells.value_facts import ValueFacts
 from core.errors import InputError
-from core.stats.arrays import Bools, Codes, Floats
+from core.stats.arrays import Bools, Floats
 
-MOST_NEGATIVE: Final = -1.0  # below, values are no small outputs of a linear decoder
-_LARGEST_EXPONENT: Final = 50.0
 _MILLION: Final = 1e6
 _SAME: Final = (0.5, 2.0)  # sums within are those of log1p of counts per 10,000, or of another sum nearby
 _FACTOR: Final = (0.8, 1.25)  # sums within are another sum's
@@ -24,30 +22,9 @@ _SPREAD: Final = 0.7  # of log sums between cells' quartiles, from which on they
 _LEAST_CELLS: Final = 10  # whose median says what sum they were brought to
 _AS_MUCH: Final = 1.2  # times the spread of the real cells' shares
 _CONSTANT: Final = 1e-3
+_CLEARLY: Final = 1.5  # times as far are the shares of what values are not
 _LEAST_SHARE: Final = 0.01  # of 10,000 that some of the genes may sum to, where nobody knows the others
-_NOT_NEGATIVE: Final = "expected counts, or log1p of them; --clip-negative reads small negative values of a decoder as 0"
 ASK: Final = "say what they are: --values counts (means of counts, too) or --values log1p"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ValueFacts:
-    """What the values of a file are like. sums, exp_sums: of a cell's values and of their expm1, over all genes, of shape
-    (n_cells,); shared_sums, shared_exp_sums: the same over the shared genes. negative: how many were read as 0; smallest of
-    them."""
-
-    whole: bool
-    largest: float
-    sums: Floats
-    exp_sums: Floats
-    shared_sums: Floats
-    shared_exp_sums: Floats
-    negative: int = 0
-    smallest: float = 0.0
-
-    @property
-    def may_be_log(self) -> bool:
-        """Whether the values can be logarithms: not all whole, none above LARGEST_LOG."""
-        return not self.whole and self.largest <= LARGEST_LOG
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,50 +37,7 @@ class Scale:
     words: str
 
 
-def measure_values(file: CellFile, shared: Codes, *, clip_negative: bool = False) -> ValueFacts:
-    """Reads all values once. shared: positions of genes. Raises InputError for values that are not finite, negative, or all 0."""
-    whole, largest, smallest, negative = True, 0.0, 0.0, 0
-    sums = np.zeros((4, file.n_cells))
-    for rows, block in file.blocks():
-        values = stored_values(block)
-        if clip_negative:
-            smallest = min(smallest, float(np.min(values, initial=0)))
-            negative += int((values < 0).sum())
-            block = without_negatives(block)
-            values = stored_values(block)
-        check_values(file, rows, block, values, _NOT_NEGATIVE)
-        largest = max(largest, float(np.max(values, initial=0)))
-        whole = whole and bool(np.array_equal(values, np.rint(values)))
-        for at, each in ((0, block), (1, _exponentials(block))):
-            sums[at, rows] = np.asarray(each.sum(axis=1, dtype=np.float64)).ravel()
-            sums[at + 2, rows] = np.asarray(each[:, shared].sum(axis=1, dtype=np.float64)).ravel()
-    if largest == 0:
-        raise InputError(f"{file.path}: all values are 0, expected expression")
-    if smallest < MOST_NEGATIVE:
-        raise InputError(
-            f"{file.path}: the smallest value is {smallest:.3g}, which is no small output of a decoder: the values look scaled "
-            "or centred (z-scores); expected counts or log1p values"
-        )
-    return ValueFacts(whole, largest, sums[0], sums[1], sums[2], sums[3], negative, smallest)
-
-
-def without_negatives(block: Values) -> Values:
-    """Returns a block whose negative values are 0."""
-    return csr_matrix(block.maximum(0)) if isinstance(block, csr_matrix) else np.maximum(block, 0)
-
-
-def _exponentials(block: Values) -> Values:
-    if isinstance(block, csr_matrix):
-        return block.astype(np.float64).minimum(_LARGEST_EXPONENT).expm1()
-    return np.expm1(np.minimum(block.astype(np.float64), _LARGEST_EXPONENT))
-
-
-def linear_values(block: Values, kind: ValueScale, *, clip_negative: bool = False) -> Values:
-    """Returns values on a linear scale, float64."""
-    block = without_negatives(block) if clip_negative else block
-    if kind == "counts":
-        return block.astype(np.float64)
-    return block.astype(np.float64).expm1() if isinstance(block, csr_matrix) else np.expm1(block.astype(np.float64))
+_OF_COUNTS: Final = Scale("log1p", None, "log1p of counts as they were, each cell brought to 10,000")
 
 
 def tell_scale(where: str, facts: ValueFacts, given: ValueScale | None, cells: Bools | None = None, advice: str = ASK) -> Scale:
@@ -113,12 +47,16 @@ def tell_scale(where: str, facts: ValueFacts, given: ValueScale | None, cells: B
     with the sums, for values that may be logarithms but do not sum to what normalised cells sum to, unless `given`
     says what they are.
     """
-    if given == "counts" or (given is None and not facts.may_be_log):
+    if given == "counts" or (given is None and facts.are_counts):
         return Scale("counts", None, "counts")
+    if given is None and facts.are_unclear:
+        raise InputError(f"{where}: {facts.describe()}; {advice}")
+    if facts.are_log_of_counts:
+        return _OF_COUNTS
     sums = _of(facts.exp_sums, facts, cells)
     found = _median(sums)
     known = _LEAST_SHARE * COUNTS_PER_CELL <= found <= _SAME[1] * COUNTS_PER_CELL or _is_near(found, _MILLION)
-    if given == "log1p" or _is_constant(sums) or (known and _spread(sums) <= _SPREAD):
+    if given == "log1p" or facts.are_log or _is_constant(sums) or (known and _spread(sums) <= _SPREAD):
         return Scale("log1p", 1.0, f"log1p (expm1 sums to {found:,.0f} a cell)")
     raise InputError(f"{_describe_sums(where, sums)}, expected a sum that cells were brought to, such as 10,000; {advice}")
 
@@ -128,8 +66,12 @@ def tell_scale_beside(
 ) -> Scale:
     """Returns how values become counts per 10,000, beside real cells: their facts, their scale, and which of them count (those of
     the same perturbations, if there are any). The rest is as in `tell_scale`."""
-    if given == "counts" or (given is None and not facts.may_be_log):
+    if given is None and facts.are_unclear:
+        _refuse_roots(where, facts, real[0].of_genes[1 if real[1] == "log1p" else 0])
+    if given == "counts" or (given is None and (facts.are_counts or facts.are_unclear)):
         return Scale("counts", None, "counts, brought to 10,000 over the genes of both files")
+    if facts.are_log_of_counts:
+        return _OF_COUNTS
     sums = _of(facts.shared_exp_sums, facts, cells)
     of_all, share, median, spread = _real_sums(*real)
     # of few genes, the sums of normalised cells differ, and the real ones as much
@@ -150,10 +92,27 @@ def tell_scale_beside(
             return _rescaled(found, words, factor)
     if nearby:
         return _rescaled(found, f"another sum, where the real cells' is {of_all:,.0f}", of_all / found)
-    if given == "log1p" or _is_constant(sums):
+    if given == "log1p" or _is_constant(sums) or facts.are_log:
         return _rescaled(found, "another sum", None)
     real_words = f"{of_all:,.0f} at 10,000, {100 * of_all:,.0f} at a million, {share * median:,.0f} at their median"
     raise InputError(f"{_describe_sums(where, sums)} and the real cells to {real_words}; {ASK}")
+
+
+def _refuse_roots(where: str, facts: ValueFacts, real: Floats) -> None:
+    """Raises InputError unless genes have like shares of the values as of the real cells', and not of their squares. real: sums
+    of the same genes."""
+    as_they_are, squared = (_distance(facts.of_genes[i], real) for i in (0, 2))
+    if _CLEARLY * as_they_are <= squared:
+        return
+    raise InputError(
+        f"{where}: {facts.describe()}. Genes' shares of them are {as_they_are:.0%} away from the real cells', those of their "
+        f"squares {squared:.0%}; if they are square roots, square them (X = X ** 2), else {ASK}"
+    )
+
+
+def _distance(one: Floats, other: Floats) -> float:
+    """Returns half the sum of absolute differences of shares, from 0 to 1."""
+    return float(np.abs(one / one.sum() - other / other.sum()).sum() / 2)
 
 
 def _real_sums(facts: ValueFacts, kind: ValueScale, cells: Bools) -> tuple[float, float, float, float]:
@@ -162,7 +121,7 @@ def _real_sums(facts: ValueFacts, kind: ValueScale, cells: Bools) -> tuple[float
     total, shared = (facts.exp_sums, facts.shared_exp_sums) if kind == "log1p" else (facts.sums, facts.shared_sums)
     used = cells & (total > 0)
     share = float(np.median(shared[used] / total[used]))
-    of_all = _median(shared[used]) if kind == "log1p" else COUNTS_PER_CELL * share
+    of_all = _median(shared[used]) if kind == "log1p" and not facts.are_log_of_counts else COUNTS_PER_CELL * share
     return of_all, share, _median(total[used]), _spread(shared[used] / total[used])
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from core.cells.anndata_file import CellFile, CountSummary, open_cells, summarise_counts
+from core.cells.anndata_file import CellFile, CountSummary, open_cells
 from core.cells.calibration import Calibration, calibrate
 from core.cells.cell_formats import hash_cells
 from core.cells.cell_table import add_cell_table
@@ -19,6 +19,7 @@ from core.cells.columns import Columns, texts
 from core.cells.comparisons import CompareEach
 from core.cells.conditions import FOUND, READING, READING_VERSION, Conditions, ReadingSettings, compare_within, read_conditions
 from core.cells.confounders import refuse_mixed_lines
+from core.cells.contradictions import refuse_contradictions
 from core.cells.design import DesignSettings, build_design
 from core.cells.differential_expression import (
     GeneChanges,
@@ -28,9 +29,9 @@ from core.cells.differential_expression import (
 from core.cells.gene_names import GeneNames
 from core.cells.groups import CellGroups, GroupSettings, group_cells, refuse_confounded
 from core.cells.labels import DOWN, LEFT_OUT, MOST_REMAINING, NONE, UP, Thresholds, knockdown_table, label_pairs
-from core.cells.logarithms import refuse_other_logarithm
 from core.cells.sampling import NAMES, SPLITS, Sample, SamplingSettings, sample_pairs
 from core.cells.strata import strata_of_batches, within_setting
+from core.cells.transforms import read_counts
 from core.errors import InputError
 from core.fields.record import setting, without_effect
 from core.stats.arrays import Codes, Floats
@@ -251,17 +252,17 @@ def label_screen(path: Path, settings: LabelSettings, say: Say, compare_each: Co
 
     say: is called with a line of progress now and then. compare_each: where perturbations are compared with the controls.
 
-    Raises InputError for a file that is malformed (see `open_cells`, `summarise_counts`, `group_cells`) or of which no row is
+    Raises InputError for a file that is malformed (see `open_cells`, `read_counts`, `group_cells`) or of which no row is
     left, MissingPackage without anndata or pdex, and what `compare_each` raises.
     """
     with open_cells(path, backed=not settings.in_memory, layer=settings.layer) as file:
         found = settings.read_conditions(file)
         refuse_mixed_lines(str(path), found.confounders, (*settings.across, *settings.within), within=True)
+        refuse_contradictions(str(path), found.contradictions)
         # what is wrong with them is said before the values are read
         refuse_confounded(str(path), group_cells(file, found, None, settings.groups), found.columns.batch)
         say(f"reading {file.n_cells:,} cells × {file.n_genes:,} genes")
-        refuse_other_logarithm(file, settings.values)
-        counts = summarise_counts(file, settings.values)
+        counts = read_counts(file, settings.values)
         groups = group_cells(file, found, counts.totals, settings.groups)
         say(f"comparing {len(groups.targets):,} perturbations with {groups.n_control:,} control cells")
 

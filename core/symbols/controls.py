@@ -15,16 +15,67 @@ _NUMBERED = (  # may be followed by a number, or begin with sg
     *("control", "controls", "ctrl", "ctl", "ctrls", "controlguide", "controlsgrna", "ctrlguide"),
     *("safetargeting", "safetarget", "safeharbor", "safeharbour", "safe", "scramble", "scrambled", "scrambledcontrol"),
     *("intergenic", "intergeniccontrol", "oneintergenicsite", "nosite", "nontargetingneg", "gal4"),
-    *("aavs1", "rosa26", "egfp", "gfp", "luciferase", "lacz", "mcherry"),
+    *(
+        "aavs1",
+        "rosa26",
+        "egfp",
+        "gfp",
+        "bfp",
+        "tagbfp",
+        "luciferase",
+        "luc",
+        "fluc",
+        "rluc",
+        "nluc",
+        "lacz",
+        "mcherry",
+        "tdtomato",
+    ),
+    # of published libraries (Brunello, Brie, Dolcetto, GeCKO)
+    *("nontargetinghuman", "nontargetingmouse", "onenongenesite", "nongenesite", "inactive4t", "inactive5t", "noncutting"),
+    *(
+        "untargeted",
+        "untargeting",
+        "notargeting",
+        "nonspecific",
+        "noperturb",
+        "noperturbation",
+        "scr",
+        "nc",
+        "dmso",
+        "vehicle",
+        "mock",
+    ),
 )
 _PLAIN = {
-    *("unperturbed", "nonperturbed", "notperturbed", "noperturbation", "untreated", "untransduced", "nontransduced"),
-    *("uninfected", "untransfected", "unedited", "mock", "wt", "wildtype", "vehicle", "dmso", "baseline", "emptyvector"),
-    *("scr", "parental", "positivenegativecontrol", "controlunperturbed", "untransformed"),
+    *("unperturbed", "nonperturbed", "notperturbed", "untreated", "untransduced", "nontransduced", "notreatment", "nottreated"),
+    *(
+        "uninfected",
+        "untransfected",
+        "unedited",
+        "unmodified",
+        "wt",
+        "wildtype",
+        "baseline",
+        "emptyvector",
+        "emptyguide",
+        "ev",
+        "pbs",
+    ),
+    *(
+        "parental",
+        "positivenegativecontrol",
+        "controlunperturbed",
+        "untransformed",
+        "mockinfected",
+        "mocktransduced",
+        "plko",
+        "plko1",
+    ),
 }
-_GUIDE = "sgrna|grna|guide|sg|g"
+_GUIDE = "sgrna|grna|shrna|sirna|guide|sg|sh|si|g"
 _WORD = "|".join(sorted(_NUMBERED, key=len, reverse=True))
-_PATTERN = re.compile(rf"p?(?:{_GUIDE})?(?:{_WORD})(?:{_GUIDE})?\d*")
+_PATTERN = re.compile(rf"p?(?:(?:{_GUIDE})?(?:{_WORD})(?:{_GUIDE})?\d*)+(?:cells?|site\d*)?")
 
 
 def looks_like_control(text: str) -> bool:
@@ -37,4 +88,4 @@ def looks_like_control(text: str) -> bool:
 
 def _names_control(text: str) -> bool:
     squeezed = _SEPARATORS.sub("", text.lower())
-    return squeezed in _PLAIN or _PATTERN.fullmatch(squeezed) is not None
+    return squeezed in _PLAIN or squeezed.removesuffix("cells") in _PLAIN or _PATTERN.fullmatch(squeezed) is not None

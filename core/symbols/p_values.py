@@ -8,8 +8,12 @@ from typing import Final
 _WORDS: Final = re.compile(r"[a-z]+|\d+")
 _WHOLE: Final = {
     *("p", "q", "pv", "qv", "fdr", "fwer", "padj", "adjp", "bonferroni", "pvalueadjusted", "lfsr", "svalue", "evalue"),
-    *("pnone", "probnone", "pnull", "probnull", "pnoeffect"),  # of no effect: the smaller, the more
 }
+# Probabilities of no effect: posterior_null, prob_no_effect, h0_probability.
+_OF_NONE: Final = re.compile(
+    r"(?:p|pp|prob|probability|posterior(?:prob(?:ability)?)?)(?:of)?(?:the)?(?:null|none|h0|no(?:effect|change)|unchanged)"
+    r"|(?:null|h0|no(?:effect|change)|unchanged)(?:p|prob|probability|posterior)"
+)
 _TEST: Final = re.compile(
     r"(?:wilcox(?:on)?|ranksums?|t_?test|welch|mann_?whitney|mwu?|ks|lrt|chi_?sq|anova|deseq2?|edger|limma|mast|nominal|raw"
     r"|emp(?:irical)?|perm(?:utation)?|bonferroni|bh|holm|sidak|adj(?:usted)?)[ _.-]?[pq]"
@@ -50,7 +54,8 @@ def is_p_value_name(name: str) -> bool:
     squeezed = "".join(_WORDS.findall(folded))
     if _LOGARITHM.search(squeezed) or _COMPLEMENT.search(folded):
         return False
-    return squeezed in _WHOLE or _TEST.fullmatch(folded) is not None or any(part in squeezed for part in _PARTS)
+    is_whole = squeezed in _WHOLE or any(pattern.fullmatch(text) for pattern, text in ((_OF_NONE, squeezed), (_TEST, folded)))
+    return is_whole or any(part in squeezed for part in _PARTS)
 
 
 def is_log_p_name(name: str) -> bool:

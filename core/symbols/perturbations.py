@@ -24,12 +24,21 @@ How = Literal["", "guide", "combination", "spelling"]
 _MAY_JOIN: Final = ("_", "-", ":", "/", " ", ".")
 # Horlbeck's guides: gene, strand, position, transcript. Of Norman and others, "__" is between the guides of both positions.
 _STRANDED = re.compile(r"(?P<gene>[^+;|&]+?)_[+-]_\d+(?:\.\d+)?-[A-Za-z0-9.,]+(?:_\w+)?")
-_ALWAYS_JOIN = re.compile(r"\s*(?:[;,|&]|__|(?<!_)\+|\+(?!_))\s*")
+_ALWAYS_JOIN = re.compile(r"\s*(?:[;,|&]|__+|(?<!_)\+|\+(?!_))\s*")
 _PART = re.compile(r"[\w.\-()\[\]/:*'° +]+")  # what may be a symbol, a guide or a control; else nothing was joined
-_GUIDE_WORD = re.compile(r"(?:sg|g|(?i:sgrna|grna|guide|crrna))?[_\-. ]?\d{1,5}|[ACGT]{15,25}|P1P2|P1|P2|\+")
+_GUIDE_WORD = re.compile(
+    r"(?:sg|g|(?i:sgrna|grna|guide|crrna))?[_\-. ]?\d{1,5}|[ACGT]{15,25}|P1P2|P1|P2|\+"
+    r"|(?i:ko|kd|knock[ -]?(?:out|down)|crispri|crisprko|shrna|sirna)\d{0,3}"  # what was done to the gene; no overexpression
+)
+_LETTERED = re.compile(r"(?P<gene>.+)_(?:sg|g)?(?P<letter>[A-Fa-f])")  # STAT1_A, STAT1_B
+_LISTED = re.compile(r"[\[({]\s*b?['\"].*['\"]\s*,?\s*[\])}]")  # ['STAT1', 'IRF1']
+_QUOTED = re.compile(r"b?(['\"])(.*?)\1")
 _GLUED = re.compile(r"(?P<gene>.+?)(?:sg|g|(?i:sgrna|grna|guide))\d{1,3}")
 # Before a gene; sgRNASEL is RNASEL by the second.
-_PREFIXES = (re.compile(r"(?:p_)?(?i:sgrna|grna|guide)[_\- ]?(?=[A-Za-z0-9])"), re.compile(r"(?:p_)?sg[_\- ]?(?=[A-Za-z0-9])"))
+_PREFIXES = (
+    re.compile(r"(?:p_)?(?i:sgrna|grna|guide|shrna|sirna)[_\- ]?(?=[A-Za-z0-9])"),
+    re.compile(r"(?:p_)?(?:sg|sh|si)[_\- ]?(?=[A-Za-z0-9])"),
+)
 _CONTROL_GENES: Final = ("CTRL", "Ctrl")  # a gene of people, and of mice
 _SHOWN = 5
 
@@ -194,12 +203,17 @@ class _Reader:
         found, ways = list[str](), list[How]()
         if all(map(is_missing, _joined(value))):  # nan+nan
             return _MISSING
-        for part in self._perturbing(_joined(value)):
+        for part in self._named(self._perturbing(_joined(value))):
             genes, how = self._several(part)
             found += genes
             ways.append(how)
         several = len(set(found)) > 1
         return self._of(found, "combination" if several else next(filter(None, ways), ""))
+
+    def _named(self, parts: list[str]) -> list[str]:
+        """Return the parts without the words of guides beside a gene: A of A|g1."""
+        named = [part for part in parts if part in self._known or not _GUIDE_WORD.fullmatch(part)]
+        return named if named and all(self._one(part)[0] in self._known for part in named) else parts
 
     def _several(self, part: str) -> tuple[list[str], How]:
         """Return the genes of a part without + and its like, and how it was read; the part itself if not all is known."""
@@ -211,7 +225,8 @@ class _Reader:
             genes = [self._one(piece)[0] for piece in wanted if piece in self._known or not _GUIDE_WORD.fullmatch(piece)]
             if genes and all(gene in self._known for gene in genes):
                 return genes, "guide" if len(genes) < len(wanted) else ""
-        return [name], how
+        dashed = re.sub(r"[._]", "-", part)  # as R writes HLA-A: HLA.A
+        return ([dashed], "spelling") if dashed in self._known else ([name], how)
 
     def _one(self, text: str) -> tuple[str, How]:
         """Return the gene of a guide or of a symbol in another spelling, and how it was read; the text itself for any other."""
@@ -239,6 +254,8 @@ class _Reader:
                     yield gene, "guide"
             if glued := _GLUED.fullmatch(begin):
                 yield glued["gene"], "guide"
+            if (lettered := _LETTERED.fullmatch(begin)) and lettered["letter"] not in self._known:
+                yield lettered["gene"], "guide"
 
     def _of(self, genes: Iterable[str], how: How) -> Perturbation:
         named = tuple(sorted({self._genes.get(gene, gene) for gene in genes}))
@@ -249,6 +266,8 @@ class _Reader:
 
 def _joined(text: str) -> list[str]:
     """Return what a text joins by +, ; and their like; the text alone if one of these could be no symbol."""
+    if _LISTED.fullmatch(text):
+        return [clean(part) for _, part in _QUOTED.findall(text)]
     parts = [text] if _STRANDED.fullmatch(text) else _ALWAYS_JOIN.split(text)
     return parts if all(_PART.fullmatch(part) for part in parts if part) else [text]
 

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from core.cells.anndata_file import CellFile, open_cells, summarise_counts
+from core.cells.anndata_file import CellFile, open_cells
 from core.cells.columns import texts
 from core.cells.conditions import FOUND, Conditions, ReadingSettings, read_conditions
 from core.cells.confounders import refuse_mixed_lines
-from core.cells.logarithms import refuse_other_logarithm
+from core.cells.contradictions import refuse_contradictions
 from core.cells.simulator import ScreenSettings, simulate_screen
+from core.cells.transforms import read_counts
 from core.errors import InputError
 from core.fields.record import setting
 from core.target_ranking.conditions import CONTROL, parse_conditions
@@ -100,12 +101,12 @@ def _read_file(source: CellSource) -> ReadCells:
     with open_cells(path, layer=source.layer) as file:
         found = read_conditions(file, source, source.batch)
         refuse_mixed_lines(str(path), found.confounders, source.across)
+        refuse_contradictions(str(path), found.contradictions)
         conditions = np.where(found.is_control, CONTROL, found.genes_of_cell)
         assigned = np.flatnonzero(conditions != "")
         require_targets(file.genes, {str(condition) for condition in conditions[assigned]})
         kept = assigned[_choose_cells(conditions[assigned].astype(np.str_), source, path.name)]
-        refuse_other_logarithm(file, source.values)
-        summarise_counts(file, source.values)
+        read_counts(file, source.values)
         x = _read_rows(file, kept)
         batch = found.columns.batch
         batches = np.full(file.n_cells, ONE_BATCH) if batch is None else texts(file.obs[batch])

@@ -152,6 +152,20 @@ def lines(cells: Cells) -> None:
     cells["X"] = csr_matrix(np.vstack([COUNTS, noise]))
 
 
+def second_column(cells: Cells) -> None:
+    """The genes of a combination in two columns."""
+    parts = [(*value.split("+"), CONTROL)[:2] for value in VALUES]
+    columns = {name: as_texts([part[i] for part in parts]) for i, name in enumerate(("perturbation", "perturbation_2"))}
+    cells["obs"] = pd.DataFrame(columns, index=cells["obs"].index, dtype=object)
+
+
+def beside_stimuli(cells: Cells) -> None:
+    """A column of what cells were treated with, which is called as that of perturbations is, and has controls."""
+    stimuli = as_texts(["ctrl" if i % 2 else "IFNg" for i in range(len(VALUES))])
+    columns = {"condition": stimuli, "guide": as_texts(VALUES)}
+    cells["obs"] = pd.DataFrame(columns, index=cells["obs"].index, dtype=object)
+
+
 TOTALS = COUNTS.sum(axis=1, keepdims=True)
 STRANDED = each(lambda gene, i: f"{gene}_{'+-'[i % 2]}_{1000 + i % 2}.23-P1P2", "|")
 LOG = "--values log1p"
@@ -173,6 +187,16 @@ CONVENTIONS = [
     Convention(
         "column", "another name", named(column="knocked_down"), {"perturbation": "knocked_down"}, "say which with --perturbation"
     ),
+    Convention(
+        "column", "a second one of genes", second_column, {"where": {"perturbation_2": CONTROL}}, "--where perturbation_2="
+    ),
+    Convention(
+        "column",
+        "guide beside condition (ctrl, IFNg)",
+        beside_stimuli,
+        {"perturbation": "guide", "across": ("condition",)},
+        "--perturbation guide",
+    ),
     *(
         Convention("controls", control, named(control))
         for control in ("NT", "ctrl", "control", "NTC", "non_targeting", "Non-Targeting Control", "negctrl", "safe-targeting")
@@ -180,6 +204,11 @@ CONVENTIONS = [
     *(Convention("controls", control, named(control)) for control in ("scramble", "unperturbed", "WT", "NO-TARGET", "AAVS1")),
     Convention("controls", "numbered: non-targeting_00012", named(*(f"non-targeting_{i:05d}" for i in range(40)))),
     Convention("controls", "numbered: NegCtrl0", named("NegCtrl0", "NegCtrl10", "NegCtrl11")),
+    Convention("controls", "numbered: NonTargeting_Human_0001", named(*(f"NonTargeting_Human_{i:04d}" for i in range(9)))),
+    Convention(
+        "controls", "two words: neg_ctrl_non-targeting_00001", named("neg_ctrl_non-targeting_00001", "NT_NT", "siControl")
+    ),
+    Convention("controls", "another hyphen: non‑targeting", named("non\u2011targeting")),
     Convention("controls", "several kinds", named("non-targeting", "safe-targeting", "NTC", "unperturbed")),
     Convention("controls", "others beside those named", with_extra(["control", "ctrl"]), {"control": ("non-targeting",)}),
     Convention("controls", "named by a pattern", named("mine_1", "mine_2"), {"control": ("mine_*",)}, "say with --control"),
@@ -200,7 +229,12 @@ CONVENTIONS = [
     Convention("guides", "sgA_1", each(lambda gene, i: f"sg{gene}_{i % 3}")),
     Convention("guides", "p_sgA_3 (Dixit)", each(lambda gene, i: f"p_sg{gene}_{i % 3}")),
     Convention("guides", "Ag1 (Papalexi)", each(lambda gene, i: f"{gene}g{i % 3}")),
+    Convention("guides", "A_A, A_B", each(lambda gene, i: f"{gene}_{'AB'[i % 2]}")),
+    Convention("guides", "A|g1", each(lambda gene, i: f"{gene}|g{i % 3}", "|")),
+    Convention("guides", "shA, A_KO", each(lambda gene, i: (f"sh{gene}", f"{gene}_KO")[i % 2])),
     Convention("guides", "A_ protospacer", each(lambda gene, i: f"{gene}_{'ACGT'[i % 4] * 19}")),
+    Convention("spelling", "as Python shows lists: ['A', 'B']", named(rename=lambda value, _: str(value.split("+")))),
+    Convention("spelling", "as Python shows bytes: b'A'", named("b'NT'", rename=lambda value, _: str(value.encode()))),
     Convention("spelling", "blanks", each(lambda gene, _: f" {gene} ")),
     Convention("spelling", "no-break spaces", each(lambda gene, _: f"\u00a0{gene}")),
     Convention("spelling", "small letters", each(lambda gene, _: gene.lower())),
@@ -217,6 +251,9 @@ CONVENTIONS = [
     ),
     Convention("scale", "counts per 10,000", with_values(csr_matrix(COUNTS / TOTALS * 1e4))),
     Convention("scale", "counts per million", with_values(csr_matrix(COUNTS / TOTALS * 1e6))),
+    Convention("scale", "shares of a cell's counts", with_values(csr_matrix(COUNTS / TOTALS))),
+    Convention("scale", "per cent of a cell's counts", with_values(csr_matrix(COUNTS / TOTALS * 100))),
+    Convention("scale", "counts by size factors", with_values(csr_matrix(COUNTS / (0.3 + TOTALS / TOTALS.mean()) ** 0.9))),
     Convention("scale", "log1p of 10,000", with_values(csr_matrix(np.log1p(COUNTS / TOTALS * 1e4))), {"values": "log1p"}, LOG),
     Convention("scale", "log1p of a million", with_values(csr_matrix(np.log1p(COUNTS / TOTALS * 1e6))), {"values": "log1p"}, LOG),
     Convention(

@@ -66,7 +66,9 @@ def test_log_transformed_values_are_told_from_counts(cells_file: Callable[..., P
     ):
         summarise_counts(file)
     with open_cells(cells_file(COUNTS * 9.5, OBS, ["A", "B"])) as file:  # corrected counts: 28.5 is no logarithm of a count
-        assert not summarise_counts(file).whole_numbers
+        with pytest.raises(InputError, match=r"the largest is 28\.5 and cells sum to 19 to 23\.75"):
+            summarise_counts(file)
+        assert not summarise_counts(file, "counts").whole_numbers
 
 
 def test_duplicated_genes_are_refused(cells_file: Callable[..., Path]) -> None:
@@ -142,3 +144,28 @@ def test_depth_of_cells_is_that_of_normalised_values(cells_file: Callable[..., P
         found = summarise_counts(file)
     assert found.detected.tolist() == [0, 2, 0, 3, 0]
     assert found.least.tolist() == [np.inf, 1.0, np.inf, 2.0, np.inf]
+
+
+@pytest.mark.parametrize(
+    ("kept", "words"),
+    [
+        ({}, r"has no values \(X is empty\), expected counts of cells × genes$"),
+        ({"layers": "raw_counts"}, r"--layer NAME: raw_counts$"),
+        ({"obsm": "X_pred"}, r"expected counts of cells × genes$"),
+        ({"layers": "spliced", "obsm": "X_pred"}, r"--layer NAME: spliced$"),
+    ],
+)
+@pytest.mark.parametrize("backed", [True, False])
+def test_files_without_x_name_their_layers(
+    cells_file: Callable[..., Path], kept: dict[str, str], words: str, backed: bool
+) -> None:
+    path = cells_file(COUNTS, OBS, ["A", "B"])
+    with h5py.File(path, "a") as file:
+        for group, name in kept.items():
+            file.copy("X", file.require_group(group), name)
+        del file["X"]
+    with pytest.raises(InputError, match=words):
+        open_cells(path, backed)
+    if "layers" in kept:
+        with open_cells(path, backed, kept["layers"]) as file:
+            assert summarise_counts(file).totals.tolist() == [3, 2, 2]

@@ -78,3 +78,74 @@ def test_percentages_are_no_log2_fold_changes(tmp_path: Path) -> None:
     table = pd.DataFrame({"target": "A", "gene": [f"G{i}" for i in range(20)], "log2_fc": range(-90, 110, 10), "p_value": 0.5})
     with pytest.raises(InputError, match=r"de.csv: the log2 fold changes: \d+ of 19 values are beyond 50, .*percentages"):
         label_changes(written(tmp_path / "de.csv", table), SETTINGS)
+
+
+def of_deseq2(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with a standard error and missing values, which DESeq2 writes for what it did not test."""
+    change = np.log2(table["fold_change"])
+    table = table.assign(log2FoldChange=change, lfcSE=0.1, stat=change / 0.1, pvalue=table["p_value"].astype(object))
+    more = table.iloc[:1].assign(feature="G4", log2FoldChange=0.5, pvalue="NA")
+    return pd.concat([table, more]).rename(columns={"target": "pert", "feature": "gene"}).drop(columns=["fold_change", "p_value"])
+
+
+TOOLS = {
+    "scanpy": lambda t: pd.DataFrame(
+        {"group": t["target"], "names": t["feature"], "scores": 1.0, "logfoldchanges": np.log2(t["fold_change"])}
+    ).assign(pvals=t["p_value"], pvals_adj=t["p_value"]),
+    "SCEPTRE": lambda t: pd.DataFrame({"response_id": t["feature"], "grna_target": t["target"], "p_value": t["p_value"]}).assign(
+        log_2_fold_change=np.log2(t["fold_change"]), significant=True
+    ),
+    "edgeR": lambda t: t.assign(logFC=np.log2(t["fold_change"]), logCPM=5.0, PValue=t["p_value"], FDR=t["p_value"]).drop(
+        columns=["fold_change", "p_value"]
+    ),
+    "limma": lambda t: t.assign(logFC=np.log2(t["fold_change"]), t=1.0, **{"P.Value": t["p_value"]}).drop(
+        columns=["fold_change", "p_value"]
+    ),
+    "a spreadsheet": lambda t: t.assign(**{"log2 fold change": np.log2(t["fold_change"]), "p-value": t["p_value"]}).drop(
+        columns=["fold_change", "p_value"]
+    ),
+    "DESeq2": of_deseq2,
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_tables_of_every_tool_give_the_same_labels(tmp_path: Path, tool: str) -> None:
+    expected = label_changes(written(tmp_path / "pdex.csv", ROWS), SETTINGS)
+    found = label_changes(written(tmp_path / "de.csv", TOOLS[tool](ROWS)), SETTINGS)
+    assert found.groups.targets == expected.groups.targets
+    codes = dict(zip(found.genes, found.codes[0].tolist(), strict=True))
+    assert [codes[gene] for gene in expected.genes] == expected.codes[0].tolist()
+
+
+def many(**columns: object) -> pd.DataFrame:
+    changes = np.linspace(-2, 2, 20)
+    usual = {"target": "A", "feature": [f"G{i}" for i in range(20)], "log2_fc": changes, "p_value": 10 ** (-9 * np.abs(changes))}
+    return pd.DataFrame(usual | columns)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"p_value": ["<0.001", *["0.5"] * 19]}, "1 values of p are no numbers, the first '<0.001'"),
+        ({"log2_fc": ["up", *["0.5"] * 9, *["-0.5"] * 10]}, "1 values of log2_fc are no numbers, the first 'up'"),
+        (
+            {"log2_fc": [-3.0, -2.0, 1.5, 2.0] * 5},
+            "lies between -1 and 1: they are ratios with a sign .*unchanged ones are missing",
+        ),
+        ({"pval": 0.5}, "columns p_value, pval may each be p; leave all but one out of the table"),
+    ],
+)
+def test_numbers_that_are_none_are_named(tmp_path: Path, columns: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        label_changes(written(tmp_path / "de.csv", many(**columns)), SETTINGS)
+
+
+def test_columns_are_renamed_since_no_option_names_them(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"rename the columns so$"):
+        label_changes(written(tmp_path / "de.csv", many().rename(columns={"target": "what"})), SETTINGS)
+
+
+def test_perturbed_genes_without_a_row_are_named(tmp_path: Path) -> None:
+    table = pd.concat([many(), many(target="Z")])
+    rows = pd.DataFrame({"target": ["A"], "feature": ["A"], "log2_fc": [-3.0], "p_value": [1e-9]})
+    assert label_changes(written(tmp_path / "de.csv", pd.concat([table, rows])), SETTINGS).groups.unknown == ("Z",)

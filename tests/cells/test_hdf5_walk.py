@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import anndata
@@ -209,3 +210,32 @@ def test_a_text_that_says_to_be_longer_than_all_of_them_is_refused(tmp_path: Pat
     path.write_bytes(content)
     with pytest.raises(UnsafeFile, match="a text of 2,147,483,648 bytes, expected at most 4,096"):
         open_cells(path)
+
+
+class Searched(bytes):
+    """The bytes of a file that note each search through them."""
+
+    searches: list[bytes]
+
+    def find(self, text: bytes, *at: int) -> int:  # type: ignore[override]
+        self.searches.append(text)
+        return super().find(text, *at)
+
+
+def test_a_file_is_searched_once_for_each_name_of_attributes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = hostile.write_cells(tmp_path / "cells.h5ad")
+    with open_hdf5(path) as file:
+        content = Searched(path.read_bytes())
+        content.searches = []
+        monkeypatch.setattr(hdf5_walk, "_mapped", lambda _: nullcontext(content))
+        first = list(file.attribute_lengths("encoding-type", 1))
+        searches = len(content.searches)
+        assert first
+        assert list(file.attribute_lengths("encoding-type", 1)) == first
+        assert len(content.searches) == searches
+
+
+def test_a_name_in_too_many_places_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hdf5_walk, "MOST_PLACES", 1)
+    with pytest.raises(UnsafeFile, match="the name encoding-type in more than 1 places"):
+        open_cells(hostile.write_cells(tmp_path / "cells.h5ad"))

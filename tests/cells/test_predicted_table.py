@@ -260,3 +260,20 @@ def test_controls_and_combinations_are_other_rows(tmp_path: Path) -> None:
     table = CHANGES.assign(pert=["A", "A+B", "ctrl", "nan"])
     found = read_predicted_table(written(tmp_path / "t.csv", table), PAIRS)
     assert (found.other_pairs, found.covered.sum()) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    "header", [("Log2 Fold Change", "P.Value"), ("log2(FC)", "p-value"), ("log_2_fold_change", "P_VAL"), ("l2fc", "pvals")]
+)
+def test_columns_are_found_whatever_stands_between_words(header: tuple[str, str]) -> None:
+    found = choose_columns("t.csv", ("grna_target", "response_id", *header), {})
+    assert found == {"pert": "grna_target", "gene": "response_id", "log2_fc": header[0], "p": header[1]}
+    assert choose_columns("t.csv", ("group", "pert", "names", "gene", *header), {})["pert"] == "pert"
+
+
+def test_a_size_of_z_without_a_direction_is_refused(tmp_path: Path) -> None:
+    pairs = [Pair(f"A_G{i}", "A", f"G{i}", None, "train") for i in range(20)]
+    lines = [f"A,G{i},{(-1) ** i * 0.5},{i + 1}" for i in range(20)]
+    (tmp_path / "t.csv").write_text("\n".join(["pert,gene,log2_fc,z", *lines]))
+    with pytest.raises(InputError, match="column z, as z, has no negative value among 20 above 0: a size without a direction"):
+        read_predicted_table(tmp_path / "t.csv", WantedPairs.of(pairs))

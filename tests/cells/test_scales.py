@@ -94,7 +94,8 @@ def test_the_scale_is_said(tmp_path: Path, real: Path) -> None:
 
 def means_of_counts() -> np.ndarray:
     """Means as of a negative binomial decoder: not whole, none above 20, of cells of many depths."""
-    means = COUNTS / SUM * np.random.default_rng(0).lognormal(0, 0.8, (len(VALUES), 1))
+    rng = np.random.default_rng(0)
+    means = COUNTS / SUM * rng.lognormal(0, 0.8, (len(VALUES), 1)) * rng.lognormal(0, 0.03, COUNTS.shape)
     return means * 19 / means.max()
 
 

@@ -64,6 +64,7 @@ def test_names_of_columns_are_no_row(tmp_path: Path, header: list[object]) -> No
         ("community", [0, 1, 0, 2]),
         ("degree", [4, 1, 3, 2]),
         ("mean", [0.5, 2.25, 0.1, 0.75]),
+        *((name, [1.0, 0.0, 1.0, 0.0]) for name in ("label", "split", "batch", "p_value", "padj", "log2FC", "n_effects")),
         ("baseMean", [50_000.5, 40_000.25, 1.5, 90_000.75]),
     ],
 )

@@ -44,6 +44,9 @@ def test_symbols_are_left_alone(symbol: str) -> None:
         "raw_p",
         "lfsr",
         "p_none",
+        "posterior_null",
+        "prob_no_effect",
+        "h0_probability",
     ],
 )
 def test_columns_of_p_values(name: str) -> None:
@@ -51,7 +54,8 @@ def test_columns_of_p_values(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["p_de", "p_up", "neg_log10_p", "-log10(padj)", "1-p", "score", "probability", "log_fdr", "gpt_p", "eval"]
+    "name",
+    ["p_de", "p_up", "neg_log10_p", "-log10(padj)", "1-p", "score", "probability", "log_fdr", "gpt_p", "eval", "z_vs_null"],
 )
 def test_columns_that_only_look_so(name: str) -> None:
     assert not is_p_value_name(name)

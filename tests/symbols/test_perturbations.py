@@ -7,6 +7,7 @@ import pytest
 from core.errors import InputError
 from core.symbols.controls import looks_like_control
 from core.symbols.perturbations import gene_of_condition, read_perturbations
+from core.symbols.spelling import is_missing
 
 GENES = ["A", "B", "STAT1", "HLA-A", "NKX2-1", "CTRL", "WT1", "NT5E", "IFNGR2", "nan"]
 
@@ -36,6 +37,13 @@ def meaning(value: str, *others: str, controls: tuple[str, ...] = (), separator:
         ("IFNGR2g1", "IFNGR2", "guide"),
         ("stat1", "STAT1", "spelling"),
         ("HLA-A_sg1", "HLA-A", "guide"),
+        *((value, "STAT1", "guide") for value in ("STAT1_KD", "STAT1 KO", "KO_STAT1", "STAT1_knockdown", "CRISPRi_STAT1")),
+        *((value, "STAT1", "guide") for value in ("shSTAT1", "siSTAT1", "shSTAT1_1", "STAT1_KO_2", "STAT1_C", "sgSTAT1_d")),
+        *((value, "STAT1", "") for value in ("STAT1|g1", "sg2;STAT1", "b'STAT1'", "['STAT1']", "('STAT1',)", '"STAT1"')),
+        *((value, "A+B", "combination") for value in ("['A', 'B']", "('A', 'B')", "{'B', 'A'}", "A___B", "A_+_1.2-P1|g3|B")),
+        *((value, "HLA-A", "") for value in ("HLA\u2011A", "HLA\u2013A", "HLA\u2212A")),
+        *((value, "NKX2-1", "spelling") for value in ("NKX2.1", "NKX2_1")),
+        *((value, value, "") for value in ("STAT1_OE", "CRISPRa_STAT1", "STAT1_stim")),  # what raises it is not the same
     ],
 )
 def test_values_that_name_genes(value: str, genes: str, how: str) -> None:
@@ -56,6 +64,16 @@ def test_values_that_name_genes(value: str, genes: str, how: str) -> None:
         ),
         *("ctrl", "control_7", "sgControl-2", "safe-targeting", "Scramble", "unperturbed", "WT", "NO-TARGET", "INTERGENIC1144"),
         *("non-targeting_1|non-targeting_2", "ctrl+ctrl", "AAVS1", "p_sgGAL4"),
+        *(
+            "NonTargeting_Human_0001",
+            "ONE_NON-GENE_SITE_12",
+            "INACTIVE_4T_123",
+            "neg_ctrl_non-targeting_00001",
+            "NT_NT",
+            "ctrl_ctrl",
+        ),
+        *("siNT", "siControl", "shGFP", "shScramble", "non_target_shRNA", "sgLuc", "LUC_1", "BFP", "SCR-1", "siNC", "DMSO_ctrl"),
+        *("untargeted", "unperturbed_cells", "AAVS1_site2", "Vehicle (DMSO)", "mock_infected", "WT cells"),
     ],
 )
 def test_values_that_look_like_controls(value: str) -> None:
@@ -64,9 +82,33 @@ def test_values_that_look_like_controls(value: str) -> None:
     assert meaning(value, "mine", controls=("mine",)) == ("set aside", "", "")
 
 
-@pytest.mark.parametrize("value", ["", "None", "NA", "NaN", "<NA>", "n/a", "unassigned", "No guide", "multiplet", "-"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("", "None", "NA", "NaN", "<NA>", "n/a", "unassigned", "No guide", "multiplet", "-"),
+        *("n.a.", "(null)", "#VALUE!", "nan_nan", "None_None", "['None']", "b'None'", "[]", "none detected", "unassigned cell"),
+        *("0 guides", "2+ guides", "guide not detected", "low UMI", "empty droplet", "multi-guide", "undefined", "blank"),
+    ],
+)
 def test_values_that_say_nothing(value: str) -> None:
     assert meaning(value) == ("missing", "", "")
+
+
+def test_dashes_of_any_kind_are_hyphens() -> None:
+    assert {meaning(f"non{dash}targeting")[0] for dash in "\u2010\u2011\u2012\u2013\u2014\u2212"} == {"control"}
+
+
+@pytest.mark.parametrize(
+    "symbol",
+    ["UNK", "NT5E", "NTS", "SCRIB", "NCL", "NCK1", "GNAT1", "SHH", "SIRT1", "LUC7L", "MOCOS", "NEGR1", "WT1", "EVI2A", "ALOX5"],
+)
+def test_symbols_that_begin_as_controls_do(symbol: str) -> None:
+    assert not looks_like_control(symbol)
+    assert not is_missing(symbol)
+
+
+def test_a_letter_behind_a_gene_may_be_a_gene() -> None:
+    assert meaning("STAT1_A") == ("genes", "A+STAT1", "combination")
 
 
 def test_a_gene_that_is_called_like_a_control() -> None:
