@@ -109,7 +109,7 @@ def test_a_verdict_that_rests_on_the_labels_is_said_to(rows: RunRows) -> None:
     compared = compare_runs(count_rows(rows).under(rows.protocols), rows)
     same = rows.index.labels.copy()
     swapped = np.array([{"up": "none", "down": "none", "none": "up"}.get(label) for label in same], dtype=object)
-    found = sensitivity.vary(compared, {"the same": same, "other": swapped})
+    found = sensitivity.vary(compared, {"labels of the same": same, "labels of other": swapped})
     by_name = {one.name: one for one in found.variants}
     assert by_name["labels of the same"].result.mean.change.value == pytest.approx(compared.covered.mean.change.value)
     assert (by_name["labels of the same"].agree, by_name["labels of other"].agree) == (1.0, 0.0)

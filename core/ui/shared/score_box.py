@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.label_marks import LabelMarks
 from core.scoring import terms
 from core.scoring.run_scores import RunScore
 from core.scoring.sentences import TWO_WAY, axes_text, interval_text, same_runs_sentence, scoring_sentences
@@ -39,6 +40,12 @@ def show_run_score(found: RunScore) -> None:
         _show_headline(found)
     said = ". ".join(scoring_sentences(found))
     st.caption(as_text(f"{said}."), help=terms.explain(said))
+
+
+def show_marks(marks: LabelMarks) -> None:
+    """Show what has to be known of the labels beside any score on them; nothing where there is nothing."""
+    if marks.sentence:
+        (st.warning if marks.marked else st.caption)(as_text(marks.sentence))
 
 
 def show_same_runs(run: Run) -> None:
