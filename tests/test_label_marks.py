@@ -8,19 +8,17 @@ from core.actions.workspace import Workspace
 from core.label_marks import UNMARKED, LabelMarks
 from core.report.build import Finders, build_report
 from core.report.selection import select
-from core.store import changes, datasets, migrations
+from core.store import Store, changes, datasets, migrations
 from core.store.connection import Cursor
 from core.store.imports import Import
 from core.store.imports import add as add_import
 from tests.commands import core, core_json
 from tests.report.test_report import LABELLED, RUNS, no_vectors
-from tests.ui.conftest import Visit
-from tests.ui.test_apptest import text_of
 
 MARKED = LabelMarks(0.34, 0.05, 2)
 SCORED = (
     ("score", LABELLED),
-    ("score", LABELLED, "--by", "label"),
+    ("score", LABELLED, "--by", "P(DE)"),
     ("score-groups", LABELLED),
     ("score-classes", LABELLED),
     ("compare", *RUNS[:2]),
@@ -65,12 +63,6 @@ def test_it_stands_beside_every_score_that_a_command_prints(marked: Workspace) -
         assert core(place, *command).out.startswith(MARKED.sentence), command
 
 
-def test_it_stands_on_pages_with_scores(visit: Visit, marked: Workspace) -> None:
-    said = MARKED.sentence.partition(";")[0]
-    for page in ("overview", "scores", "compare"):
-        assert said in text_of(visit(marked, page, run=LABELLED)).replace("\\", ""), page
-
-
 @pytest.mark.parametrize("slides", [False, True])
 def test_it_stands_in_a_report(marked: Workspace, slides: bool) -> None:
     with marked.store.read() as db:
@@ -92,5 +84,6 @@ def test_datasets_of_an_older_store_get_what_the_audit_log_knows(workspace: Work
         for column in ("false_share", "nominal_share", "confounded"):
             db.execute(f"ALTER TABLE dataset DROP COLUMN {column}")
         db.execute("DELETE FROM schema_version WHERE version > ?", [step])
-    with workspace.store.read() as db:
+    older = Store(workspace.settings.store_file, workspace.settings.cache)
+    with older.read() as db:
         assert {each.name: each.marks for each in datasets.list_all(db)} == {"screen": MARKED, "other": UNMARKED}

@@ -10,7 +10,7 @@ import pandas as pd
 
 from core.audit.debate_audit import DebateAudit
 from core.audit.rubric import Rubric
-from core.experiments.ledger import NOTHING_LOOKED_AT, LedgerLine, LookedAt, ledger_lines
+from core.experiments.ledger import LedgerLine, LookedAt, ledger_lines
 from core.experiments.published.reproduce import Reproduced
 from core.explorer.page import ExplorerData
 from core.report.captioned import CaptionedFigure
@@ -100,7 +100,7 @@ class Material:
     reproduce: Reproduce
     explorers: Mapping[str, ExplorerData] = field(default_factory=dict)
     expression: pd.DataFrame | None = None
-    looked: LookedAt = NOTHING_LOOKED_AT
+    looked: LookedAt = field(default_factory=dict)
     _known: dict[tuple[str, ...], Any] = field(default_factory=dict)
 
     @property
