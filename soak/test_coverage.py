@@ -85,8 +85,8 @@ SPREADS = {"none": (0.0, 0.0), "pert": (0.6, 0.0), "both": (0.45, 0.45)}
 @pytest.mark.parametrize("auroc", AUROCS)
 @pytest.mark.parametrize("perts", PERTS)
 def test_scores_and_differences_of_every_size(perts: int, auroc: float, spread: str, record: Record) -> None:
-    """A cell that most data sets have an interval in covers 93 to 98%, within its noise; up to 99.5% where at most ten perturbations
-    have no effects: whether so few have some, their few sums do not tell."""
+    """A cell that most data sets have an interval in covers 93 to 98% within its noise; up to 99.5% without effects of ten
+    perturbations or fewer: whether there are any, so few sums do not tell."""
     number = 400 if perts == 386 else 1000
     genes, rows = PERTS[perts]
     design = Design(perts, genes, rows, *SPREADS[spread])

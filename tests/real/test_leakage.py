@@ -108,7 +108,7 @@ def read_rows(shared_data: Path, dataset: str) -> pd.DataFrame:
     return rows[["pert", "gene", "label", "split"]]
 
 
-@pytest.fixture(scope="module", params=["bmdm", pytest.param("k562", marks=pytest.mark.soak)])
+@pytest.fixture(scope="module", params=["bmdm", *(pytest.param(name, marks=pytest.mark.soak) for name in SHARED_GENES)])
 def rows(request: pytest.FixtureRequest, shared_data: Path) -> pd.DataFrame:
     return read_rows(shared_data, request.param)
 
