@@ -116,7 +116,7 @@ def _hop_lines(hops: tuple[HopScore, ...]) -> Iterator[str]:
         yield "By distance between perturbation and gene in the network:"
     for each in hops:
         both = ", ".join(f"{name} {_score_text(s)}" for name, s in (("DE", each.de), ("DIR", each.dir)) if s is not None)
-        yield f"{each.baseline:32} {each.hops:15} {each.rows:7,} rows  {both or 'one class only'}"
+        yield f"{each.baseline:32} {each.hops:15} {each.rows:7,} labelled rows  {both or 'one class only'}"
 
 
 def _published_text(each: PublishedScore) -> str:

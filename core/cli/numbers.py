@@ -99,7 +99,7 @@ def _resampled_line(mean: Resampled) -> str:
 def _slice_line(part: Mapping[str, Any]) -> str:
     mean = part["mean"]
     interval = estimate_text(mean["estimate"], mean["low"], mean["high"]) if mean else "–"
-    return f"{part['name']:20} {part['n']:>7,} rows  mean {interval:24} cost {part['cost']:+.4f}"
+    return f"{part['name']:20} {part['n_labelled']:>7,} labelled rows  mean {interval:24} cost {part['cost']:+.4f}"
 
 
 def _load_rows(workspace: Workspace, run: str) -> RunRows:

@@ -89,7 +89,7 @@ def _score_sentences(material: Material, run: Run) -> list[str]:
     if found.whole.n_labelled == 0:
         return [f"{run.name}: no labels here, so nothing can be said of its score."]
     shown = found.headline
-    scored = f"{run.name} scores {shown.name} {interval_text(shown.value)} on {found.whole.n_labelled:,} rows with a label."
+    scored = f"{run.name} scores {shown.name} {interval_text(shown.value)} on {found.whole.n_labelled:,} labelled rows."
     verdicts = material.standing(run.id).verdicts
     return [scored, *(f"{verdict_sentence(name, each)}." for name, each in (("DE", verdicts.de), ("DIR", verdicts.dir)))]
 

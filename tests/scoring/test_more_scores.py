@@ -136,5 +136,7 @@ def test_two_runs_that_rank_alike_are_equal(rows: RunRows) -> None:
     assert found.covered.mean.change.shown.se == 0
     said = comparison_sentences(found, "a", "b")[0]
     n = found.covered.n_labelled
-    assert said == f"b and a are equal in mean of DE and DIR: each of {n:,} rows is ranked alike against the other class."
+    assert (
+        said == f"b and a are equal in mean of DE and DIR: each of {n:,} labelled rows is ranked alike against the other class."
+    )
     assert not math.isnan(found.covered.mean.change.shown.low)

@@ -12,7 +12,7 @@ from core.stats.delong import Estimate
 from core.stats.intervals import Interval
 from core.stats.official_score import ScoreIntervals
 from core.store.runs import Run
-from core.texts import number_text
+from core.texts import number_text, rows_behind
 from core.ui.shared import links, loaders
 from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.widgets import as_text
@@ -65,7 +65,8 @@ def show_score(score: ScoreIntervals, key: str = "score") -> None:
             name,
             number_text(part.value),
             f"{terms.SCORE_HELP[name]}\n\n{terms.explain(_INTERVALS)}",
-            f"{range_text(part.shown)} {axes_text(part.shown)}  \n{range_text(part.row)} by rows alone  \nn = {n:,}, chance 0.5",
+            f"{range_text(part.shown)} {axes_text(part.shown)}  \n{range_text(part.row)} by rows alone  \n"
+            f"{rows_behind(name, n)}, chance 0.5",
         )
         for name, part, n in parts
     ]
@@ -87,7 +88,7 @@ def _show_headline(found: RunScore) -> None:
             number_text(value.estimate),
             f"{terms.HEADLINE_HELP}\n\n{terms.SCORE_HELP[name]} Pooled, a mean by gene would raise it.",
             f"{range_text(value)} {axes_text(value)}  \n{n:,} genes with both classes, chance 0.5  \n"
-            f"pooled {shown_text(pooled.shown)}, n = {pooled.n:,}",
+            f"pooled {shown_text(pooled.shown)}, {rows_behind(name, pooled.n)}",
         )
         for name, value, pooled, n in parts
     ]
