@@ -84,8 +84,8 @@ def _pairs(some: Bools, positive: Bools, cells: Codes | None) -> float:
 def _duplicates(labelled: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """By axis, the names that share most of their rows and every label there.
 
-    Only names that share two rows in a row are compared: those of a copy that is whole or nearly so. Where half as many are nearly
-    alike, with one other label, biology makes them so, such as that of a complex.
+    Only names that share two rows in a row are compared: those of a copy that is whole or nearly so. Where half as many are
+    nearly alike, with one other label, biology makes them so, such as that of a complex.
     """
     evidence: CopyEvidence[str] = CopyEvidence.of(labelled["label"], labelled["pert"].nunique(), labelled["gene"].nunique())
     for axis, other in (("gene", "pert"), ("pert", "gene")):

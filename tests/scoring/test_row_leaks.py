@@ -67,7 +67,7 @@ def test_genes_that_never_respond_are_no_copies_where_every_pair_was_measured() 
 
 
 def test_members_of_a_complex_are_no_renamed_duplicates() -> None:
-    """80 complexes of three perturbations, whose labels of 20 pathways are alike but for one in thirty; a copy of a pathway is."""
+    """80 complexes of three perturbations, whose labels of 20 pathways are alike but for one in thirty; a copy of one is."""
     rng = np.random.default_rng(0)
     shared = rng.integers(0, 3, (80, 20))
     codes = np.where(rng.random((240, 20)) < 1 / 30, rng.integers(0, 3, (240, 20)), np.repeat(shared, 3, axis=0))
@@ -84,7 +84,7 @@ def test_members_of_a_complex_are_no_renamed_duplicates() -> None:
     assert _renamed(rows) == []
     copy = rows[rows["gene"] == "pathway 07"].assign(gene="Zzz9")
     both = pd.concat([rows, copy.assign(pair_id=copy["pert"] + "_Zzz9")], ignore_index=True)
-    assert _renamed(both) == ["renamed duplicates: two names have the same rows and labels: pathway 07 = Zzz9"]
+    assert _renamed(both) == ["renamed duplicates: two names have the same rows and labels: Zzz9 = pathway 07"]
 
 
 def _renamed(rows: pd.DataFrame) -> list[str]:
