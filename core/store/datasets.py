@@ -48,7 +48,7 @@ def add(cursor: Cursor, dataset: Dataset) -> None:
 def list_all(cursor: Cursor) -> list[Dataset]:
     """Every dataset, the demo last, else by name."""
     rows = cursor.execute(f"SELECT {_COLUMNS} FROM dataset ORDER BY origin = 'simulated', name").fetchall()
-    return [Dataset(*own, LabelMarks(false_share, nominal, confounded)) for *own, false_share, nominal, confounded in rows]
+    return [Dataset(*row[:-3], marks=LabelMarks(*row[-3:])) for row in rows]
 
 
 def find(cursor: Cursor, name: str) -> Dataset:
