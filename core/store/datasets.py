@@ -48,7 +48,10 @@ def add(cursor: Cursor, dataset: Dataset) -> None:
 def list_all(cursor: Cursor) -> list[Dataset]:
     """Every dataset, the demo last, else by name."""
     rows = cursor.execute(f"SELECT {_COLUMNS} FROM dataset ORDER BY origin = 'simulated', name").fetchall()
-    return [Dataset(*row[:-3], marks=LabelMarks(*row[-3:])) for row in rows]
+    return [
+        Dataset(key, name, kind, organism, context, origin, headline, LabelMarks(*marks))
+        for key, name, kind, organism, context, origin, headline, *marks in rows
+    ]
 
 
 def find(cursor: Cursor, name: str) -> Dataset:

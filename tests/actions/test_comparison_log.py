@@ -66,7 +66,8 @@ def test_results_of_the_ledger_are_of_the_same_family(small_workspace: Workspace
     """p of the ledger's result (z 3): 0.0027; of comparisons looked at: 0.02 and 0.3. Holm of the three: 0.0081, 0.04, 0.3."""
     with small_workspace.store.read() as db:
         [dataset] = datasets.list_all(db)
-    result = Entry("result", HERE, "h", "h", dataset=dataset.name, z=3.0, estimate=0.03, low=0.01, high=0.05, se=0.01)
+    measured = {"z": 3.0, "estimate": 0.03, "low": 0.01, "high": 0.05, "se": 0.01}
+    result = Entry(kind="result", source=HERE, name="h", hypothesis="h", dataset=dataset.name, **measured)
     with small_workspace.store.write() as db:
         hypotheses.add(db, replace(result, author="a", code_version="v", run_a="x", run_b="y", metric="mean"), "0" * 12)
     found = look_at(small_workspace, dataset.id, [("a", "b", 0.02), ("a", "c", 0.3)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,6 +21,7 @@ GENES = pd.DataFrame(
 
 def test_expression_detection_and_variance_are_scored_on_a_runs_rows() -> None:
     rows = rows_of()
+    rows = replace(rows, frame=rows.frame.assign(count_only=0.0, rarer_gene=0.0))
     plain = control_run(rows, np.full(len(rows), "train", dtype=object))
     found = {each.name: each for each in add_expression(plain, rows, GENES).controls}
     assert list(found)[-3:] == ["expression-only", "detection-only", "variance-only"]

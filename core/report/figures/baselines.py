@@ -90,8 +90,8 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
     if len(runs) > 1:
         found = [of_runs(material, runs, name, axis) for name, axis in _AXES]
     else:
-        known = {run: (material.score(run.id).whole.n_labelled, material.controls(run.id)) for run in runs}
-        found = [of_axis(run, *of, *each) for run, of in known.items() for each in _AXES]
+        known = [(run, material.score(run.id).whole.n_labelled, material.controls(run.id)) for run in runs]
+        found = [of_axis(*of, *each) for of in known for each in _AXES]
     return [*found, *material.say_unlabelled("What knows no biology")]
 
 
