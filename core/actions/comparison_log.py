@@ -72,11 +72,16 @@ def looked_by_dataset(workspace: Workspace) -> dict[str, dict[Pair, float]]:
 
 
 def _results_beside(workspace: Workspace, dataset: str, looked: Mapping[Pair, float]) -> list[float]:
-    """The p of the results of the ledger on a dataset (id) that are about none of these comparisons."""
+    """The p of the results of the ledger on a dataset (id), but for one about each of these comparisons."""
     with workspace.store.read() as db:
         name = next((each.name for each in datasets.list_all(db) if each.id == dataset), "")
         results = results_here(hypotheses.list_all(db), name)
-    return [p_of(one) for one in results if not pairs_in_ledger([one]).keys() & looked.keys()]
+    left, others = set(looked), []
+    for one in results:
+        about = pairs_in_ledger([one]).keys() & left
+        left -= about
+        others += [] if about else [p_of(one)]
+    return others
 
 
 def read_looked(workspace: Workspace, dataset: str) -> dict[Pair, float]:

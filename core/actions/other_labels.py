@@ -1,4 +1,4 @@
-"""Other labels of the rows of a dataset: those of another dataset, and those that a screen has at other thresholds."""
+"""Other labels of the rows of a dataset: those that a screen has at other thresholds."""
 
 from __future__ import annotations
 

@@ -77,3 +77,7 @@ def test_results_of_the_ledger_are_of_the_same_family(small_workspace: Workspace
     assert (line.tests, round(line.adjusted.holm, 4)) == (3, 0.0081)
     [recorded] = look_at(small_workspace, dataset.id, [("x", "y", 0.0027)])  # the result itself counts once
     assert (recorded.n, round(recorded.holm, 4)) == (3, 0.0081)
+    with small_workspace.store.write() as db:  # a second result of the same pair is a second test, here and in the ledger
+        hypotheses.add(db, replace(result, author="a", code_version="v", run_a="x", run_b="y", metric="mean", note="2"), "1" * 12)
+    [again] = look_at(small_workspace, dataset.id, [("x", "y", 0.0027)])
+    assert again.n == list_lines(small_workspace)[0].tests == 4
