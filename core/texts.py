@@ -56,6 +56,11 @@ def quantity_text(value: float) -> str:
     return f"{number_text(value / 10**exponent, '.3g')} × 10{str(exponent).translate(_SUPERSCRIPTS)}"
 
 
+def rows_behind(metric: str, n: int) -> str:
+    """The rows that a score of DE, DIR or their mean counts: DIR those with a direction, the others every labelled row."""
+    return f"{n:,} rows labelled up or down" if metric.upper() == "DIR" else f"{n:,} labelled rows"
+
+
 def estimate_text(estimate: float, low: float, high: float, form: str = ".3f") -> str:
     """Returns an estimate with its interval, "0.621 [0.604, 0.638]" or "0.621 [no interval]"; an en dash if it is NaN."""
     if math.isnan(estimate):

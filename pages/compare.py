@@ -22,6 +22,7 @@ if choice is None:
 baseline = choice.baseline
 with st.spinner(f"Comparing {widgets.as_text(run.name)} with {widgets.as_text(baseline.name)} …"):
     result = loaders.comparison(baseline.id, run.id)
+score_box.show_marks(result.pair.a.marks)
 panels.show_verdict(comparison_sentences(result, baseline.name, run.name, choice.margin))
 links.to_report(run, baseline, "Report of this comparison")
 if not result.covered.n_labelled:

@@ -7,6 +7,8 @@ from core.ui.shared import links, loaders, run_browser, score_box, shell, widget
 
 context = shell.open_page(__file__)
 st.markdown("## Scores")
+if context.dataset is not None:
+    score_box.show_marks(context.dataset.marks)
 run = context.run
 if run is None:
     run_browser.show_no_run(context)

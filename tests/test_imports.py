@@ -34,6 +34,7 @@ EVERYONE = {
     "workbook",
     "version",
     "log",
+    "label_marks",
 }
 MAY_IMPORT = {
     "pages": {"ui", "actions", "experiments", "audit", "stats", "transfer", "plots", "report", "scoring"},
@@ -102,6 +103,7 @@ MAY_IMPORT = {
     "types": set(),
     "row_schema": set(),
     "records": set(),
+    "label_marks": set(),
     "file_io": set(),
     "file_limits": set(),
     "errors": set(),

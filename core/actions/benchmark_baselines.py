@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.actions import packs
+from core.actions import cells, packs
 from core.actions.workspace import Workspace
 from core.experiments.benchmark_baselines.attention_settings import AttentionGrid
 from core.experiments.benchmark_baselines.material import benchmark_of_lines
@@ -37,5 +37,13 @@ def compute_baselines(
         if training.id != scored.id:
             frame = benchmark_of_lines(pairs.frame(db, training.id), frame, request.split)
     hashes = packs.pack_hashes(workspace, scored.organism, or_another=True)
-    inputs = SplitInputs(scored.name, training.name, frame, packs.read_packs(workspace, hashes), request.attention)
+    inputs = SplitInputs(
+        scored.name,
+        training.name,
+        frame,
+        packs.read_packs(workspace, hashes),
+        request.attention,
+        cells.control_expression_of(workspace, scored.id),
+        scored.marks,
+    )
     return find_split_baselines(inputs, request.split, progress)

@@ -7,13 +7,16 @@ from dataclasses import replace
 from datetime import datetime
 
 from core.actions import ledger
+from core.actions.comparison_log import look_at
 from core.actions.ledger import Registration
 from core.actions.workspace import Workspace
 from core.errors import InputError
 from core.experiments import measure
-from core.experiments.benchmark_report import ArmLoader, Runs, pair_arms
+from core.experiments.benchmark_report import ArmLoader, BenchmarkReport, Runs, pair_arms
 from core.experiments.benchmark_spec import BenchmarkSpec
+from core.experiments.ledger import pair_of_arms
 from core.experiments.paired_replicates import compare_replicates
+from core.stats.multiplicity import p_value
 from core.store import datasets, runs
 from core.store.hypotheses import Entry
 from core.store.runs import Run
@@ -92,6 +95,17 @@ def record_result(workspace: Workspace, spec: BenchmarkSpec, dataset: str, rows:
     )
     difference = getattr(compare_replicates(pair).comparison, rule.metric)
     return ledger.add_once(workspace, "record result", measure.measure_difference(entry, rule, difference))
+
+
+def looked_lines(workspace: Workspace, found: BenchmarkReport) -> list[str]:
+    """Count the comparisons of a benchmark's arms among all of the dataset; a line each with what is left of its p."""
+    name = found.spec.name
+    compared = [
+        (*pair_of_arms(name, each.control.name, each.arm.name), p_value(each.decisive(found.spec))) for each in found.results
+    ]
+    looked = look_at(workspace, found.dataset.id, compared)
+    names = (f"{each.arm.name} against {each.control.name}" for each in found.results)
+    return [f"{both}: {seen.words}" for both, seen in zip(names, looked, strict=True)]
 
 
 def _runs_of(workspace: Workspace, made: Runs) -> dict[str, Run]:

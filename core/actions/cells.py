@@ -21,7 +21,7 @@ from core.actions.workspace import Workspace
 from core.cells.cell_formats import hash_cells, is_cell_file
 from core.cells.changes_table import label_changes
 from core.cells.differential_expression import compare_on_one_processor
-from core.cells.label_record import record_of
+from core.cells.label_record import marks_of, record_of
 from core.cells.screen import LabelSettings, ScreenLabels, label_screen
 from core.cells.tables import ScreenFolder
 from core.datasets.pack_kinds import organism_of
@@ -31,6 +31,7 @@ from core.errors import DeskError, StateError
 from core.file_io import part_of
 from core.jobs.folder import JobFolder
 from core.jobs.work import work_on
+from core.label_marks import LabelMarks
 from core.store import Cursor, changes, datasets, imports, pairs
 from core.store.datasets import Dataset
 from core.system_errors import explain
@@ -130,7 +131,7 @@ def _label(
     else:
         labels = label_screen(path, settings, say) if is_cell_file(path) else label_changes(path, settings)
     record = json.loads(json.dumps({"file": path.name, "sha256": file_sha256, **record_of(labels, settings)}))
-    target = existing or _dataset(name, labels, context)
+    target = existing or _dataset(name, labels, context, marks_of(record))
     with workspace.change("label cells", str(path)) as (db, detail):
         detail |= {"name": target.name, **record}
         if existing is None:
@@ -153,9 +154,10 @@ def _find_existing(db: Cursor, content: _Content, path: Path, name: str) -> Data
     return None
 
 
-def _dataset(name: str, labels: ScreenLabels, context: str) -> Dataset:
+def _dataset(name: str, labels: ScreenLabels, context: str, marks: LabelMarks) -> Dataset:
     organism = organism_of(labels.genes)
-    return Dataset(hashlib.sha256(name.encode()).hexdigest()[:8], name, "ternary", organism, context, "imported")
+    key = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return Dataset(key, name, "ternary", organism, context, "imported", marks=marks)
 
 
 def _write_rows(db: Cursor, workspace: Workspace, path: Path, target: Dataset, content: _Content, labels: ScreenLabels) -> None:

@@ -1,5 +1,6 @@
 """Every comparison of two runs that somebody looked at here, so that the p of one is corrected for all of its dataset.
 
+With the results of the ledger on the dataset they are one family: p after Holm is the same here and there.
 One line of JSON for each in data/comparisons, a file for each dataset, appended when a pair of runs is first looked at, or when
 its p is another.
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,17 +18,20 @@ from pathlib import Path
 
 from core.actions.workspace import Workspace
 from core.errors import ReadOnly
+from core.experiments.ledger import Pair, p_of, pair_of, pairs_in_ledger, results_here
 from core.log import LOGGER
 from core.stats.multiplicity import holm
+from core.store import datasets, hypotheses
 from core.system_errors import explain
 from core.texts import parse_json
 
-Pair = tuple[str, str]  # ids of two runs, in alphabetical order
+TESTS = "comparisons of runs that were looked at on this dataset here, results of its ledger among them"
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """A comparison among all that were looked at on its dataset. n: how many, with itself; p, holm: two-sided, of its mean."""
+    """A comparison among all tests of its dataset: comparisons that were looked at, and results of the ledger. n: how many, with
+    itself; p, holm: two-sided, of its mean."""
 
     n: int
     p: float
@@ -37,13 +41,10 @@ class Looked:
     def words(self) -> str:
         """How many comparisons were looked at, and what remains after the correction for them."""
         if math.isnan(self.p):
-            return f"{self.n:,} comparisons of runs were looked at on this dataset; this one has no p."
+            return f"{self.n:,} {TESTS}; this comparison has no p."
         if self.n == 1:
-            return f"This is the only comparison that was looked at on this dataset here: p = {self.p:.2g}."
-        return (
-            f"One of {self.n:,} comparisons that were looked at on this dataset here: p = {self.p:.2g}, "
-            f"after Holm's correction for all of them {self.holm:.2g}."
-        )
+            return f"This is the only comparison of runs that was looked at on this dataset here: p = {self.p:.2g}."
+        return f"One of {self.n:,} {TESTS}: p = {self.p:.2g}, after Holm's correction for all of them {self.holm:.2g}."
 
 
 def look_at(workspace: Workspace, dataset: str, compared: Iterable[tuple[str, str, float]]) -> list[Looked]:
@@ -52,14 +53,35 @@ def look_at(workspace: Workspace, dataset: str, compared: Iterable[tuple[str, st
     They are written down unless the workspace is open for reading only, in which they count for this answer alone.
     """
     known = read_looked(workspace, dataset)
-    asked = [(_pair(a, b), p) for a, b, p in compared]
+    asked = [(pair_of(a, b), p) for a, b, p in compared]
     new = {pair: p for pair, p in asked if pair not in known or not _same(known[pair], p)}
     if new:
         with suppress(ReadOnly):
             write_looked(workspace, dataset, new)
     found = known | new
-    adjusted = dict(zip(found, holm(list(found.values())).tolist(), strict=True))
-    return [Looked(len(found), p, adjusted[pair]) for pair, p in asked]
+    others = _results_beside(workspace, dataset, found)
+    adjusted = dict(zip(found, holm([*found.values(), *others]).tolist(), strict=False))
+    return [Looked(len(found) + len(others), p, adjusted[pair]) for pair, p in asked]
+
+
+def looked_by_dataset(workspace: Workspace) -> dict[str, dict[Pair, float]]:
+    """What was looked at on each dataset, by its name: what `ledger_lines` corrects for beside its own results."""
+    with workspace.store.read() as db:
+        known = datasets.list_all(db)
+    return {each.name: read_looked(workspace, each.id) for each in known}
+
+
+def _results_beside(workspace: Workspace, dataset: str, looked: Mapping[Pair, float]) -> list[float]:
+    """The p of the results of the ledger on a dataset (id), but for one about each of these comparisons."""
+    with workspace.store.read() as db:
+        name = next((each.name for each in datasets.list_all(db) if each.id == dataset), "")
+        results = results_here(hypotheses.list_all(db), name)
+    left, others = set(looked), []
+    for one in results:
+        about = pairs_in_ledger([one]).keys() & left
+        left -= about
+        others += [] if about else [p_of(one)]
+    return others
 
 
 def read_looked(workspace: Workspace, dataset: str) -> dict[Pair, float]:
@@ -76,7 +98,7 @@ def read_looked(workspace: Workspace, dataset: str) -> dict[Pair, float]:
         try:
             each = parse_json(line)
             a, b, p = str(each["a"]), str(each["b"]), each["p"]
-            found[_pair(a, b)] = math.nan if p is None else float(p)
+            found[pair_of(a, b)] = math.nan if p is None else float(p)
         except (ValueError, TypeError, KeyError):
             continue
     return {pair: p for pair, p in found.items() if math.isnan(p) or 0 <= p <= 1}
@@ -101,10 +123,6 @@ def write_looked(workspace: Workspace, dataset: str, compared: dict[Pair, float]
 
 def _same(before: float, p: float) -> bool:
     return before == p or (math.isnan(before) and math.isnan(p))
-
-
-def _pair(a: str, b: str) -> Pair:
-    return (a, b) if a <= b else (b, a)
 
 
 def _file(workspace: Workspace, dataset: str) -> Path:

@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from core.actions.comparison_log import looked_by_dataset
 from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
 from core.datasets.ledger_file import read_ledger_file
 from core.errors import InputError, NotFound, StateError
 from core.experiments import measure
 from core.experiments.decision import DecisionRule
+from core.experiments.ledger import LedgerLine, ledger_lines
 from core.experiments.published_ladder import LADDER, entry_of_row
 from core.store import Cursor, chain, chain_check, changes, datasets, hypotheses, runs
 from core.store.chain_check import Finding
@@ -61,6 +63,11 @@ def list_entries(workspace: Workspace) -> list[Entry]:
     """Every entry, in the order in which they were written."""
     with workspace.store.read() as db:
         return hypotheses.list_all(db)
+
+
+def list_lines(workspace: Workspace) -> list[LedgerLine]:
+    """Every line of the ledger, its p corrected for all that was tested and looked at on its dataset."""
+    return ledger_lines(list_entries(workspace), looked_by_dataset(workspace))
 
 
 def verify(workspace: Workspace) -> tuple[Finding, Finding]:

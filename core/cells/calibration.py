@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from core.cells.comparisons import MockChanges
 from core.cells.labels import Thresholds
+from core.label_marks import LabelMarks
 from core.stats.arrays import Codes, Floats
 from core.stats.multiplicity import benjamini_hochberg
-
-TOLERATED: Final = 2.0  # times the nominal rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class Calibration:
     @property
     def marked(self) -> bool:
         """Whether there are more false effects than twice the nominal rate."""
-        return self.false_share > TOLERATED * self.nominal
+        return LabelMarks(self.false_share, self.nominal).marked
 
     def record(self) -> dict[str, Any]:
         """Return it as plain data."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
@@ -14,6 +15,7 @@ from core.cells.confounders import describe_even
 from core.cells.differential_expression import FOLD_LIMIT
 from core.cells.labels import DOWN, LEFT_OUT, UP
 from core.cells.screen import NOT_SHRUNK, LabelSettings, ScreenLabels
+from core.label_marks import LabelMarks
 
 _TEST = "Wilcoxon rank sum (pdex, normal approximation, corrected for ties) of each gene against the control cells"
 _STRATA = "inside of strata of {}, pooled by van Elteren's weights"
@@ -41,6 +43,12 @@ def _replicate_record(labels: ScreenLabels, found: ReplicateChanges) -> dict[str
         "agreement": float(shares.mean()) if len(shares) else None,
         "all_agree": float((shares == 1).mean()) if len(shares) else None,
     }
+
+
+def marks_of(record: Mapping[str, Any]) -> LabelMarks:
+    """Return how far labels can be trusted by their record; records of earlier versions do not say."""
+    found, confounded = record.get("calibration") or {}, record["left_out"].get("confounded perturbations", [])
+    return LabelMarks(found.get("false_share"), found.get("nominal"), len(confounded))
 
 
 def record_of(labels: ScreenLabels, settings: LabelSettings) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 import pandas as pd
 
+from core.cells.other_thresholds import COLUMNS
 from core.cells.screen import ScreenLabels
 from core.errors import StoreDamaged
 from core.file_io import replace_file
@@ -58,8 +59,19 @@ class ScreenFolder:
 
     def table(self, name: TableName, pert: str | None = None) -> pd.DataFrame:
         """Returns a table, of the effects those of one perturbation if it is named. Raises StoreDamaged."""
+        return self._read(name, filters=None if pert is None else [("pert", "==", pert)])
+
+    def statistics(self) -> pd.DataFrame:
+        """Return what labels are made from: the columns `other_thresholds.COLUMNS` of the effects that the dataset keeps.
+
+        Screens of earlier versions have no replicate_fdr. Raise StoreDamaged.
+        """
+        schema = self._read("effects", filters=[("pert", "==", "")])
+        return self._read("effects", columns=[name for name in COLUMNS if name in schema])
+
+    def _read(self, name: TableName, **options: Any) -> pd.DataFrame:
         path = self.path / f"{name}.parquet"
         try:
-            return pd.read_parquet(path, filters=None if pert is None else [("pert", "==", pert)])
+            return pd.read_parquet(path, **options)
         except (OSError, ValueError) as error:  # pyarrow's errors are both
             raise StoreDamaged(f"{path}: cannot be read ({error})") from error

@@ -8,9 +8,9 @@ from typing import Any
 from core.cells.gene_names import GeneNames
 from core.cells.groups import MIN_CELLS
 from core.cells.screen import NOT_SHRUNK, Description
+from core.label_marks import LabelMarks
 
 _SHOWN = 8
-MARKED = "marked: mock perturbations have more than twice the nominal rate of false effects; do not trust these labels"
 CONFOUNDED = "confounded: perturbations that share too few cells of their batches with controls, and get no labels"
 
 
@@ -124,7 +124,8 @@ def calibration_lines(record: Mapping[str, Any]) -> list[str]:
         f"beside {found['real_effects']:.1f} in a real one",
         f"expected share of false effects: {found['false_share']:.1%} (nominal {found['nominal']:.0%})",
     ]
-    return [*lines, MARKED] if found["marked"] else lines
+    marks = LabelMarks(found["false_share"], found["nominal"])
+    return [*lines, marks.sentence] if marks.marked else lines
 
 
 def _several(names: GeneNames) -> str:

@@ -88,7 +88,7 @@ def _audit_leakage(workspace: Workspace, dataset: Dataset, index: RowIndex) -> L
         known_runs = {run.id: run for run in runs.list_predicting(db, dataset.id)}
         frames = {key: add_count_controls(predictions.frame(db, key), rows) for key in known_runs}
     splits = rows["split"].to_numpy()
-    predicted = [scored_rows(run, known_runs.get, frames[run.id], index, dataset.headline) for run in known_runs.values()]
+    predicted = [scored_rows(run, known_runs.get, frames[run.id], index, dataset) for run in known_runs.values()]
     return LeakageAudit(
         dataset,
         check_counts(rows),

@@ -20,6 +20,7 @@ from core.version import describe
 
 if TYPE_CHECKING:
     from core.actions.workspace import Workspace
+    from core.label_marks import LabelMarks
     from core.store.runs import Run
 
 app = typer.Typer(cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
@@ -109,6 +110,11 @@ def say_progress(text: str) -> None:
 def show(result: Mapping[str, Any], as_json: bool, text: str) -> None:
     """Prints a command's result: one JSON object (NaN as null), or text for people."""
     print(json.dumps(_without_nan(result), ensure_ascii=False) if as_json else text)
+
+
+def show_scores(marks: LabelMarks, result: Mapping[str, Any], as_json: bool, text: str) -> None:
+    """Print scores as `show` does, beside how far the labels can be trusted that they rest on."""
+    show({**result, "label_marks": marks.record()}, as_json, "\n".join(filter(None, (marks.sentence, text))))
 
 
 def _without_nan(value: Any) -> Any:

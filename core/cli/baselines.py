@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from core.actions.benchmark_baselines import BaselineRequest, compute_baselines
-from core.cli.base import Json, show
+from core.cli.base import Json, show_scores
 from core.experiments.benchmark_baselines.attention_settings import read_grid
 from core.experiments.benchmark_baselines.published_scores import PublishedScore, load_published_scores
 from core.experiments.benchmark_baselines.split import SplitBaselines
@@ -42,7 +42,7 @@ def baselines(
     """Show what simple methods score on a split: mean AUROC over genes first, then over all rows."""
     grid = None if attention is None else read_grid(attention)
     found = compute_baselines(context.obj, BaselineRequest(dataset, split, train_on, grid))
-    show(_shape(found), as_json, "\n".join(_lines(found)))
+    show_scores(found.marks, _shape(found), as_json, "\n".join(_lines(found)))
 
 
 def _shape(found: SplitBaselines) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def _hop_lines(hops: tuple[HopScore, ...]) -> Iterator[str]:
         yield "By distance between perturbation and gene in the network:"
     for each in hops:
         both = ", ".join(f"{name} {_score_text(s)}" for name, s in (("DE", each.de), ("DIR", each.dir)) if s is not None)
-        yield f"{each.baseline:32} {each.hops:15} {each.rows:7,} rows  {both or 'one class only'}"
+        yield f"{each.baseline:32} {each.hops:15} {each.rows:7,} labelled rows  {both or 'one class only'}"
 
 
 def _published_text(each: PublishedScore) -> str:

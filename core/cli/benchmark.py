@@ -9,13 +9,14 @@ from typing import Annotated
 import typer
 
 from core.actions import benchmarks, ledger
+from core.actions.benchmark_ledger import looked_lines
 from core.actions.benchmark_plans import plan_inputs
-from core.cli.base import Json, say_progress, show
+from core.cli.base import Json, say_progress, show, show_scores
 from core.experiments import benchmark_shapes
 from core.experiments.benchmark_report import report_benchmark
 from core.experiments.benchmark_spec import BenchmarkSpec, read_benchmark
 from core.experiments.benchmark_words import benchmark_lines
-from core.experiments.ledger import ledger_lines, line_of_benchmark
+from core.experiments.ledger import line_of_benchmark
 from core.experiments.ledger_words import benchmark_sentence, line_record
 from core.experiments.plan_words import plan_json, plan_lines
 from core.experiments.planning import plan_benchmark
@@ -47,10 +48,11 @@ def benchmark(
     saved = benchmarks.run_benchmark(context.obj, spec, overwrite=replace, progress=_say_arm)
     with context.obj.store.read() as db:
         found = report_benchmark(db, saved.spec, saved.dataset, saved.rows, saved.runs)
-    line = line_of_benchmark(ledger_lines(ledger.list_entries(context.obj)), spec.name) if spec.hypothesis else None
-    lines = [*benchmark_lines(found), *([benchmark_sentence(line, spec.name)] if line else [])]
+    looked = looked_lines(context.obj, found)
+    line = line_of_benchmark(ledger.list_lines(context.obj), spec.name) if spec.hypothesis else None
+    lines = [*benchmark_lines(found), *looked, *([benchmark_sentence(line, spec.name)] if line else [])]
     shape = {**benchmark_shapes.benchmark(found), "hypothesis": None if line is None else line_record(line)}
-    show(shape, as_json, "\n".join(lines))
+    show_scores(found.dataset.marks, shape, as_json, "\n".join(lines))
 
 
 @app.command()

@@ -9,10 +9,10 @@ import typer
 
 from core.actions import knn_numbers
 from core.actions.cells import control_expression_of
-from core.cli.base import Json, RunName, show
+from core.cli.base import Json, RunName, show_scores
 from core.scoring import control_shapes, run_scores, sentences
 from core.scoring.controls import Control, RunControls, control_run, reverse_value
-from core.scoring.expression_controls import control_expression
+from core.scoring.expression_controls import add_expression
 from core.scoring.space_controls import control_spaces
 from core.stats.intervals import Interval
 from core.store import pairs
@@ -29,10 +29,10 @@ def controls(context: typer.Context, run: RunName, as_json: Json = False) -> Non
         splits = pairs.frame(db, rows.run.dataset)["split"].to_numpy(dtype=object)
     null = knn_numbers.null_of_run(context.obj, rows.run, rows.frame["pair_id"].tolist(), compute=True)
     found = control_run(rows, splits, None if null is None else null.values)
+    found = add_expression(found, rows, control_expression_of(context.obj, rows.run.dataset))
     without_biology = control_spaces(rows, knn_numbers.space_to_scramble(context.obj, rows.run, rows.index))
-    expression = control_expression(rows, control_expression_of(context.obj, rows.run.dataset))
-    found = replace(found, controls=(*found.controls, *expression, *without_biology))
-    show(control_shapes.controls(found), as_json, "\n".join(_controls_lines(found)))
+    found = replace(found, controls=(*found.controls, *without_biology))
+    show_scores(rows.marks, control_shapes.controls(found), as_json, "\n".join(_controls_lines(found)))
 
 
 def _controls_lines(found: RunControls) -> list[str]:

@@ -13,7 +13,7 @@ from core.actions.workspace import Workspace
 from core.cli.base import Json, say, show
 from core.errors import InputError
 from core.experiments.decision import DecisionRule
-from core.experiments.ledger import LedgerLine, ledger_lines
+from core.experiments.ledger import LedgerLine
 from core.experiments.ledger_words import detectable_text, line_record, result_text, summary_sentences, verdict_text
 from core.experiments.rubric_hypothesis import WorthRule
 from core.fields.option import split_names
@@ -170,7 +170,7 @@ def _split_pair(text: str) -> tuple[str, str]:
 
 
 def _lines(workspace: Workspace) -> list[LedgerLine]:
-    return ledger_lines(ledger.list_entries(workspace))
+    return ledger.list_lines(workspace)
 
 
 def _show_entry(workspace: Workspace, entry: Entry, as_json: bool) -> None:

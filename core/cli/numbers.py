@@ -10,7 +10,7 @@ import typer
 
 from core.actions import comparison_log
 from core.actions.workspace import Workspace
-from core.cli.base import Json, RunName, show
+from core.cli.base import Json, RunName, show, show_scores
 from core.errors import InputError, MissingPackage
 from core.fields.option import split_names
 from core.scoring import json_shapes, run_scores, sentences
@@ -60,7 +60,9 @@ def score(
         if bootstrap:
             raise InputError(f"score --by {by} --bootstrap: slices are not resampled, expected one of the two")
         result = json_shapes.slices(score_slices(rows, by), rows.scored)
-        show(result, as_json, "\n".join([f"{rows.scored}:", *(_slice_line(part) for part in result["slices"])]))
+        show_scores(
+            rows.marks, result, as_json, "\n".join([f"{rows.scored}:", *(_slice_line(part) for part in result["slices"])])
+        )
         return
     found = run_scores.score_run(rows)
     is_unasked = bootstrap is None and as_json and len(rows) <= UNASKED_ROWS and _why_not_resampled(rows) == ""
@@ -72,7 +74,7 @@ def score(
     lines = [*sentences.score_sentences(found), *resampled, *sentences.other_score_sentences(others)]
     lines += filter(None, [sentences.same_runs_sentence(rows.run.name, same)])
     shape = {**json_shapes.score(found, product), **json_shapes.other_scores(others), "same_predictions": same}
-    show(shape, as_json, "\n".join(lines))
+    show_scores(rows.marks, shape, as_json, "\n".join(lines))
 
 
 def _resample(rows: RunRows, seed: int) -> Resampled:
@@ -97,7 +99,7 @@ def _resampled_line(mean: Resampled) -> str:
 def _slice_line(part: Mapping[str, Any]) -> str:
     mean = part["mean"]
     interval = estimate_text(mean["estimate"], mean["low"], mean["high"]) if mean else "–"
-    return f"{part['name']:20} {part['n']:>7,} rows  mean {interval:24} cost {part['cost']:+.4f}"
+    return f"{part['name']:20} {part['n_labelled']:>7,} labelled rows  mean {interval:24} cost {part['cost']:+.4f}"
 
 
 def _load_rows(workspace: Workspace, run: str) -> RunRows:
@@ -129,7 +131,8 @@ def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None, as_
         for result, said, seen in zip(results, words, looked, strict=True)
     ]
     if len(others) == 1:
-        show({**shapes[0], "p": adjusted[0].p}, as_json, "\n".join([*words[0], looked[0].words]))
+        shown = {**shapes[0], "p": adjusted[0].p}
+        show_scores(first.marks, shown, as_json, "\n".join([*words[0], looked[0].words]))
         return
     table = [
         {"b": other.run.name, **shape, "p": p.p, "p_holm": p.holm, "p_bh": p.benjamini_hochberg}
@@ -137,7 +140,8 @@ def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None, as_
     ]
     lines = [f"{p.p:.4f}  Holm {p.holm:.4f}  {text[0]}" for p, text in zip(adjusted, words, strict=True)]
     seen_text = f"{looked[0].n:,} comparisons of runs were looked at on this dataset here; Holm above is for these alone."
-    show({"a": first.run.name, "comparisons": table}, as_json, "\n".join([*(f"p {line}" for line in lines), seen_text]))
+    shown = {"a": first.run.name, "comparisons": table}
+    show_scores(first.marks, shown, as_json, "\n".join([*(f"p {line}" for line in lines), seen_text]))
 
 
 @app.command()

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from core.actions.other_labels import label_at_thresholds
 from core.actions.training_distance import list_distances, score_by_distance
-from core.cli.base import Json, RunName, show
+from core.cli.base import Json, RunName, show_scores
 from core.errors import InputError
 from core.fields.option import split_names
 from core.scoring import class_scores, distance_scores, group_scores
@@ -50,7 +51,8 @@ def score_groups(
     as_json: Json = False,
 ) -> None:
     """Score each gene, or perturbation, of a run: raw, and drawn to the mean as far as chance would scatter it."""
-    found = group_scores.score_groups(_rows(context, run), axis.value, METRICS[metric.value])
+    rows = _rows(context, run)
+    found = group_scores.score_groups(rows, axis.value, METRICS[metric.value])
     lines = group_scores.group_sentences(found)
     table = [
         f"{row['name']:16} {row['positives']:>5,} + {row['negatives']:>5,} rows  raw {row['raw']:.3f}  pooled "
@@ -59,14 +61,15 @@ def score_groups(
     ]
     if len(table) > 2 * _SHOWN:
         table = [*table[:_SHOWN], f"… {len(table) - 2 * _SHOWN:,} more, see --json", *table[-_SHOWN:]]
-    show(group_scores.group_shape(found), as_json, "\n".join([*lines, *table]))
+    show_scores(rows.marks, group_scores.group_shape(found), as_json, "\n".join([*lines, *table]))
 
 
 @app.command()
 def score_classes(context: typer.Context, run: RunName, as_json: Json = False) -> None:
     """Score a run as three classes: one-vs-rest AUROCs, log-loss, Brier, decision curve, hits per hundred validated."""
-    found = class_scores.score_classes(_rows(context, run))
-    show(class_scores.class_shape(found), as_json, "\n".join(class_scores.class_sentences(found)))
+    rows = _rows(context, run)
+    found = class_scores.score_classes(rows)
+    show_scores(rows.marks, class_scores.class_shape(found), as_json, "\n".join(class_scores.class_sentences(found)))
 
 
 @app.command()
@@ -84,7 +87,8 @@ def score_distance(
         there = ", ".join(known) or "nothing here: build a gene space or import a network first"
         raise InputError(f"score-distance --by {by}: expected one of {there}")
     found = score_by_distance(context.obj, rows, by, axis.value)
-    show(distance_scores.distance_shape(found), as_json, "\n".join(distance_scores.distance_sentences(found)))
+    shape, words = distance_scores.distance_shape(found), distance_scores.distance_sentences(found)
+    show_scores(rows.marks, shape, as_json, "\n".join(words))
 
 
 @app.command()
@@ -95,15 +99,33 @@ def sensitivity(
     labels: Annotated[
         str | None, typer.Option(metavar="DATASET,…", help="Other labels of the same pairs, such as those at another threshold.")
     ] = None,
+    fdr: Annotated[
+        str | None, typer.Option(metavar="FDR,…", help="Labels of a screen with effects below these FDRs, such as 0.01,0.1.")
+    ] = None,
+    log2_fc: Annotated[
+        str | None, typer.Option(metavar="CHANGE,…", help="Labels of a screen with effects from these |log2 fold changes|.")
+    ] = None,
     margin: Annotated[float | None, typer.Option(help="The smallest difference of the mean worth having.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say whether the verdict on run B against run A depends on sampling and labels: the natural base rate, other labels."""
+    """Say whether the verdict on run B against run A depends on sampling and labels: the natural base rate, other thresholds."""
     if margin is not None and margin <= 0:
         raise InputError(f"sensitivity --margin {margin}: expected a difference above 0")
     compared = compare_runs(_rows(context, a), _rows(context, b))
     index = compared.pair.a.index
     with context.obj.store.read() as db:
-        others = {name: labels_of_pairs(db, name, index) for name in ([] if labels is None else split_names(labels))}
+        named = [] if labels is None else split_names(labels)
+        others = {f"labels of {name}": labels_of_pairs(db, name, index) for name in named}
+    asked = _numbers("fdr", fdr), _numbers("log2-fc", log2_fc)
+    others |= label_at_thresholds(context.obj, compared.pair.a.run.dataset, index, *asked)
     found = vary(compared, others, margin)
-    show(sensitivity_shape(found), as_json, "\n".join(sensitivity_sentences(found)))
+    marks = compared.pair.a.marks
+    show_scores(marks, sensitivity_shape(found), as_json, "\n".join(sensitivity_sentences(found)))
+
+
+def _numbers(option: str, text: str | None) -> list[float]:
+    """The numbers of an option, separated by commas."""
+    try:
+        return [] if text is None else [float(part) for part in split_names(text)]
+    except ValueError as error:
+        raise InputError(f"sensitivity --{option} {text}: expected numbers, separated by commas") from error

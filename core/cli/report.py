@@ -11,6 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from core.actions import fusion_files, machine_names, readings, reports, walks
+from core.actions.cells import control_expression_of
+from core.actions.comparison_log import looked_by_dataset
 from core.actions.knn_numbers import kept_vectors
 from core.actions.reproduction import reproduce_numbers
 from core.cli.base import Json, say, show
@@ -100,6 +102,8 @@ def build(
         partial(readings.find_answers, context.obj),
         partial(reproduce_numbers, context.obj),
         partial(fusion_files.find_explorer, context.obj),
+        partial(control_expression_of, context.obj),
+        partial(looked_by_dataset, context.obj),
     )
     links = Links(context.obj.settings.base_url or AT_HOME)
     byline = Byline(*(reports.saved_by(context.obj, name) or ()))

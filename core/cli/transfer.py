@@ -13,7 +13,7 @@ from core.actions import derived_runs, knn_numbers, launch
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.derived_runs import KnnRequest
 from core.actions.workspace import Workspace
-from core.cli.base import Json, say_if_named_otherwise, show
+from core.cli.base import Json, say_if_named_otherwise, show, show_scores
 from core.cli.progress import working
 from core.cli.settings import takes
 from core.engine.request import RunRequest
@@ -64,7 +64,7 @@ def knn(context: typer.Context, chosen: dict[str, Any], replace: Replace = False
         say_if_named_otherwise(saved, name)
         result |= {"run": saved.name}
         lines.append(f"saved as {saved.name}")
-    show(result, as_json, "\n".join(lines))
+    show_scores(target.marks, result, as_json, "\n".join(lines))
 
 
 def _predict_file(workspace: Workspace, target: Dataset, asked: KnnRequest, as_json: bool) -> None:

@@ -26,6 +26,7 @@ from core.stats.intervals import Interval
 from core.stats.verdicts import side_of
 from core.store import datasets, evidence, pairs, predictions, runs
 from core.store.connection import Cursor
+from core.store.datasets import Dataset
 from core.transfer.row_index import RowIndex
 
 Runs = Mapping[str, Mapping[Replicate, str]]  # arm → replicate → run id
@@ -97,6 +98,7 @@ class BenchmarkReport:
     noise: NoiseFloor | None
     runs: Runs
     tokens: int | None
+    dataset: Dataset
 
 
 def part_of(found: ReplicateComparison, metric: str) -> Difference:
@@ -119,7 +121,7 @@ class ArmLoader:
         if run not in self._rows:
             found = runs.find_predicting(self.db, run)
             frame = add_count_controls(predictions.frame(self.db, found.id), self._frame)
-            self._rows[run] = scored_rows(found, self._known.get, frame, self._index, self.dataset.headline)
+            self._rows[run] = scored_rows(found, self._known.get, frame, self._index, self.dataset)
         return self._rows[run]
 
     def rows_named(self, name: str) -> RunRows:
@@ -143,7 +145,8 @@ def report_benchmark(db: Cursor, spec: BenchmarkSpec, dataset: str, rows: Sequen
     """The report of a benchmark whose runs are all done. Raises StateError if one is missing."""
     loader = ArmLoader(db, dataset)
     results = tuple(_compare_arm(loader, spec, arm, rows, made) for arm in spec.tested)
-    return BenchmarkReport(spec, len(rows), results, find_noise_floor(loader, spec, rows, made), made, loader.tokens(made))
+    noise = find_noise_floor(loader, spec, rows, made)
+    return BenchmarkReport(spec, len(rows), results, noise, made, loader.tokens(made), loader.dataset)
 
 
 def pair_arms(

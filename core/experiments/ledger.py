@@ -1,29 +1,34 @@
 """The ledger as it is read: each hypothesis with its verdict, and p-values corrected for all that were tested beside it.
 
-A family is what was tested on one dataset, from one source: results from here are corrected together, and those that were
-published elsewhere together. Every result counts, also a second one of the same hypothesis: who looks twice pays twice.
+A family is what was tested on one dataset, from one source: results from here are corrected together, with every comparison of
+two runs that somebody looked at here, and those that were published elsewhere together. Every result counts, also a second one of
+the same hypothesis: who looks twice pays twice. A comparison that a result is about counts once.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import cast
 
 import pandas as pd
 
 from core.experiments.decision import ALPHA, POWER, Decision, PublicChange, decide, decide_public
 from core.stats.intervals import Z95, Interval, Unit, normal_interval
-from core.stats.multiplicity import AdjustedP, adjusted_p_values
+from core.stats.multiplicity import AdjustedP, adjust, p_value
 from core.stats.power import detectable_difference
 from core.stats.verdicts import Verdict, side_of
-from core.store.hypotheses import Entry
+from core.store.hypotheses import HERE, Entry
 
 ON_LABELS, ON_PUBLIC = "labelled rows", "public leaderboard"  # what a result was measured on
 
 Family = tuple[str, str | None]
+Pair = tuple[str, str]  # ids of two runs, in alphabetical order
+LookedAt = Mapping[str, Mapping[Pair, float]]  # by the name of a dataset, the p of the mean of every pair that was looked at
+NOTHING_LOOKED_AT: LookedAt = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,7 @@ class LedgerLine:
     """One result, or a registration that has none yet.
 
     registration: the first entry that states the rule; None where none was registered. adjusted: p-values, None without a
-    result. tests: results in the family. again: whether the hypothesis had a result before this one.
+    result. tests: in the family. again: whether the hypothesis had a result before this one.
     """
 
     entry: Entry
@@ -69,12 +74,43 @@ def family_of(entry: Entry) -> Family:
     return entry.source, entry.dataset
 
 
-def ledger_lines(entries: Sequence[Entry]) -> list[LedgerLine]:
+def pair_of(a: str, b: str) -> Pair:
+    """Two runs (ids), whichever of them is the baseline."""
+    return (a, b) if a <= b else (b, a)
+
+
+def pair_of_arms(benchmark: str, a: str, b: str) -> Pair:
+    """The same of two arms, whose runs are many."""
+    return pair_of(f"{benchmark}: {a}", f"{benchmark}: {b}")
+
+
+def results_here(entries: Sequence[Entry], dataset: str) -> list[Entry]:
+    """The results that were recorded here on the dataset of a name, and have a p."""
+    return [one for one in entries if family_of(one) == (HERE, dataset) and one.kind == "result" and one.z is not None]
+
+
+def pairs_in_ledger(results: Sequence[Entry]) -> dict[Pair, float]:
+    """The p of what results compare, the last of each: the mean of two runs, or two arms of a benchmark."""
+    found: dict[Pair, float] = {}
+    for one in results:
+        if one.benchmark and one.name_a and one.name_b:
+            found[pair_of_arms(one.benchmark, one.name_a, one.name_b)] = p_of(one)
+        elif one.run_a and one.run_b and one.rubric is None and one.metric in (None, "mean"):
+            found[pair_of(one.run_a, one.run_b)] = p_of(one)
+    return found
+
+
+def p_of(entry: Entry) -> float:
+    """The two-sided p of a result."""
+    return p_value(_in_standard_errors(entry))
+
+
+def ledger_lines(entries: Sequence[Entry], looked: LookedAt = NOTHING_LOOKED_AT) -> list[LedgerLine]:
     """The lines of a ledger; entries: in the order in which they were written. A hypothesis stands where it was first named."""
     by_first: dict[str, list[Entry]] = defaultdict(list)
     for entry in entries:
         by_first[entry.first].append(entry)
-    adjusted, sizes = _adjusted_by_id(entries)
+    adjusted, sizes = _adjusted_by_id(entries, looked)
     lines = []
     for about in by_first.values():
         registration = next((entry for entry in about if entry.kind == "registration"), None)
@@ -90,16 +126,21 @@ def line_of_benchmark(lines: Sequence[LedgerLine], name: str) -> LedgerLine | No
     return next((line for line in reversed(lines) if line.entry.benchmark == name), None)
 
 
-def _adjusted_by_id(entries: Sequence[Entry]) -> tuple[dict[str, AdjustedP], dict[Family, int]]:
+def _adjusted_by_id(entries: Sequence[Entry], looked: LookedAt) -> tuple[dict[str, AdjustedP], dict[Family, int]]:
     families: dict[Family, list[Entry]] = defaultdict(list)
     for entry in entries:
         if entry.kind == "result" and entry.z is not None:
             families[family_of(entry)].append(entry)
     found: dict[str, AdjustedP] = {}
-    for tested in families.values():
-        p_values = adjusted_p_values([_in_standard_errors(entry) for entry in tested])
-        found |= {entry.id: p for entry, p in zip(tested, p_values, strict=True)}
-    return found, {family: len(tested) for family, tested in families.items()}
+    sizes: dict[Family, int] = {}
+    for family, tested in families.items():
+        source, dataset = family
+        seen = looked.get(dataset or "", {}) if source == HERE else {}
+        others = [p for pair, p in seen.items() if pair not in pairs_in_ledger(tested)]
+        p_values = adjust([*map(p_of, tested), *others])
+        found |= {entry.id: p for entry, p in zip(tested, p_values, strict=False)}
+        sizes[family] = len(p_values)
+    return found, sizes
 
 
 def change_of(entry: Entry) -> Interval | None:

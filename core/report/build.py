@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from core.experiments.ledger import LookedAt
 from core.explorer.page import ExplorerData
 from core.report.byline import NOBODY
 from core.report.captioned import CaptionedFigure
 from core.report.document import render
 from core.report.figures.registry import KINDS
-from core.report.material import FindAnswers, FindExplorer, FindVectors, Material, Reproduce
-from core.report.material_loader import answers_nothing, load_material
+from core.report.material import FindAnswers, FindExplorer, FindExpression, FindVectors, Material, Reproduce
+from core.report.material_loader import answers_nothing, knows_no_cells, load_material
 from core.report.page import make_page
 from core.report.parts import Parts, Sections, arrange, caption_of
 from core.report.question import kinds_in_order
@@ -36,13 +37,16 @@ class Finders:
     """What a report asks beside the store.
 
     vectors, answers: as in `Material`. reproduce: computes the published numbers anew; without published numbers among its
-    figures a report needs none. explorer: None leaves explorers out.
+    figures a report needs none. explorer: None leaves explorers out. expression: what genes are like in the control cells of a
+    dataset (id); None for one that was not made of cells. looked: comparisons of runs that were looked at, by dataset.
     """
 
     vectors: FindVectors
     answers: FindAnswers = answers_nothing
     reproduce: Reproduce = tuple
     explorer: FindExplorer | None = None
+    expression: FindExpression = knows_no_cells
+    looked: Callable[[], LookedAt] = dict
 
 
 def load_parts(store: Store, name: str, selection: ReportSelection, find: Finders, links: Links = HOME) -> Parts:
@@ -53,7 +57,8 @@ def load_parts(store: Store, name: str, selection: ReportSelection, find: Finder
     with store.read() as db:
         material = load_material(db, selection, find.vectors, find.reproduce, find.answers)
         stops = load_stops(db, walks.of_walk(db, selection.dataset, selection.walk))
-    material = replace(material, explorers=find_explorers(material.runs, selection, find.explorer))
+    explorers = find_explorers(material.runs, selection, find.explorer)
+    material = replace(material, explorers=explorers, expression=find.expression(material.dataset.id), looked=find.looked())
     figures, appendix = arrange(selection, make_sections(material, selection))
     keyed = {f"stop-{i}": one for i, one in enumerate(stops, start=1)}
     return Parts(name, material, selection, NOBODY, figures, appendix, keyed, links)

@@ -10,6 +10,7 @@ import pandas as pd
 
 from core.audit.debate_audit import DebateAudit
 from core.audit.rubric import Rubric
+from core.experiments.ledger import LedgerLine, LookedAt, ledger_lines
 from core.experiments.published.reproduce import Reproduced
 from core.explorer.page import ExplorerData
 from core.report.captioned import CaptionedFigure
@@ -17,6 +18,7 @@ from core.scoring import run_scores
 from core.scoring.argument_kinds import RunTexts
 from core.scoring.compare_runs import RunComparison, compare_runs
 from core.scoring.controls import RunControls, control_run
+from core.scoring.expression_controls import add_expression
 from core.scoring.other_scores import OtherScores, other_scores_of_run
 from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.standing import Standing, standing_of
@@ -35,6 +37,8 @@ FindAnswers = Callable[[Run, Rubric], tuple[pd.DataFrame, str] | None]
 # The explorer of a fusion; None for a run that is none, or whose parts are gone. labels: whether its rows' labels are in it.
 FindExplorer = Callable[[Run, bool], ExplorerData | None]
 Reproduce = Callable[[], tuple[Reproduced, ...]]
+# What genes are like in the control cells of a dataset (id), see `add_expression`; None for one that was not made of cells.
+FindExpression = Callable[[str], pd.DataFrame | None]
 R = TypeVar("R")
 
 
@@ -73,7 +77,8 @@ class Material:
     kinds. rubrics, outcomes: by run, if a figure shows rubrics; outcomes: `rubric_worth.load_outcomes`, always of the first
     run. find_vectors: what
     permuted vectors score, if that was computed before. find_answers: what a rule or a model answers to a rubric. reproduce:
-    computes the published numbers anew. explorers: of the fusions among `runs`, by run, if they are shown.
+    computes the published numbers anew. explorers: of the fusions among `runs`, by run, if they are shown. expression: what genes
+    are like in control cells, None for a dataset that was not made of cells. looked: comparisons that were looked at here.
     """
 
     dataset: Dataset
@@ -95,6 +100,8 @@ class Material:
     find_answers: FindAnswers
     reproduce: Reproduce
     explorers: Mapping[str, ExplorerData] = field(default_factory=dict)
+    expression: pd.DataFrame | None = None
+    looked: LookedAt = field(default_factory=dict)
     _known: dict[tuple[str, ...], Any] = field(default_factory=dict)
 
     @property
@@ -131,9 +138,17 @@ class Material:
         """What knows no biology beside a run."""
         splits = self.dataset_rows["split"].to_numpy(dtype=object)
         rows = self.rows[run]
-        return self._once(
-            ("controls", run), lambda: control_run(rows, splits, self.find_vectors(rows.run, rows.frame["pair_id"].tolist()))
-        )
+
+        def compute() -> RunControls:
+            found = control_run(rows, splits, self.find_vectors(rows.run, rows.frame["pair_id"].tolist()))
+            return add_expression(found, rows, self.expression)
+
+        return self._once(("controls", run), compute)
+
+    @property
+    def ledger_lines(self) -> list[LedgerLine]:
+        """The lines of the ledger, their p corrected for what was tested and looked at."""
+        return ledger_lines(self.ledger, self.looked)
 
     def published(self) -> tuple[Reproduced, ...]:
         """The published numbers, computed anew."""

@@ -37,6 +37,10 @@ def answers_nothing(_run: Run, _rubric: Rubric) -> None:
     """No answer to any rubric."""
 
 
+def knows_no_cells(_dataset: str) -> None:
+    """No dataset was made of cells."""
+
+
 def load_material(
     db: Cursor,
     selection: ReportSelection,

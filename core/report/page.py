@@ -40,7 +40,7 @@ def make_page(parts: Parts) -> Document:
         ("methods", "Methods", show_methods(material)),
         ("provenance", "Provenance", show_provenance(material, parts.selection)),
     ]
-    header = element("header", element("h1", parts.title), element("p", parts.subtitle, class_="muted"))
+    header = element("header", element("h1", parts.title), element("p", parts.subtitle, class_="muted"), *show_marks(material))
     body = [element("section", element("h2", title), content, id=key) for key, title, content in sections]
     layout = element("div", _contents(sections, material), element("main", header, *body), class_="layout")
     drawn = {**parts.drawn_first, **dict(keyed for figures in parts.appendix.values() for keyed in figures)}
@@ -52,6 +52,12 @@ def show_abstract(parts: Parts) -> Html:
     text, is_draft = find_abstract(parts.material, parts.selection)
     mark = [element("p", DRAFT, class_="draft")] if is_draft else []
     return join([*mark, *(element("p", part.strip()) for part in text.split("\n\n") if part.strip())])
+
+
+def show_marks(material: Material) -> list[Html]:
+    """What has to be known of the labels beside any score on them; nothing where there is nothing."""
+    said = material.dataset.marks.sentence
+    return [element("p", said, class_="caution")] if said else []
 
 
 def _answer(parts: Parts) -> Html:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from core.experiments.ledger import ledger_lines
 from core.experiments.ledger_words import summary_sentences
 from core.report.figures.paired_changes import verdict_title
 from core.report.material import Material
@@ -74,7 +73,7 @@ def _count_misses(material: Material, run: Run) -> tuple[int, int] | None:
 def answer_sentences(material: Material, question: Question) -> list[str]:
     """The answer to the question, the verdict first."""
     if question == "idea":
-        return summary_sentences(ledger_lines(material.ledger)) or ["No hypothesis is in the ledger."]
+        return summary_sentences(material.ledger_lines) or ["No hypothesis is in the ledger."]
     if question == "better" and material.comparisons:
         found = ((comparison_sentences(material.comparison(a.id, b.id), a.name, b.name)) for a, b in material.comparisons)
         return [sentence for sentences in found for sentence in sentences]
@@ -90,7 +89,7 @@ def _score_sentences(material: Material, run: Run) -> list[str]:
     if found.whole.n_labelled == 0:
         return [f"{run.name}: no labels here, so nothing can be said of its score."]
     shown = found.headline
-    scored = f"{run.name} scores {shown.name} {interval_text(shown.value)} on {found.whole.n_labelled:,} rows with a label."
+    scored = f"{run.name} scores {shown.name} {interval_text(shown.value)} on {found.whole.n_labelled:,} labelled rows."
     verdicts = material.standing(run.id).verdicts
     return [scored, *(f"{verdict_sentence(name, each)}." for name, each in (("DE", verdicts.de), ("DIR", verdicts.dir)))]
 

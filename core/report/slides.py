@@ -7,7 +7,7 @@ from core.report.deck import make_deck, show_words
 from core.report.document import Document, chart_place, explorer_place
 from core.report.markup import Html, element
 from core.report.material import Material
-from core.report.page import show_abstract
+from core.report.page import show_abstract, show_marks
 from core.report.parts import Parts
 from core.report.question import asked
 from core.report.walk import show_slide
@@ -21,7 +21,7 @@ def make_slides(parts: Parts) -> Document:
     material = parts.material
     more = sum(one.chart is not None for found in parts.appendix.values() for _, one in found)
     slides = [
-        show_words("title", parts.title, [element("p", parts.subtitle), element("p", _KEYS, class_="muted screen")]),
+        show_words("title", parts.title, _opening(parts)),
         show_words("abstract", asked(material, parts.selection.asks), [show_abstract(parts)]),
         *(_figure(key, found) for key, found in parts.figures if found.chart is not None),
         *(show_slide(key, shown, parts.links) for key, shown in parts.stops.items()),
@@ -29,6 +29,10 @@ def make_slides(parts: Parts) -> Document:
         show_words("end", "Where these numbers come from", _sources(material, more)),
     ]
     return make_deck(parts.title, slides, parts.drawn_first, explores=bool(material.explorers))
+
+
+def _opening(parts: Parts) -> list[Html]:
+    return [element("p", parts.subtitle), *show_marks(parts.material), element("p", _KEYS, class_="muted screen")]
 
 
 def _figure(key: str, found: CaptionedFigure) -> Html:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from core.errors import InputError
 from core.scoring.controls import AXES, COUNT_ONLY, NO_SKILL, RARER_GENE, constant
+from core.scoring.expression_controls import score_expression
 from core.scoring.label_means import training_means
 from core.scoring.run_scores import add_count_controls
 from core.stats.delong import Estimate
@@ -55,8 +56,10 @@ class OnCovered:
     dir: BaselineScore | None
 
 
-def dataset_baselines(dataset: pd.DataFrame, split: str) -> tuple[Baseline, ...]:
+def dataset_baselines(dataset: pd.DataFrame, split: str, expression: pd.DataFrame | None = None) -> tuple[Baseline, ...]:
     """The baselines of a dataset (`pairs.frame`) on the labelled rows of a split, over all pairs of them.
+
+    expression: what genes are like in control cells, as in `add_expression`.
 
     Raises InputError if the split has no labelled row.
     """
@@ -74,6 +77,9 @@ def dataset_baselines(dataset: pd.DataFrame, split: str) -> tuple[Baseline, ...]
         "perturbation's training mean": means["pert"],
         f"{COUNT_ONLY} and {RARER_GENE}": scores_from_probabilities(counted["count_only"], counted["rarer_gene"]),
     }
+    if expression is not None:
+        symbols = dataset["gene"].iloc[positions].tolist()
+        scores |= {name: each for name, _, each in score_expression(symbols, expression)}
     rows = index.rows.take(positions)
     outcome = outcome_of(index.labels[positions])
     found = []

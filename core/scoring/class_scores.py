@@ -76,7 +76,8 @@ def class_sentences(found: ClassScores) -> list[str]:
         return ["No row has a known class, so there is no score."]
     each = ", ".join(f"{name} {number_text(getattr(found.aurocs, name).value)}" for name in CLASSES)
     lines = [
-        f"macro one-vs-rest AUROC {interval_text(found.aurocs.macro.shown)} ({each}), {found.n:,} rows, {TWO_WAY}",
+        f"macro one-vs-rest AUROC {interval_text(found.aurocs.macro.shown)} ({each}), "
+        f"{found.n:,} rows labelled up, down or none, {TWO_WAY}",
         "up and down are told from all other rows here, not only from rows with an effect",
     ]
     if found.log_loss is None or found.brier is None:

@@ -10,7 +10,7 @@ from core.scoring.sentences import axes_text, describe_scored, interval_text
 from core.stats.equivalence import Equivalence, equivalence
 from core.stats.intervals import Interval
 from core.stats.verdicts import side_of, verdict_of
-from core.texts import number_text
+from core.texts import number_text, rows_behind
 from core.transfer.run_cells import ALL_ROWS
 
 
@@ -121,8 +121,8 @@ def _gene_remarks(found: GeneCounts, a: str, b: str) -> list[str]:
 
 def _change_sentence(change: Interval, name: str, a: str, b: str) -> str:
     if change.se == 0 and change.estimate == 0:
-        return f"{b} and {a} are equal in {name}: each of {change.n:,} rows is ranked alike against the other class."
-    found = f"{name} {interval_text(change, signed=True)}, {axes_text(change)}, {change.n:,} rows"
+        return f"{b} and {a} are equal in {name}: each of {rows_behind(name, change.n)} is ranked alike against the other class."
+    found = f"{name} {interval_text(change, signed=True)}, {axes_text(change)}, {rows_behind(name, change.n)}"
     side = side_of(change)
     if side in ("above", "below"):
         return f"{b} is {'better' if side == 'above' else 'worse'} than {a}: {found}."

@@ -31,7 +31,13 @@ class CopyEvidence(Generic[K]):
 
     def weigh(self, one: Mapping[K, object], other: Mapping[K, object]) -> float:
         """The log odds that two names are copies rather than alike by chance, 0 if they are none; label by the other axis."""
+        odds, differ = self.compare(one, other)
+        return 0.0 if differ else odds
+
+    def compare(self, one: Mapping[K, object], other: Mapping[K, object]) -> tuple[float, int]:
+        """The log odds of the rows in common with equal labels, 0 if too few are in common; and how many labels differ."""
         both = one.keys() & other.keys()
-        if len(both) < max(LEAST_ALIKE, ALIKE * len(one.keys() | other.keys())) or any(one[key] != other[key] for key in both):
-            return 0.0
-        return sum(self.surprise[one[key]] + self.of_row for key in both)
+        if len(both) < max(LEAST_ALIKE, ALIKE * len(one.keys() | other.keys())):
+            return 0.0, 0
+        alike = [one[key] for key in both if one[key] == other[key]]
+        return sum(self.surprise[label] + self.of_row for label in alike), len(both) - len(alike)

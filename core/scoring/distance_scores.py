@@ -100,7 +100,7 @@ def distance_sentences(found: DistanceScores) -> list[str]:
     for part, cosines in zip(found.slices, found.cosines, strict=True):
         reach = "" if cosines is None else f"cosine {cosines[0]:.2f} to {cosines[1]:.2f}"
         scores = "  ".join(f"{name} {interval_text(one.score.shown):22}" for name, one in part.parts.items())
-        lines.append(f"{part.name:18} {part.n:>7,} rows  {scores} {reach}".rstrip())
+        lines.append(f"{part.name:18} {part.n_labelled:>7,} labelled rows  {scores} {reach}".rstrip())
     return [*lines, change_sentence(found)]
 
 

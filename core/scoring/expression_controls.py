@@ -5,12 +5,14 @@ Effects are easier to find in genes with many counts, so that these alone predic
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
-from core.scoring.controls import Control, score_control
+from core.scoring.controls import RunControls, score_control
 from core.scoring.run_scores import RunRows
 from core.stats.scores_and_labels import Scores
 
@@ -22,17 +24,19 @@ CONTROLS: Final = {
 _READ = "{}: the higher, the likelier an effect, and the likelier down; it sees no label"
 
 
-def control_expression(rows: RunRows, genes: pd.DataFrame | None) -> tuple[Control, ...]:
-    """Return the controls of a run. genes: gene, mean, detected, variance; None for a dataset that was not made of cells.
-
-    A gene that the table lacks has the median.
-    """
+def add_expression(found: RunControls, rows: RunRows, genes: pd.DataFrame | None) -> RunControls:
+    """The controls of a run with those of expression. genes: gene, mean, detected, variance; None for a dataset that was not made
+    of cells, which has none of these."""
     if genes is None:
-        return ()
-    symbols = np.array(rows.index.symbols, dtype=object)[rows.gene]
-    found = genes.set_index("gene").reindex(symbols)
-    controls = []
+        return found
+    symbols = np.array(rows.index.symbols, dtype=object)[rows.gene].tolist()
+    own = (score_control(rows, name, _READ.format(about), scores) for name, about, scores in score_expression(symbols, genes))
+    return replace(found, controls=(*found.controls, *own))
+
+
+def score_expression(symbols: Sequence[str], genes: pd.DataFrame) -> Iterator[tuple[str, str, Scores]]:
+    """Name, what it is, and scores of each control of rows with these genes; a gene that the table lacks has the median."""
+    found = genes.set_index("gene").reindex(list(symbols))
     for column, (name, about) in CONTROLS.items():
         value = found[column].fillna(genes[column].median()).to_numpy(dtype=np.float64)
-        controls.append(score_control(rows, name, _READ.format(about), Scores(value, -value)))
-    return tuple(controls)
+        yield name, about, Scores(value, -value)

@@ -24,7 +24,8 @@ from core.store.runs import Run
 Kind = Literal["shared", "rows", "text", "space", "run"]
 NOT_PROBED = (
     "Not probed: how runs were made, their prompts, traces and literature. "
-    f"A run with an AUROC between {1 - LIMIT:.2f} and {LIMIT:.2f} can have seen labels unnoticed. "
+    f"A run with an AUROC between {1 - LIMIT:.2f} and {LIMIT:.2f} can have seen labels unnoticed, and one beyond is only "
+    "suspicious: a model may be that good. "
     "Spaces are probed for target genes and for perturbations, not for both together."
 )
 

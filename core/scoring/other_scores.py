@@ -19,6 +19,7 @@ from core.stats.official_score import ScoreIntervals
 from core.stats.scored_rows import ScoredRows
 from core.stats.top_k import TopK, precision_at
 from core.stats.within_axis import WithinAxis, WithinTask, score_within
+from core.texts import rows_behind
 
 Metric = Literal["de", "dir"]
 METRICS: Final[dict[str, Metric]] = {"DE": "de", "DIR": "dir"}  # as they are called on screen
@@ -81,11 +82,11 @@ def ways_to_score(found: OtherScores, metric: Metric) -> list[Way]:
         getattr(each, metric) for each in (found.whole, found.matched.without_single, found.matched.matched)
     )
     return [
-        Way("all rows", f"{whole.n:,} rows", whole),
+        Way("all rows", rows_behind(metric, whole.n), whole),
         Way("within a gene, mean over genes", f"{gene.groups:,} genes", gene.macro),
         Way("within a gene, by pairs", f"{gene.groups:,} genes", gene.by_pairs),
         Way("within a perturbation, mean over them", f"{pert.groups:,} perturbations", pert.macro),
         Way("within a perturbation, by pairs", f"{pert.groups:,} perturbations", pert.by_pairs),
-        Way("without genes of a single row", f"{several.n:,} rows", several),
-        Way(MATCHED, f"{matched.n:,} rows", matched),
+        Way("without genes of a single row", rows_behind(metric, several.n), several),
+        Way(MATCHED, rows_behind(metric, matched.n), matched),
     ]

@@ -19,6 +19,7 @@ LIMIT, LIMIT_OF_ALL = 0.75, 0.85  # AUROC of the rows' order inside an axis, and
 LEAST = 20  # rows of each class
 MOST_ALIKE = 30  # names with the same two rows of which any two are compared; of more, those that follow each other
 SHOWN = 3
+NEARLY = 2.0  # the log odds that a label gives which differs
 _ROLES = {"gene": "target genes", "pert": "perturbations"}
 
 
@@ -83,7 +84,8 @@ def _pairs(some: Bools, positive: Bools, cells: Codes | None) -> float:
 def _duplicates(labelled: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """By axis, the names that share most of their rows and every label there.
 
-    Only names that share two rows in a row are compared: those of a copy that is whole or nearly so.
+    Only names that share two rows in a row are compared: those of a copy that is whole or nearly so. Where half as many are
+    nearly alike, with one other label, biology makes them so, such as that of a complex.
     """
     evidence: CopyEvidence[str] = CopyEvidence.of(labelled["label"], labelled["pert"].nunique(), labelled["gene"].nunique())
     for axis, other in (("gene", "pert"), ("pert", "gene")):
@@ -96,8 +98,10 @@ def _duplicates(labelled: pd.DataFrame) -> Iterator[tuple[str, str]]:
         alike = (sorted(set(names)) for names in by_first.values())
         asked = {pair for names in alike for pair in (combinations(names, 2) if len(names) <= MOST_ALIKE else pairwise(names))}
         sure = SURE + log(max(1, len(rows) ** 2 / 2))  # among as many pairs of names
-        pairs = {(a, b) for a, b in asked if evidence.weigh(rows[a], rows[b]) >= sure}
-        if pairs:
+        likened = {(a, b): evidence.compare(rows[a], rows[b]) for a, b in asked}
+        pairs = {pair for pair, (odds, differ) in likened.items() if odds >= sure and not differ}
+        nearly = sum(odds >= sure - NEARLY and differ == 1 for odds, differ in likened.values())
+        if len(pairs) > 2 * nearly:
             named = [f"{a} = {b}" for a, b in sorted(pairs)]
             more = f" and {len(named) - SHOWN:,} more" if len(named) > SHOWN else ""
             yield _ROLES[axis], ", ".join(named[:SHOWN]) + more

@@ -1,9 +1,10 @@
-"""What the probes of a run say: whether it has seen labels, or copies what knows no biology or the order of the rows."""
+"""What the probes of a run say: whether it may have seen labels, or copies what knows no biology or the order of the rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -12,12 +13,20 @@ from core.scoring.run_scores import Headline, RunRows, RunScore, count_rows
 from core.stats.intervals import Interval
 from core.stats.official_score import ScoreIntervals
 from core.stats.row_changes import Agreement, agreement
-from core.stats.run_probe import RunProbe, probe_run
+from core.stats.run_probe import RunProbe, Tail, probe_run
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
 from core.texts import NO_BIOLOGY, estimate_text
 
 DISGUISE = 0.9  # |Spearman| above which a run ranks rows as a count control does, or as they stand in the file
 LEAST_ROWS = 20  # among fewer, chance or a good run gives such values
+# A score alone never proves that labels were seen: a model may be that good. So nobody is accused by it.
+SUSPICION: Mapping[Tail, str] = MappingProxyType({"labels": "suspiciously good", "inverted labels": "suspiciously wrong"})
+DOUBT: Mapping[Tail, str] = MappingProxyType(
+    {
+        "labels": "It has seen labels, or is better than any run that was published: its scores do not tell",
+        "inverted labels": "It has seen inverted labels, or its numbers or the labels have the wrong sign",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +55,13 @@ class RunCheck:
             if tail := probe.tail(*_limits(values[name])):
                 found = estimate_text(*_limits(values[name]))
                 yield (
-                    f"has seen {tail}: {name} {metric}{found} on {probe.n:,} labelled rows, and among genes and perturbations of "
-                    f"equal rates too; scored: {self.score.scored}"
+                    f"{SUSPICION[tail]}: {name} {metric}{found} on {probe.n:,} labelled rows, and among genes and perturbations "
+                    f"of equal rates too; scored: {self.score.scored}. {DOUBT[tail]}"
                 )
             elif tail := probe.edge_tail:
                 yield (
-                    f"has seen {tail} of some rows: {name} {probe.edge:.3f} among the rows that it ranks highest and lowest, "
-                    "of about equal rates"
+                    f"{SUSPICION[tail]} at its ends: {name} {probe.edge:.3f} among the rows that it ranks highest and lowest, of "
+                    f"about equal rates. {DOUBT[tail]}"
                 )
 
     def _copied(self) -> Iterator[str]:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from core.label_marks import UNMARKED, LabelMarks
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.count_controls import count_only, rarer_gene
 from core.stats.delong import widen
@@ -21,6 +22,7 @@ from core.stats.scores_and_labels import Scores, outcome_of, ranked_scores, scor
 from core.stats.within_axis import score_within
 from core.store import datasets, pairs, predictions, runs
 from core.store.connection import Cursor
+from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.cuts import variances_between
 from core.transfer.protocols import EvaluationProtocol
@@ -43,7 +45,8 @@ class RunRows:
     away from the run. cells: of their folds, only pairs of rows inside one count; None: all pairs. cuts: DE and DIR that
     the run would have under other cuts of the folds, of shape (n_cuts, 2), seeds from 0; empty without folds or if unknown.
     headline: of the dataset, the number that the run is judged by. covered: flags of the rows that are no stand-in: the method
-    could say something about them; undirected: of those about whose direction it could not.
+    could say something about them; undirected: of those about whose direction it could not. marks: how far the labels of the
+    dataset can be trusted.
     """
 
     run: Run
@@ -57,6 +60,7 @@ class RunRows:
     headline: HeadlineKind
     covered: Bools
     undirected: Bools
+    marks: LabelMarks = UNMARKED
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -148,7 +152,7 @@ def load_scored_rows(db: Cursor, name: str) -> RunRows:
     run = runs.find_predicting(db, name)
     known = {each.id: each for each in runs.list_all(db, run.dataset)}
     rows, index = _load_rows(db, run)
-    return scored_rows(run, known.get, rows, index, datasets.find(db, run.dataset).headline)
+    return scored_rows(run, known.get, rows, index, datasets.find(db, run.dataset))
 
 
 def _load_rows(db: Cursor, run: Run) -> tuple[pd.DataFrame, RowIndex]:
@@ -161,9 +165,7 @@ def _load_rows(db: Cursor, run: Run) -> tuple[pd.DataFrame, RowIndex]:
     return add_count_controls(rows, dataset), index
 
 
-def scored_rows(
-    run: Run, find: Callable[[str], Run | None], rows: pd.DataFrame, index: RowIndex, headline: HeadlineKind
-) -> RunRows:
+def scored_rows(run: Run, find: Callable[[str], Run | None], rows: pd.DataFrame, index: RowIndex, dataset: Dataset) -> RunRows:
     """The rows of a run as it is scored; find: a run by id; rows: see `RunRows.frame`. Raises InputError for bad numbers."""
     positions, protocols = index.positions_of(rows["pair_id"].tolist()), protocols_of(run, find)
     ids = [index.pair_ids[i] for i in positions.tolist()]  # a million texts of their own would take 60 MB
@@ -182,9 +184,10 @@ def scored_rows(
         protocols=protocols,
         cells=cells_under(protocols, index, positions),
         cuts=cuts,
-        headline=headline,
+        headline=dataset.headline,
         covered=~np.any([carried[flag] for flag in STAND_INS], axis=0),
         undirected=carried[Flag.UNCOVERED_DIR],
+        marks=dataset.marks,
     )
 
 

@@ -57,7 +57,7 @@ class Sensitivity:
 def vary(found: RunComparison, other_labels: Mapping[str, NDArray[np.object_]], margin: float | None = None) -> Sensitivity:
     """The comparison at the natural base rate, and under other labels.
 
-    other_labels: by the name of where they are from, labels of all rows of the dataset, None where there is none.
+    other_labels: by their name, labels of all rows of the dataset, None where there is none.
     """
     pair = found.pair
     variants = [Variant(AS_LABELLED, f"{found.covered.n_labelled:,} labelled rows", found.covered)]
@@ -88,13 +88,13 @@ def _under_labels(pair: PairedRuns, name: str, labels: NDArray[np.object_]) -> V
         result = compare(labels, a.scores, b.scores, a.pert, a.gene, a.cells)
     agree = float((labels[both] == now[both]).mean())
     about = f"{int(here.sum()):,} labelled rows, {agree:.1%} of the shared ones with the same label"
-    return Variant(f"labels of {name}", about, result, agree)
+    return Variant(name, about, result, agree)
 
 
 def sensitivity_sentences(found: Sensitivity) -> list[str]:
     """Each variant with its difference and verdict, and whether any verdict is another, a line each."""
     lines = [
-        f"{one.name:28} mean {interval_text(one.result.mean.change.shown, signed=True):24} {found.verdict(one):16} {one.about}"
+        f"{one.name:36} mean {interval_text(one.result.mean.change.shown, signed=True):24} {found.verdict(one):16} {one.about}"
         for one in found.variants
     ]
     return [*lines, sensitivity_sentence(found)]
@@ -104,7 +104,7 @@ def sensitivity_sentence(found: Sensitivity) -> str:
     """Whether the verdict depends on what was varied."""
     first, *others = found.variants
     if not others:
-        return "Nothing could be varied: inside genes the base rate does not count, and no other labels were named."
+        return "Nothing could be varied: inside genes the base rate does not count, and there are no other labels."
     if found.depends:
         return f"The verdict “{found.verdict(first)}” depends on it: another with {', '.join(found.depends)}."
     return f"The verdict “{found.verdict(first)}” stays in all {len(found.variants)} variants."

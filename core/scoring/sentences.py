@@ -11,7 +11,7 @@ from core.scoring.run_scores import Headline, RunScore
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval, Unit, why_no_interval
 from core.stats.verdicts import Side
-from core.texts import NO_BIOLOGY, estimate_text, number_text
+from core.texts import NO_BIOLOGY, estimate_text, number_text, rows_behind
 from core.transfer import cuts
 from core.transfer.cuts import MeanOfCuts
 from core.transfer.evaluation import Evaluation
@@ -62,7 +62,10 @@ def score_sentences(found: RunScore) -> list[str]:
         return [f"{counts}: no labels here, so no score"]
     parts = {"DE": whole.de.shown, "DIR": whole.dir.shown, "mean": whole.mean.shown}
     lines = [f"{name:5} {interval_text(part)}  {_interval_words(part)}" for name, part in parts.items()]
-    lines = [f"{line}, {part.n:,} rows" if part.n else line for line, part in zip(lines, parts.values(), strict=True)]
+    lines = [
+        f"{line}, {rows_behind(name, part.n)}" if part.n else line
+        for line, (name, part) in zip(lines, parts.items(), strict=True)
+    ]
     return [counts, *_headline_lines(found.headline), *lines, *(f"{sentence}." for sentence in scoring_sentences(found))]
 
 
@@ -117,7 +120,7 @@ def alone_sentence(found: RunScore) -> str:
     """A run's score by itself, beside that of what is made from it."""
     whole = found.whole
     values = f"DE {number_text(whole.de.value)}, DIR {number_text(whole.dir.value)}"
-    return f"alone, {scored_text(whole.scored)}, on its {whole.n:,} rows: {values}"
+    return f"alone, {scored_text(whole.scored)}, on its {whole.n_labelled:,} labelled rows: {values}"
 
 
 def scoring_sentences(found: RunScore) -> list[str]:
@@ -134,7 +137,8 @@ def scoring_sentences(found: RunScore) -> list[str]:
     if found.covered is not None:
         on = found.covered
         sentences.append(
-            f"{found.n_uncovered:,} rows are stand-ins at the base rate; on the {on.n:,} others DE {number_text(on.de.value)}, "
+            f"{found.n_uncovered:,} of {found.whole.n:,} rows are stand-ins at the base rate; on the {on.n_labelled:,} labelled "
+            f"rows among the others DE {number_text(on.de.value)}, "
             f"DIR {number_text(on.dir.value)}, mean {number_text(on.mean.value)}"
         )
     return sentences
@@ -222,7 +226,7 @@ def knn_sentence(numbers: KnnNumbers) -> str:
         f"{name} {_number(part)}" + (f" (with no gene information: {_number(empty)})" if loo else "")
         for name, part, empty in (("DE", score.de, null.de), ("DIR", score.dir, null.dir))
     )
-    return f"neighbours alone: {scores} over {score.n:,} rows, scored {where}"
+    return f"neighbours alone: {scores} over {score.n_labelled:,} labelled rows, scored {where}"
 
 
 def space_sentence(mean: MeanOfCuts, null: PermutationNull | None) -> str:
@@ -233,7 +237,7 @@ def space_sentence(mean: MeanOfCuts, null: PermutationNull | None) -> str:
     scores = ", ".join(
         f"{name} {_number(part)}" + (f" ({null_text(tests[name])})" if tests else "") for name, part in parts.items()
     )
-    return f"{scores} over {score.n:,} rows, scored {UNSEEN}: {cuts.NAME}, inside {mean.k}×{mean.k} cells"
+    return f"{scores} over {score.n_labelled:,} labelled rows, scored {UNSEEN}: {cuts.NAME}, inside {mean.k}×{mean.k} cells"
 
 
 def _number(value: Estimate) -> str:

@@ -75,7 +75,7 @@ def best_sentence(groups: Sequence[Mapping[str, RunScore]]) -> str:
     if not best:
         return ""
     parts = [
-        f"{run} {interval_text(found.headline.value)} on {found.whole.n_labelled:,} rows"
+        f"{run} {interval_text(found.headline.value)} on {found.whole.n_labelled:,} labelled rows"
         + ("" if found.whole.scored == ALL_ROWS else f" {found.whole.scored}")
         for run, found in best
     ]

@@ -203,6 +203,11 @@ def _columns(rows: Sequence[Row], argued: Sequence[tuple[int, int | None]]) -> d
     return columns
 
 
+def _score_lines(db: Cursor, run: Run, dataset: Dataset) -> list[str]:
+    """The score of a run, after how far the labels can be trusted that it rests on."""
+    return [*filter(None, [dataset.marks.sentence]), *score_sentences(score_run(load_scored_rows(db, run.id)))]
+
+
 def _describe_run(db: Cursor, run: Run, sources: Sources) -> dict[str, Any]:
     dataset = datasets.find(db, run.dataset)
     facts = findings.debate_facts(db, run.id)
@@ -213,7 +218,7 @@ def _describe_run(db: Cursor, run: Run, sources: Sources) -> dict[str, Any]:
         "rankScores": run.has_rank_scores,
         "p_de": row_words.score_name(run),
         "p_up": row_words.score_name(run, "P(up | DE)"),
-        "scores": score_sentences(score_run(load_scored_rows(db, run.id))) if run.done else [],
+        "scores": _score_lines(db, run, dataset) if run.done else [],
         "audit": audited,
         "argued": f"{SHORT} characters or more, and no answer to the multiple-choice question",
         "facts": _facts(run, dataset, sources),

@@ -13,7 +13,8 @@ Unit = Literal["row", "pert", "gene", "two-way", "stratum"]
 Scale = Literal["plain", "logit"]
 AXES: tuple[Unit, ...] = ("pert", "gene")
 Z95 = float(ndtri(0.975))
-FEWEST_CARRIERS = 6  # effective rows, below which a standard error says too little of itself
+FEWEST_CARRIERS = 6  # effective rows, below which the standard error of a score says too little of itself
+FEWEST_OF_DIFFERENCE = 8  # the same of a difference
 NO_INTERVAL = "none: "
 TOO_FEW = f"{NO_INTERVAL}its standard error rests on too few rows"
 BY_CHANCE = f"{NO_INTERVAL}its standard error is 0 by chance"
@@ -116,13 +117,18 @@ class Carriers:
         """What rows give, and what perturbations and genes add: the largest of the two-way and the one-way variances."""
         return self.variances["row"] + sum(self._excess(unit) for unit in AXES)
 
-    @property
-    def degrees(self) -> float:
-        """Satterthwaite's degrees of freedom of the variance, at least 1: each part counts by the units that carry it."""
-        of_rows = self.variances["row"] ** 2 / (3 * self.numbers["row"])  # n normal influences have the number n / 3
+    def degrees(self, *, is_difference: bool) -> float:
+        """Satterthwaite's degrees of freedom of the variance, at least 1: each part counts by the units that carry it.
+
+        In a difference rows count as infinitely many: their influences are about as often above 0 as below it. The sum of such
+        numbers over the root of the sum of their squares has no longer tails than a normal one, however few they are (Efron 1969,
+        Journal of the American Statistical Association 64:1278-1302).
+        """
+        # n normal influences have the number n / 3
+        of_rows = 0.0 if is_difference else self.variances["row"] ** 2 / (3 * self.numbers["row"])
         added = [unit for unit in AXES if self._excess(unit) > 0]
-        of_axes = (self.variances[unit] ** 2 / max(self.numbers[unit] - 1, 0.5) for unit in added)
-        return max(self.variance**2 / (of_rows + sum(of_axes)), 1.0)
+        parts = of_rows + sum(self.variances[unit] ** 2 / max(self.numbers[unit] - 1, 0.5) for unit in added)
+        return max(self.variance**2 / parts, 1.0) if parts else float("inf")
 
     def _excess(self, unit: Unit) -> float:
         value = self.variances[unit]
@@ -133,17 +139,21 @@ def auroc_interval(widest: Interval, found: Carriers, limits: tuple[float, float
     """The interval shown of an AUROC, of a mean of some or of a difference: Student's t with Satterthwaite's degrees of freedom.
 
     widest: that of `widest_interval`, whose estimate and standard error it has. A score has limits on the logit scale, a
-    difference symmetric ones. There is none where the error rests on fewer than FEWEST_CARRIERS rows, or is 0 by chance.
+    difference symmetric ones. There is none where the error rests on fewer than FEWEST_CARRIERS rows (FEWEST_OF_DIFFERENCE),
+    or is 0 by chance.
     """
     nan = float("nan")
     if np.isnan(widest.se) or (widest.se == 0 and found.is_constant):
         return widest
-    few = not found.numbers["row"] >= FEWEST_CARRIERS
+    is_difference = limits != (0.0, 1.0)
+    few = not found.numbers["row"] >= (FEWEST_OF_DIFFERENCE if is_difference else FEWEST_CARRIERS)
     if widest.se == 0 or few:
         return replace(widest, low=nan, high=nan, se=nan, method=TOO_FEW if widest.se else BY_CHANCE)
-    scale: Scale = "logit" if limits == (0.0, 1.0) else "plain"
+    scale: Scale = "plain" if is_difference else "logit"
     method = widest.method.replace("Student's t", f"Student's t with Satterthwaite's df{', logit' if scale == 'logit' else ''}")
-    return _with_error(replace(widest, degrees=found.degrees, method=method), widest.se, limits, scale)
+    return _with_error(
+        replace(widest, degrees=found.degrees(is_difference=is_difference), method=method), widest.se, limits, scale
+    )
 
 
 def why_no_interval(interval: Interval) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from core.label_marks import UNMARKED, LabelMarks
 from core.store.connection import Cursor
 from core.store.queries import find_named, one
 from core.texts import check_name
@@ -18,7 +19,8 @@ DEMO = "simulated"
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """One dataset. origin: "imported", or "simulated" for the demo. headline: the number that its runs are judged by."""
+    """One dataset. origin: "imported", or "simulated" for the demo. headline: the number that its runs are judged by. marks: how
+    far its labels can be trusted, as far as that is known."""
 
     id: str
     name: str
@@ -27,24 +29,29 @@ class Dataset:
     context: str
     origin: str
     headline: HeadlineKind = "mean"
+    marks: LabelMarks = UNMARKED
 
 
-_COLUMNS = "id, name, kind, organism, context, origin, headline"
+_COLUMNS = "id, name, kind, organism, context, origin, headline, false_share, nominal_share, confounded"
 
 
 def add(cursor: Cursor, dataset: Dataset) -> None:
     """Create a dataset; its id and name must be new. Raises InputError for a name as `check_name` does."""
     check_name("dataset", dataset.name)
+    own = [dataset.id, dataset.name, dataset.kind, dataset.organism, dataset.context, dataset.origin, dataset.headline]
+    marks = [dataset.marks.false_share, dataset.marks.nominal, dataset.marks.confounded]
     cursor.execute(
-        f"INSERT INTO dataset ({_COLUMNS}, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, now()::TIMESTAMP)",
-        list(astuple(dataset)),
+        f"INSERT INTO dataset ({_COLUMNS}, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, now()::TIMESTAMP)", [*own, *marks]
     )
 
 
 def list_all(cursor: Cursor) -> list[Dataset]:
     """Every dataset, the demo last, else by name."""
     rows = cursor.execute(f"SELECT {_COLUMNS} FROM dataset ORDER BY origin = 'simulated', name").fetchall()
-    return [Dataset(*row) for row in rows]
+    return [
+        Dataset(key, name, kind, organism, context, origin, headline, LabelMarks(*marks))
+        for key, name, kind, organism, context, origin, headline, *marks in rows
+    ]
 
 
 def find(cursor: Cursor, name: str) -> Dataset:

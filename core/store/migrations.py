@@ -6,6 +6,7 @@ An older file is upgraded when it is opened, a newer one refused. Steps are neve
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -307,3 +308,20 @@ def walk_throughs(cursor: duckdb.DuckDBPyConnection) -> None:
            sentence VARCHAR NOT NULL, address VARCHAR NOT NULL, figure VARCHAR, author VARCHAR NOT NULL,
            added_at TIMESTAMP NOT NULL)"""
     )
+
+
+@step
+def marks_of_labels(cursor: duckdb.DuckDBPyConnection) -> None:
+    """How far labels that were made of cells can be trusted; of the datasets that are here, the audit log has it."""
+    for column in ("false_share DOUBLE", "nominal_share DOUBLE", "confounded INTEGER DEFAULT 0"):
+        cursor.execute(f"ALTER TABLE dataset ADD COLUMN {column}")
+    found = cursor.execute("SELECT detail FROM trail WHERE action = 'label cells' ORDER BY position").fetchall()
+    for (detail,) in found:
+        record = json.loads(detail)
+        calibration = record.get("calibration") or {}
+        confounded = (record.get("left_out") or {}).get("confounded perturbations") or []
+        cursor.execute(
+            """UPDATE dataset SET false_share = ?, nominal_share = ?, confounded = ?
+               WHERE name = ? AND id IN (SELECT dataset FROM import WHERE kind = 'cells')""",
+            [calibration.get("false_share"), calibration.get("nominal"), len(confounded), record.get("name")],
+        )

@@ -14,6 +14,7 @@ from core.actions.imports import import_upload
 from core.actions.undo import undo
 from core.actions.workspace import Workspace, open_workspace
 from core.cells.groups import GroupSettings
+from core.cells.label_record import marks_of
 from core.cells.labels import Thresholds
 from core.cells.sampling import SamplingSettings
 from core.cells.screen import LabelSettings
@@ -60,6 +61,8 @@ def test_a_file_becomes_a_dataset_with_its_record_and_tables(workspace: Workspac
     folder = cells.screen_folder(workspace, dataset)
     assert folder.is_whole
     assert folder.record() == made.record
+    assert dataset.marks == marks_of(made.record)
+    assert dataset.marks.nominal == 0.05
     assert made.record["sha256"] == hash_file(screen)
     assert "Fold changes are not shrunk" in detail
     assert '"fdr": 0.05' in detail

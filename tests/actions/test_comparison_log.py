@@ -8,8 +8,11 @@ from dataclasses import replace
 import pytest
 
 from core.actions.comparison_log import look_at, read_looked, write_looked
+from core.actions.ledger import list_lines
 from core.actions.workspace import Workspace
 from core.errors import ReadOnly
+from core.store import datasets, hypotheses
+from core.store.hypotheses import HERE, Entry
 
 
 def test_every_pair_counts_once_whoever_is_the_baseline(workspace: Workspace) -> None:
@@ -23,7 +26,7 @@ def test_every_pair_counts_once_whoever_is_the_baseline(workspace: Workspace) ->
     assert [one.holm for one in found] == pytest.approx([0.08, 0.5])
     [late] = look_at(workspace, "a/b", [("r1", "r2", 0.01)])
     assert late.holm == pytest.approx(0.03)
-    assert "One of 3 comparisons" in late.words
+    assert "One of 3 comparisons of runs" in late.words
     assert read_looked(workspace, "other dataset") == {}
 
 
@@ -57,3 +60,24 @@ def test_a_reader_sees_the_count_and_writes_nothing(workspace: Workspace) -> Non
     assert len(read_looked(workspace, "d")) == 1
     with pytest.raises(ReadOnly, match="look at comparisons d: refused"):
         write_looked(closed, "d", {("r1", "r3"): 0.1})
+
+
+def test_results_of_the_ledger_are_of_the_same_family(small_workspace: Workspace) -> None:
+    """p of the ledger's result (z 3): 0.0027; of comparisons looked at: 0.02 and 0.3. Holm of the three: 0.0081, 0.04, 0.3."""
+    with small_workspace.store.read() as db:
+        [dataset] = datasets.list_all(db)
+    measured = {"z": 3.0, "estimate": 0.03, "low": 0.01, "high": 0.05, "se": 0.01}
+    result = Entry(kind="result", source=HERE, name="h", hypothesis="h", dataset=dataset.name, **measured)
+    with small_workspace.store.write() as db:
+        hypotheses.add(db, replace(result, author="a", code_version="v", run_a="x", run_b="y", metric="mean"), "0" * 12)
+    found = look_at(small_workspace, dataset.id, [("a", "b", 0.02), ("a", "c", 0.3)])
+    assert [(one.n, round(one.holm, 4)) for one in found] == [(3, 0.04), (3, 0.3)]
+    [line] = list_lines(small_workspace)
+    assert line.adjusted is not None
+    assert (line.tests, round(line.adjusted.holm, 4)) == (3, 0.0081)
+    [recorded] = look_at(small_workspace, dataset.id, [("x", "y", 0.0027)])  # the result itself counts once
+    assert (recorded.n, round(recorded.holm, 4)) == (3, 0.0081)
+    with small_workspace.store.write() as db:  # a second result of the same pair is a second test, here and in the ledger
+        hypotheses.add(db, replace(result, author="a", code_version="v", run_a="x", run_b="y", metric="mean", note="2"), "1" * 12)
+    [again] = look_at(small_workspace, dataset.id, [("x", "y", 0.0027)])
+    assert again.n == list_lines(small_workspace)[0].tests == 4

@@ -14,7 +14,7 @@ from core.actions.workspace import Workspace, open_workspace
 from core.config import REPOSITORY, Settings
 from core.errors import DeskError, InputError, NotFound, StateError
 from core.experiments.decision import DecisionRule
-from core.experiments.ledger import LedgerLine, ledger_lines
+from core.experiments.ledger import LedgerLine
 from core.experiments.ledger_words import verdict_text
 from core.scoring.compare_runs import compare_runs
 from core.scoring.run_scores import load_scored_rows
@@ -36,7 +36,7 @@ def wanted(name: str, a: str = A, b: str = B, **rule: object) -> Registration:
 
 
 def line_of(workspace: Workspace, name: str) -> LedgerLine:
-    return next(line for line in ledger_lines(ledger.list_entries(workspace)) if line.entry.name == name)
+    return next(line for line in ledger.list_lines(workspace) if line.entry.name == name)
 
 
 def test_a_result_is_the_comparison_of_two_runs(filled: Workspace) -> None:

@@ -58,6 +58,7 @@ from core.actions import (
     ledger,
     lineage,
     model_servers,
+    other_labels,
     pack_texts,
     packs,
     page_imports,
@@ -106,6 +107,7 @@ from core.engine.run_state import Counts, Heartbeat, write_heartbeat
 from core.errors import DeskError, ReadOnly
 from core.experiments.ablations.base import ablations as ablations_known
 from core.experiments.attribution_arms import AttributionSpec
+from core.experiments.benchmark_report import BenchmarkReport
 from core.experiments.benchmark_spec import parse_benchmark
 from core.jobs.folder import JobFolder
 from core.llm.call_settings import CallSettings
@@ -350,6 +352,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "jobs.settle_crashed": lambda s: jobs.settle_crashed(s.crashed),
     "jobs.find_unsettled": lambda s: jobs.find_unsettled(s.crashed),
     "comparison_log.look_at": lambda s: comparison_log.look_at(s.plain, "d", [("a", "b", 0.5)]),
+    "comparison_log.looked_by_dataset": lambda s: comparison_log.looked_by_dataset(s.plain),
     "comparison_log.read_looked": lambda s: comparison_log.read_looked(s.plain, "d"),
     "training_distance.list_distances": lambda s: training_distance.list_distances(s.plain, default_dataset(s.plain, None).id),
     "training_distance.score_by_distance": lambda s: training_distance.score_by_distance(
@@ -359,6 +362,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "fusion_files.fusion_data": lambda s: fusion_files.fusion_data(s.crashed, "r", labels=True),
     "fusion_files.fusion_file": lambda s: fusion_files.fusion_file(s.crashed, "r", labels=False),
     "ledger.find_head": lambda s: ledger.find_head(s.plain, "0" * 64),
+    "ledger.list_lines": lambda s: ledger.list_lines(s.plain),
     "ledger.verify": lambda s: ledger.verify(s.plain),
     "model_servers.refuse_unlisted": lambda s: model_servers.refuse_unlisted(s.plain, s.model),
     "run_control.settings_of_worker": lambda s: run_control.settings_of_worker(s.crashed, run_of(s).id),
@@ -381,6 +385,9 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     ),
     "benchmark_plans.plan_inputs": lambda s: benchmark_plans.plan_inputs(s.plain, parse_benchmark(BENCHMARK)),
     "benchmark_plans.tokens_per_row": lambda s: benchmark_plans.tokens_per_row(s.plain, parse_benchmark(BENCHMARK)),
+    "benchmark_ledger.looked_lines": lambda s: benchmark_ledger.looked_lines(
+        s.plain, BenchmarkReport(parse_benchmark(BENCHMARK), 0, (), None, {}, None, default_dataset(s.plain, None))
+    ),
     "benchmarks.find_benchmark": lambda s: benchmarks.find_benchmark(s.plain, parse_benchmark(BENCHMARK)),
     "benchmarks.find_saved": lambda s: benchmarks.find_saved(s.plain, "b"),
     "benchmarks.saved_benchmarks": lambda s: benchmarks.saved_benchmarks(s.plain),
@@ -390,6 +397,9 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "cells.screen_folder": lambda s: cells.screen_folder(s.plain, default_dataset(s.plain, None)),
     "component_loader.default_dataset": lambda s: default_dataset(s.plain, None),
     "component_loader.hash_contents": lambda s: component_loader.hash_contents(s.plain, default_dataset(s.plain, None).id, ()),
+    "other_labels.label_at_thresholds": lambda s: other_labels.label_at_thresholds(
+        s.plain, default_dataset(s.plain, None).id, index_of(s.plain)
+    ),
     "component_loader.load_index": lambda s: component_loader.load_index(s.plain, default_dataset(s.plain, None)),
     "component_loader.load_spaces": lambda s: component_loader.load_spaces(
         s.plain, index_of(s.plain), default_dataset(s.plain, None), []

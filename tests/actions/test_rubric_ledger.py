@@ -14,7 +14,6 @@ from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
 from core.errors import InputError, NotFound, StateError
 from core.experiments import measure
-from core.experiments.ledger import ledger_lines
 from core.experiments.ledger_words import compared_text, rule_text
 from core.experiments.rubric_hypothesis import WorthRule
 from core.scoring import rubric_worth
@@ -67,7 +66,7 @@ def test_a_worth_is_registered_measured_and_corrected(place: Workspace) -> None:
     assert "answered by its rule" in (entry.scored or "")
     assert compared_text(entry) == f"rows of {RUN} that open says yes of against the others"
     assert rule_text(registered) == "hit rate, by two-way, at least +0.05"
-    line = next(line for line in ledger_lines(ledger.list_entries(place)) if line.entry.id == entry.id)
+    line = next(line for line in ledger.list_lines(place) if line.entry.id == entry.id)
     assert line.adjusted is not None
     assert line.adjusted.holm >= line.adjusted.p == pytest.approx(worth.p["hit_rate"].p)
 

@@ -9,10 +9,10 @@ import pytest
 
 from core.cells.calibration import Calibration
 from core.cells.design import DesignSettings
-from core.cells.label_record import record_of
+from core.cells.label_record import marks_of, record_of
 from core.cells.sampling import SamplingSettings
 from core.cells.screen import LabelSettings
-from core.cells.words import MARKED, label_lines
+from core.cells.words import label_lines
 from tests.cells.null_screens import NullScreen, label_null
 
 SMALL = NullScreen(cells=60, control=240, genes=150, perturbations=8, batches=2)
@@ -41,7 +41,9 @@ def test_clones_are_no_effects_beside_guides(tmp_path: Path) -> None:
     assert called["agree"].mean() > 2.7
     assert alone.labels is not None
     assert alone.labels.effects()["marked"].sum() == alone.effects
-    assert f"  {MARKED}" in label_lines("d", record_of(alone.labels, LabelSettings()))
+    record = record_of(alone.labels, LabelSettings())
+    assert marks_of(record).marked
+    assert f"  {marks_of(record).sentence}" in label_lines("d", record)
 
 
 @pytest.mark.parametrize(("bins", "even"), [(4, True), (1, False)])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from core.experiments.ledger import ledger_lines
+from core.experiments.ledger import ledger_lines, pair_of_arms
 from core.experiments.ledger_words import summary_sentences, verdict_text
 from core.store.hypotheses import HERE, PUBLISHED, Entry, EntryKind
 from tests.experiments.cases import numbered
@@ -35,6 +35,17 @@ def test_results_of_one_dataset_and_source_are_corrected_together() -> None:
     holm = {name: round(p.holm, 4) for name, p in found.items() if p}
     assert holm == {"one": 0.0081, "two": 0.0455, "three": 0.0248, "else": 0.0455, "read": 0.0455}
     assert [line.tests for line in lines] == [3, 3, 3, 1, 1]
+
+
+def test_comparisons_that_were_looked_at_are_corrected_for_once() -> None:
+    """p of z 3 and 2.5: 0.0027, 0.0124; looked at: 0.0001, 0.03, and the pair of "one", which is that result. Holm: 3·0.0027."""
+    entries = numbered([entry("one", 3.0, run_a="r2", run_b="r1"), entry("arms", 2.5, benchmark="b", name_a="x", name_b="y")])
+    looked = {("r1", "r2"): 0.5, ("r1", "r3"): 0.0001, ("r3", "r4"): 0.03, pair_of_arms("b", "y", "x"): 0.9}
+    lines = ledger_lines(entries, {"d": looked, "other": {("r8", "r9"): 0.01}})
+    assert [line.tests for line in lines] == [4, 4]
+    assert [round(line.adjusted.holm, 4) for line in lines if line.adjusted] == [0.0081, 0.0248]
+    [read] = ledger_lines(numbered([entry("read", 3.0, source=PUBLISHED)]), {"d": looked})
+    assert read.tests == 1  # published elsewhere, where nobody knows what was looked at
 
 
 def test_a_second_result_counts_as_a_second_test() -> None:

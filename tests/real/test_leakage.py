@@ -108,7 +108,7 @@ def read_rows(shared_data: Path, dataset: str) -> pd.DataFrame:
     return rows[["pert", "gene", "label", "split"]]
 
 
-@pytest.fixture(scope="module", params=["bmdm", pytest.param("k562", marks=pytest.mark.soak)])
+@pytest.fixture(scope="module", params=["bmdm", *(pytest.param(name, marks=pytest.mark.soak) for name in ("k562", "hepg2"))])
 def rows(request: pytest.FixtureRequest, shared_data: Path) -> pd.DataFrame:
     return read_rows(shared_data, request.param)
 
@@ -199,3 +199,17 @@ def test_oracles_among_runs(index: RowIndex, rows: pd.DataFrame) -> None:
         for values, tail in ((label + 0.7 * noise, "labels"), (-label + 0.1 * noise, "inverted labels"), (mean, ""), (noise, "")):
             probe, value = probe_run(Task(known, hit, values), pert, gene), auroc(hit[known], values[known])
             assert probe.tail(value, value, value) == tail
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("by", "other", "noise"), [("gene", "pert", 0.5), ("pert", "gene", 0.0)])
+def test_a_matrix_of_labels_of_twenty_pathways_has_seen_them(shared_data: Path, by: str, other: str, noise: float) -> None:
+    """Shares of so few units are not probed; members of one complex, whose labels are equal, are no renamed duplicates."""
+    rows = read_rows(shared_data, "k562_set")
+    ids = (rows["pert"] + "_" + rows["gene"]).tolist()
+    index = RowIndex.build(ids, rows["pert"].tolist(), rows["gene"].tolist(), rows["label"].to_numpy(object), rows["split"])
+    matrix = label_matrix(rows, by, other)
+    noisy = matrix + noise * np.random.default_rng(1).normal(size=matrix.shape)
+    assert any("they know which" in finding for finding in found_in(index, rows, noisy))
+    assert found_in(index, rows, noise_like(matrix)) == []
+    assert check_rows(rows.assign(pair_id=ids)) == ()

@@ -140,8 +140,9 @@ def test_a_run_that_repeats_the_labels(screened: Workspace, axis: str) -> None:
     assert (finding["kind"], finding["name"]) == ("run", "too good")
     n_rows = len(SCREEN.train) if axis == "DE" else int((labels != "none").sum())
     assert finding["what"] == (
-        f"has seen labels: {axis} 1.000 [1.000, 1.000] on {n_rows} labelled rows, and among genes and perturbations of "
-        "equal rates too; scored: all rows"
+        f"suspiciously good: {axis} 1.000 [1.000, 1.000] on {n_rows} labelled rows, and among genes and perturbations of "
+        "equal rates too; scored: all rows. It has seen labels, or is better than any run that was published: its scores do not "
+        "tell"
     )
 
 

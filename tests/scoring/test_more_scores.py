@@ -109,7 +109,7 @@ def test_a_verdict_that_rests_on_the_labels_is_said_to(rows: RunRows) -> None:
     compared = compare_runs(count_rows(rows).under(rows.protocols), rows)
     same = rows.index.labels.copy()
     swapped = np.array([{"up": "none", "down": "none", "none": "up"}.get(label) for label in same], dtype=object)
-    found = sensitivity.vary(compared, {"the same": same, "other": swapped})
+    found = sensitivity.vary(compared, {"labels of the same": same, "labels of other": swapped})
     by_name = {one.name: one for one in found.variants}
     assert by_name["labels of the same"].result.mean.change.value == pytest.approx(compared.covered.mean.change.value)
     assert (by_name["labels of the same"].agree, by_name["labels of other"].agree) == (1.0, 0.0)
@@ -136,5 +136,7 @@ def test_two_runs_that_rank_alike_are_equal(rows: RunRows) -> None:
     assert found.covered.mean.change.shown.se == 0
     said = comparison_sentences(found, "a", "b")[0]
     n = found.covered.n_labelled
-    assert said == f"b and a are equal in mean of DE and DIR: each of {n:,} rows is ranked alike against the other class."
+    assert (
+        said == f"b and a are equal in mean of DE and DIR: each of {n:,} labelled rows is ranked alike against the other class."
+    )
     assert not math.isnan(found.covered.mean.change.shown.low)

@@ -34,7 +34,7 @@ def test_every_way_counts_what_it_says(cells: np.ndarray | None) -> None:
     found = other_scores(whole, rows, GENE_ROWS)
     ways = ways_to_score(found, "de")
     assert len({way.name for way in ways}) == len(ways) == 7
-    assert (ways[0].estimate, ways[0].counted) == (whole.de, "300 rows")
+    assert (ways[0].estimate, ways[0].counted) == (whole.de, "300 labelled rows")
     gene = score_within(rows, "gene")
     assert (ways[1].estimate, ways[1].counted) == (gene.de.macro, f"{gene.de.groups} genes")
     assert repr(ways_to_score(found, "dir")[2].estimate) == repr(gene.dir.by_pairs)  # NaN is not NaN: too few genes in cells

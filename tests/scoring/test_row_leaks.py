@@ -64,3 +64,28 @@ def test_genes_that_never_respond_are_no_copies_where_every_pair_was_measured() 
     frame["label"] = np.where(frame["gene"].isin(["G0", "G1"]), np.where(frame["pert"] < "P15", "up", "none"), "none")
     frame["pair_id"] = frame["pert"] + "_" + frame["gene"]
     assert found(frame) == [("target genes", "renamed duplicates: two names have the same rows and labels: G0 = G1")]
+
+
+def test_members_of_a_complex_are_no_renamed_duplicates() -> None:
+    """80 complexes of three perturbations, whose labels of 20 pathways are alike but for one in thirty; a copy of one is."""
+    rng = np.random.default_rng(0)
+    shared = rng.integers(0, 3, (80, 20))
+    codes = np.where(rng.random((240, 20)) < 1 / 30, rng.integers(0, 3, (240, 20)), np.repeat(shared, 3, axis=0))
+    rows = pd.DataFrame(
+        {
+            "pert": np.repeat([f"P{i:03}" for i in range(240)], 20),
+            "gene": np.tile([f"pathway {i:02}" for i in range(20)], 240),
+            "label": np.array(["up", "down", "none"], dtype=object)[codes.ravel()],
+            "split": "train",
+        }
+    )
+    rows["pair_id"] = rows["pert"] + "_" + rows["gene"]
+    assert sum((codes[a] == codes[b]).all() for a in range(240) for b in range(a)) > 50
+    assert _renamed(rows) == []
+    copy = rows[rows["gene"] == "pathway 07"].assign(gene="Zzz9")
+    both = pd.concat([rows, copy.assign(pair_id=copy["pert"] + "_Zzz9")], ignore_index=True)
+    assert _renamed(both) == ["renamed duplicates: two names have the same rows and labels: Zzz9 = pathway 07"]
+
+
+def _renamed(rows: pd.DataFrame) -> list[str]:
+    return [found.what for found in check_rows(rows) if "renamed" in found.what]

@@ -17,7 +17,7 @@ from core.scoring import json_shapes, run_scores, sentences
 from core.scoring.run_scores import NO_CUTS, RunRows
 from core.stats.official_score import official_score
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
-from core.store import pairs, predictions, runs
+from core.store import datasets, pairs, predictions, runs
 from core.store.runs import Run
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import RowIndex
@@ -110,11 +110,10 @@ def test_log_probabilities_near_0_and_1_stay_apart(demo_workspace: Workspace) ->
     with demo_workspace.store.read() as db:
         run = runs.find(db, "simulated debate")
         frame, dataset = predictions.frame(db, run.id), pairs.frame(db, run.dataset)
+        of_run = datasets.find(db, run.dataset)
     spread = np.linspace(1e-12, 9e-12, len(frame))  # nine decimals would make them all equal
     frame = frame.assign(prediction_up=spread / 2, prediction_down=spread / 2)
-    rows = run_scores.scored_rows(
-        run, {}.get, run_scores.add_count_controls(frame, dataset), RowIndex.of_frame(dataset), "ternary"
-    )
+    rows = run_scores.scored_rows(run, {}.get, run_scores.add_count_controls(frame, dataset), RowIndex.of_frame(dataset), of_run)
     assert len(np.unique(rows.scores.p_de)) == 801  # 1.00e-12, 1.01e-12 … 9.00e-12
     assert len(np.unique(rows.scores.p_up)) == 1
 
@@ -166,7 +165,7 @@ def test_stand_ins_count_in_the_score_and_not_in_the_second_one() -> None:
     assert found.covered.de.value == pytest.approx(roc_auc_score(changed[kept], P_DE[kept]))
     directed = [5, 6]  # row 0 is a stand-in, row 4 has no direction of its own
     assert found.covered.dir.value == roc_auc_score([LABELS[i] == "up" for i in directed], P_UP[directed])
-    assert "1 rows are stand-ins" in sentences.scoring_sentences(found)[1]
+    assert "1 of 8 rows are stand-ins" in sentences.scoring_sentences(found)[1]
 
 
 def test_row_counts_are_scored_like_the_run(demo_workspace: Workspace) -> None:

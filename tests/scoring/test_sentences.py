@@ -41,7 +41,7 @@ def test_a_space_under_folds_is_told_beside_its_null() -> None:
     de, direction = found.score.de.value, found.score.dir.value
     assert knn_sentence(found) == (
         f"neighbours alone: DE {de:.3f} (permuted vectors 0.500 ± 0.250, one-sided p = 0.75), "
-        f"DIR {direction:.3f} (permuted vectors 0.500 ± 0.250, one-sided p = 0.5) over 300 rows, scored "
+        f"DIR {direction:.3f} (permuted vectors 0.500 ± 0.250, one-sided p = 0.5) over 300 labelled rows, scored "
         "only on genes and perturbations whose labels the neighbours never saw: mean of ten cuts (seeds 0–9), inside 2×2 cells"
     )
     told = knn_sentences(found)
@@ -77,7 +77,7 @@ def test_one_cut_is_named() -> None:
     told = knn_sentence(found)
     assert told.startswith("neighbours alone: DE 0.")
     assert told.endswith(
-        " over 300 rows, scored only on genes and perturbations whose labels the neighbours never saw (2×2 cells, cut 7)"
+        " over 300 labelled rows, scored only on genes and perturbations whose labels the neighbours never saw (2×2 cells, cut 7)"
     )
 
 

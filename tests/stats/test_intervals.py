@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import expit, logit
-from scipy.stats import binomtest, t
+from scipy.stats import binomtest, norm, t
 
 from core.stats.intervals import (
     Carriers,
@@ -78,12 +78,15 @@ def carried(row: float, pert: float, gene: float, *, is_constant: bool = False, 
 def test_satterthwaites_degrees_of_freedom_by_hand() -> None:
     # genes add nothing: V = 0.0004 + 0.0005; df = 0.0009² / (0.0004² / (3 · 30) + 0.0009² / 4)
     assert carried(4e-4, 9e-4, 3e-4).variance == pytest.approx(9e-4)
-    assert carried(4e-4, 9e-4, 3e-4).degrees == pytest.approx(81 / (16 / 90 + 81 / 4))
+    assert carried(4e-4, 9e-4, 3e-4).degrees(is_difference=False) == pytest.approx(81 / (16 / 90 + 81 / 4))
     # both add: V = 4 + 5 + 2; nothing adds: three times the rows that carry it; a missing axis adds nothing
-    assert carried(4e-4, 9e-4, 6e-4).degrees == pytest.approx(121 / (16 / 90 + 81 / 4 + 36 / 19))
-    assert carried(4e-4, 1e-4, 2e-4).degrees == pytest.approx(90)
-    assert carried(4e-4, float("nan"), 2e-4).degrees == pytest.approx(90)
-    assert carried(1e-9, 1.0, 0.0).degrees == pytest.approx(4)
+    assert carried(4e-4, 9e-4, 6e-4).degrees(is_difference=False) == pytest.approx(121 / (16 / 90 + 81 / 4 + 36 / 19))
+    assert carried(4e-4, 1e-4, 2e-4).degrees(is_difference=False) == pytest.approx(90)
+    assert carried(4e-4, float("nan"), 2e-4).degrees(is_difference=False) == pytest.approx(90)
+    assert carried(1e-9, 1.0, 0.0).degrees(is_difference=False) == pytest.approx(4)
+    # a difference: rows have no part of their own
+    assert carried(4e-4, 9e-4, 6e-4).degrees(is_difference=True) == pytest.approx(121 / (81 / 4 + 36 / 19))
+    assert np.isinf(carried(4e-4, 1e-4, 2e-4).degrees(is_difference=True))
 
 
 def test_limits_of_a_score_stand_on_the_logit_scale_and_those_of_a_difference_do_not() -> None:
@@ -96,21 +99,26 @@ def test_limits_of_a_score_stand_on_the_logit_scale_and_those_of_a_difference_do
     more = add_variance(found, 1e-4)
     assert more.high == pytest.approx(expit(logit(0.98) + np.sqrt(2) * reach))
     change = auroc_interval(replace(score, estimate=0.02), carried(1e-4, 0.0, 0.0), (-1.0, 1.0))
-    assert (change.low, change.high) == pytest.approx((0.02 - q * 0.01, 0.02 + q * 0.01))
+    z = norm.ppf(0.975)  # rows alone carry it, which count as infinitely many
+    assert (change.low, change.high) == pytest.approx((0.02 - z * 0.01, 0.02 + z * 0.01))
 
 
 @pytest.mark.parametrize(
-    ("variance", "rows", "is_constant", "why"),
+    ("variance", "rows", "is_constant", "least", "why"),
     [
-        (1e-4, 5.9, False, "its standard error rests on too few rows"),
-        (1e-4, 6.0, False, ""),
-        (0.0, float("nan"), False, "its standard error is 0 by chance"),
-        (0.0, float("nan"), True, ""),
+        (1e-4, 5.9, False, 0.0, "its standard error rests on too few rows"),
+        (1e-4, 6.0, False, 0.0, ""),
+        (1e-4, 7.9, False, -1.0, "its standard error rests on too few rows"),
+        (1e-4, 8.0, False, -1.0, ""),
+        (0.0, float("nan"), False, 0.0, "its standard error is 0 by chance"),
+        (0.0, float("nan"), True, 0.0, ""),
     ],
 )
-def test_what_rests_on_too_little_has_no_interval_and_says_why(variance: float, rows: float, is_constant: bool, why: str) -> None:
+def test_what_rests_on_too_little_has_no_interval_and_says_why(
+    variance: float, rows: float, is_constant: bool, least: float, why: str
+) -> None:
     score = normal_interval(0.5, variance, 50, "row", "DeLong")
-    found = auroc_interval(score, carried(variance, 0.0, 0.0, is_constant=is_constant, rows=rows), (0.0, 1.0))
+    found = auroc_interval(score, carried(variance, 0.0, 0.0, is_constant=is_constant, rows=rows), (least, 1.0))
     assert why_no_interval(found) == why
     assert bool(np.isnan([found.low, found.high, found.se]).all()) == bool(why)
 

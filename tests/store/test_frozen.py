@@ -35,6 +35,7 @@ STEPS = {
     "predictions_by_pair": "dc5d3d6cc66ee579",
     "hash_chains": "e3f5735da635402e",
     "walk_throughs": "9f17f2df83d4b85e",
+    "marks_of_labels": "832fd6d0df018219",
 }
 HELPERS = {"_chain_rows": "16b0e64103963c40"}  # of steps
 LONG = "Knockdown of Stat1 affects the ribosome. Irf_1 is downstream, and many screens agree on that at this dose. "

@@ -12,6 +12,7 @@ from core.experiments.benchmark_baselines.attention_settings import AttentionGri
 from core.experiments.benchmark_baselines.material import make_material, read_gene_knowledge
 from core.experiments.benchmark_baselines.published_scores import PublishedScore, load_published_scores
 from core.experiments.benchmark_baselines.table import BaselineTable, score_baselines
+from core.label_marks import UNMARKED, LabelMarks
 from core.scoring.baselines import Baseline, dataset_baselines
 from core.transfer.row_index import RowIndex
 from core.types import TRAIN
@@ -23,7 +24,7 @@ class SplitBaselines:
 
     training: the name of the dataset that the training rows are from. rows: of the split. without_biology: what reads no
     knowledge. table: what does; None for the training split, whose rows would be predicted from their own labels. sources: of
-    the knowledge. published: what was published of the cell line.
+    the knowledge. published: what was published of the cell line. marks: of the labels.
     """
 
     dataset: str
@@ -34,6 +35,7 @@ class SplitBaselines:
     table: BaselineTable | None
     sources: tuple[str, ...]
     published: tuple[PublishedScore, ...]
+    marks: LabelMarks = UNMARKED
 
     @property
     def all(self) -> tuple[Baseline, ...]:
@@ -45,7 +47,8 @@ class SplitBaselines:
 class SplitInputs:
     """The rows of a split and the training rows. dataset, training: the names of the datasets that each are from.
 
-    frame: as of `pairs.frame`. packs: what is known of genes. attention: see `Material`.
+    frame: as of `pairs.frame`. packs: what is known of genes. attention: see `Material`. expression: see `dataset_baselines`.
+    marks: of the labels that are scored.
     """
 
     dataset: str
@@ -53,12 +56,14 @@ class SplitInputs:
     frame: pd.DataFrame
     packs: Packs
     attention: AttentionGrid | None = None
+    expression: pd.DataFrame | None = None
+    marks: LabelMarks = UNMARKED
 
 
 def find_split_baselines(inputs: SplitInputs, split: str, progress: Callable[[float], object] = lambda _: None) -> SplitBaselines:
     """The baselines of the labelled rows of a split. Raises InputError if it has none."""
     frame = inputs.frame
-    without_biology = dataset_baselines(frame, split)
+    without_biology = dataset_baselines(frame, split, inputs.expression)
     table: BaselineTable | None = None
     sources: tuple[str, ...] = ()
     if split != TRAIN:
@@ -68,4 +73,4 @@ def find_split_baselines(inputs: SplitInputs, split: str, progress: Callable[[fl
         table, sources = score_baselines(material, progress), genes.sources
     rows = int(((frame["split"] == split) & frame["label"].notna()).sum())
     published = load_published_scores().of(inputs.dataset)
-    return SplitBaselines(inputs.dataset, split, inputs.training, rows, without_biology, table, sources, published)
+    return SplitBaselines(inputs.dataset, split, inputs.training, rows, without_biology, table, sources, published, inputs.marks)

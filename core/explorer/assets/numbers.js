@@ -4,7 +4,7 @@
 const SCALE = 1e14; // numbers are ranked by 14 decimals
 const INTEGERS = 2 ** 52; // what is added to this and taken from it again is rounded, halves to even, as NumPy rounds
 const ROUNDING = 1e-12; // of the terms of a variance, below which nothing is left of it
-const FEWEST_CARRIERS = 6; // effective rows, as in core/stats/intervals.py
+const [FEWEST_CARRIERS, FEWEST_OF_DIFFERENCE] = [6, 8]; // effective rows, as in core/stats/intervals.py
 const Z95 = 1.959963984540054;
 const METRICS = ["de", "dir", "mean"];
 const METRIC_WEIGHTS = { de: [1, 0], dir: [0, 1], mean: [0.5, 0.5] }; // of DE and of DIR
@@ -174,10 +174,11 @@ function estimate(value, variances, { numbers, isConstant }, reach, limits) {
   const known = errors.filter((each) => !Number.isNaN(each));
   let widest = known.length ? Math.max(...known) : NaN;
   if (widest === 0 && (limits.includes(value) || !isConstant)) widest = NaN; // a perfect ranking says nothing of its error
-  if (widest > 0 && !(numbers.row >= FEWEST_CARRIERS)) widest = NaN;
-  const isLogit = widest > 0 && limits[0] === 0;
-  const quantile = widest > 0 ? studentQuantile(degreesOf(variances, numbers)) : reach.quantile;
-  const df = widest > 0 ? degreesOf(variances, numbers) : null;
+  const isDifference = limits[0] !== 0;
+  if (widest > 0 && !(numbers.row >= (isDifference ? FEWEST_OF_DIFFERENCE : FEWEST_CARRIERS))) widest = NaN;
+  const isLogit = widest > 0 && !isDifference;
+  const df = widest > 0 ? degreesOf(variances, numbers, isDifference) : null;
+  const quantile = df === null ? reach.quantile : studentQuantile(df);
   return {
     value,
     ...Object.fromEntries([...UNITS, "twoWay"].map((unit, i) => [unit, interval(value, errors[i], Z95, limits)])),
@@ -192,15 +193,16 @@ function shownInterval(value, se, quantile, limits, isLogit) {
   return { low: 1 / (1 + Math.exp(half - odds)), high: 1 / (1 + Math.exp(-odds - half)), se };
 }
 
-// Satterthwaite's degrees of freedom: rows, and the axes that add to their variance, each by the units that carry it.
-function degreesOf({ row, pert, gene }, numbers) {
-  let [total, parts] = [row, row ** 2 / (3 * numbers.row)];
+// Satterthwaite's degrees of freedom: rows, and the axes that add to their variance, each by the units that carry it. In a
+// difference rows count as infinitely many.
+function degreesOf({ row, pert, gene }, numbers, isDifference) {
+  let [total, parts] = [row, isDifference ? 0 : row ** 2 / (3 * numbers.row)];
   for (const [unit, variance] of Object.entries({ pert, gene })) {
     if (!(variance > row)) continue;
     total += variance - row;
     parts += variance ** 2 / Math.max(numbers[unit] - 1, 0.5);
   }
-  return Math.max(total ** 2 / parts, 1);
+  return parts ? Math.max(total ** 2 / parts, 1) : Infinity;
 }
 
 // How many rows carry an influence, from its squares by row: (Σ x²)² / Σ x⁴; NaN without an influence.
@@ -252,7 +254,7 @@ function probabilityAbove0({ value, shown }, df) {
   if (!shown.se) return (Math.sign(value) + 1) / 2;
   const t = value / shown.se;
   const degrees = shown.df ?? df;
-  return degrees === null ? normalBelow(t) : (1 + Math.sign(t) * studentWithin(Math.abs(t), degrees)) / 2;
+  return degrees === null || degrees === Infinity ? normalBelow(t) : (1 + Math.sign(t) * studentWithin(Math.abs(t), degrees)) / 2;
 }
 
 // The probability that |T| < t, by the series of the incomplete beta function (Abramowitz and Stegun 26.5.4) from the nearer end.
@@ -280,6 +282,7 @@ function gammaRatio(b) {
 // Student's t that |T| exceeds in 5%. Newton's steps rise to it from the normal distribution's, which is the smallest.
 function studentQuantile(df) {
   let t = Z95;
+  if (df === Infinity) return t;
   const peak = gammaRatio(df / 2) / Math.sqrt(Math.PI * df);
   for (let step = 1, i = 0; Math.abs(step) > 1e-15 * t && i < 200; i++) {
     step = (0.95 - studentWithin(t, df)) / (2 * peak * Math.exp(-((df + 1) / 2) * Math.log1p((t * t) / df)));

@@ -25,13 +25,13 @@ _AXES: tuple[tuple[str, Literal["de", "dir"]], ...] = (("DE", "de"), ("DIR", "di
 def caption_of(run: Run, n: int, found: RunControls) -> str:
     """What the numbers of all controls are of."""
     return (
-        f"{run.name} · {n:,} rows · {found.unit}, {scored_text(found.scored)} · 95% intervals {TWO_WAY}; of permuted "
+        f"{run.name} · {n:,} labelled rows · {found.unit}, {scored_text(found.scored)} · 95% intervals {TWO_WAY}; of permuted "
         "labels and vectors the range of 95% of the permutations"
     )
 
 
 def of_axis(run: Run, n: int, found: RunControls, name: str, axis: Literal["de", "dir"]) -> CaptionedFigure:
-    """The run and every control that says something on an axis; name: DE or DIR; n: rows of the run."""
+    """The run and every control that says something on an axis; name: DE or DIR; n: labelled rows of the run."""
     lines = [(each, getattr(each, axis)) for each in (found.own, *found.controls)]
     table = pd.DataFrame(
         [
@@ -86,11 +86,12 @@ def _numbers(value: Interval) -> dict[str, object]:
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:
-    runs, rows = material.labelled_runs, material.rows
+    runs = material.labelled_runs
     if len(runs) > 1:
         found = [of_runs(material, runs, name, axis) for name, axis in _AXES]
     else:
-        found = [of_axis(run, len(rows[run.id]), material.controls(run.id), *each) for run in runs for each in _AXES]
+        known = [(run, material.score(run.id).whole.n_labelled, material.controls(run.id)) for run in runs]
+        found = [of_axis(*of, *each) for of in known for each in _AXES]
     return [*found, *material.say_unlabelled("What knows no biology")]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.experiments.ledger import LedgerLine, ledger_lines, score_histories
+from core.experiments.ledger import LedgerLine, score_histories
 from core.experiments.ledger_words import family_text, summary_sentences
 from core.plots import score_history
 from core.report.captioned import CaptionedFigure
@@ -37,7 +37,7 @@ def histories(lines: Sequence[LedgerLine]) -> list[CaptionedFigure]:
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:
-    lines = ledger_lines(material.ledger)
+    lines = material.ledger_lines
     if not lines:
         return [CaptionedFigure(TITLE, "", "No hypothesis is in the ledger.")]
     words = CaptionedFigure("What the ledger says", "", " ".join(summary_sentences(lines)))

@@ -38,7 +38,7 @@ def verdict_title(found: RunComparison, a: str, b: str) -> str:
     """The verdict about run `b` against run `a` without its numbers, and on how many rows."""
     verdict, n = comparison_sentences(found, a, b)[0], found.covered.n_labelled
     said = verdict.rpartition(": ")[0].removesuffix(" on these rows") if n else ""
-    return f"{said} on {n:,} rows" if said else verdict.removesuffix(".")
+    return f"{said} on {n:,} labelled rows" if said else verdict.removesuffix(".")
 
 
 def _judged(result: Comparison) -> Difference:

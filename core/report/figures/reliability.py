@@ -15,6 +15,7 @@ from core.scoring.run_scores import RunRows
 from core.stats.calibration import reliability as reliability_of
 from core.stats.recalibration import recalibrate
 from core.stats.scores_and_labels import outcome_of
+from core.texts import rows_behind
 
 NUMBERS = ("P(DE)", "P(up | DE)")
 RANKS = "Rank scores are no probabilities: only their order counts, so there is nothing to calibrate."
@@ -34,7 +35,7 @@ def of_run(rows: RunRows, name: str, *, recalibrated: bool = False) -> Captioned
     probability = values.to_numpy(dtype=np.float64)[keep]
     found = reliability_of(positive, probability, *axes)
     table, again = reliability.table(found), None
-    caption = f"{rows.run.name} · {found.n:,} rows · {reliability.summary(found)}"
+    caption = f"{rows.run.name} · {rows_behind('DE' if is_de else 'DIR', found.n)} · {reliability.summary(found)}"
     if recalibrated:
         curve = recalibrate(positive, probability, axes[0], _FOLDS_SEED)
         after = reliability_of(positive, curve.probability, *axes)

@@ -24,8 +24,8 @@ def of_run(rows: RunRows, score: RunScore) -> CaptionedFigure:
     table = roc_curves.table(rows.labels, {run.name: rows.scores, NO_BIOLOGY: run_scores.count_rows(rows).scores}, rows.cells)
     de, direction = (interval_text(part.shown) for part in (score.whole.de, score.whole.dir))
     caption = (
-        f"{run.name} · {len(rows):,} rows, {scored_text(rows.scored)} · {NO_BIOLOGY}: how often genes were measured · "
-        f"AUROC of DE {de}, of DIR {direction}, 95% intervals {TWO_WAY}"
+        f"{run.name} · {score.whole.n_labelled:,} labelled rows, {scored_text(rows.scored)} · "
+        f"{NO_BIOLOGY}: how often genes were measured · AUROC of DE {de}, of DIR {direction}, 95% intervals {TWO_WAY}"
     )
     sentence = f"{run.name}: AUROC of DE {de}, of DIR {direction}."
     return CaptionedFigure("ROC curves of DE and DIR", run.name, sentence, caption, roc_curves.figure(table), table)
@@ -38,7 +38,10 @@ def of_runs(runs: Sequence[RunRows], scores: Sequence[RunScore]) -> CaptionedFig
     baseline = roc_curves.table(first.labels, {NO_BIOLOGY: run_scores.count_rows(first).scores}, first.cells)
     table = pd.concat([*curves, baseline], ignore_index=True)
     subject = f"{len(runs)} runs"
-    rows = ", ".join(f"{each.run.name} {len(each):,} rows {scored_text(each.scored)}" for each in runs)
+    rows = ", ".join(
+        f"{each.run.name} {score.whole.n_labelled:,} labelled rows {scored_text(each.scored)}"
+        for each, score in zip(runs, scores, strict=True)
+    )
     caption = f"{subject} · {rows} · {NO_BIOLOGY} on the rows of {first.run.name} · 95% intervals {TWO_WAY}"
     said = ", ".join(
         f"{each.run.name} {interval_text(score.whole.de.shown)} and {interval_text(score.whole.dir.shown)}"

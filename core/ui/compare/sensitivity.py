@@ -27,10 +27,11 @@ def show(found: RunComparison, margin: float | None) -> None:
         here = found.pair.a.run.dataset
         names = {each.name: each.name for each in loaders.all_datasets() if each.id != here}
         chosen = choose_several(st.multiselect, "labels", "Other labels of the same pairs", names, help=_HELP) if names else []
-        labels = {name: loaders.labels_of_pairs(here, name) for name in chosen}
+        labels = {f"labels of {name}": loaders.labels_of_pairs(here, name) for name in chosen}
+        labels |= loaders.labels_at_thresholds(here)
         usable = {name: of for name, of in labels.items() if any(label is not None for label in of[found.pair.a.positions])}
         for name in labels.keys() - usable.keys():
-            st.markdown(as_text(f"{name} has no label of these pairs."))
+            st.markdown(as_text(f"No label of these pairs: {name}."))
         result = vary(found, usable, margin)
         st.markdown(f"**{as_text(sensitivity_sentence(result))}**")
         _show_table(result)

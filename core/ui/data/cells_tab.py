@@ -7,11 +7,11 @@ import streamlit as st
 
 from core.actions import cells
 from core.cells.tables import ScreenFolder
-from core.cells.words import MARKED, label_lines
+from core.cells.words import label_lines
 from core.plots import effect_counts, knockdown, label_counts, volcano
 from core.store.datasets import Dataset
 from core.ui.data import cells_form
-from core.ui.shared import loaders, tables
+from core.ui.shared import loaders, score_box, tables
 from core.ui.shared.linked import choose_one
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty, show_figure
@@ -44,9 +44,7 @@ def _show_screen(dataset: Dataset, folder: ScreenFolder) -> None:
     perturbations = folder.table("perturbations")
     first, *facts = label_lines(dataset.name, record)
     st.markdown(f"**{as_text(first)}**")
-    if f"  {MARKED}" in facts:
-        facts.remove(f"  {MARKED}")
-        st.warning(as_text(MARKED[0].upper() + MARKED[1:] + "."))
+    score_box.show_marks(dataset.marks)
     st.text("\n".join([f"made of {record['file']}, SHA-256 {record['sha256'][:12]}", *(fact.strip() for fact in facts)]))
     thresholds = record["settings"]["thresholds"]
     st.caption(

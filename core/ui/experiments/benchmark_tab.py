@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from core.actions.benchmark_ledger import looked_lines
 from core.actions.benchmark_process import start_apart
 from core.actions.benchmarks import PAGE, SavedBenchmark, job_of, record_result
 from core.experiments.arm_differences import check_arms
@@ -12,14 +13,14 @@ from core.experiments.benchmark_report import ArmResult, BenchmarkReport
 from core.experiments.benchmark_spec import BenchmarkSpec, parse_benchmark
 from core.experiments.benchmark_words import noise_sentence, result_sentences
 from core.experiments.delta_table import delta_table
-from core.experiments.ledger import ledger_lines, line_of_benchmark
+from core.experiments.ledger import line_of_benchmark
 from core.experiments.ledger_words import benchmark_sentence
 from core.plots import benchmark_deltas
 from core.scoring import terms
 from core.scoring.sentences import interval_text
 from core.texts import number_text
 from core.ui.experiments.spec_box import show_spec_box
-from core.ui.shared import links, loaders, tables
+from core.ui.shared import links, loaders, score_box, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.job_panel import Parts, watch_job
 from core.ui.shared.linked import choose_one
@@ -55,8 +56,11 @@ def _show_benchmark(context: PageContext, saved: SavedBenchmark) -> None:
         return
     with st.spinner("Comparing the arms …"):
         found = loaders.benchmark_report(saved.spec.name)
+    score_box.show_marks(found.dataset.marks)
     for each in found.results:
         _show_result(each, found)
+    for line in looked_lines(context.workspace, found):
+        st.caption(as_text(line))
     _show_in_ledger(context, saved)
     st.text(noise_sentence(found.noise))
     _show_arms(found)
@@ -91,7 +95,7 @@ def _show_in_ledger(context: PageContext, saved: SavedBenchmark) -> None:
     """Show how the benchmark's hypothesis stands in the ledger, and record its result if that is not there yet."""
     if saved.spec.hypothesis is None:
         return
-    line = line_of_benchmark(ledger_lines(loaders.ledger_entries()), saved.spec.name)
+    line = line_of_benchmark(loaders.ledger_lines(), saved.spec.name)
     if line is not None:
         st.markdown(as_text(benchmark_sentence(line, saved.spec.name)))
     is_recorded = line is not None and line.entry.kind == "result"

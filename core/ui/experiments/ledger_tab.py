@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.experiments.ledger import LedgerLine, ledger_lines
+from core.experiments.ledger import LedgerLine
 from core.experiments.ledger_words import compared_text, detectable_text, result_text, rule_text, summary_sentences, verdict_text
 from core.report.figures import ledger as figures
 from core.ui.experiments import ledger_forms
@@ -18,7 +18,8 @@ from core.ui.shared.widgets import as_text, show_captioned, show_empty
 
 _HELP = {
     "p": "Two-sided, of a difference of 0.",
-    "p (Holm)": "Corrected for all results of the same source and dataset: below 0.05, some claim among them is wrong in 5%.",
+    "p (Holm)": "Corrected for all results of the same source and dataset, and for comparisons of runs that were looked at on it "
+    "here: below 0.05, some claim among them is wrong in 5%.",
     "p (BH)": "Benjamini and Hochberg: of the claims with less than 0.05, 5% are wrong on average.",
     "detectable": "The smallest true difference that would have been seen with 80% power.",
 }
@@ -26,7 +27,7 @@ _HELP = {
 
 def show(context: PageContext) -> None:
     """Show the ledger of the workspace, of all datasets, and the forms that add to it."""
-    lines = ledger_lines(loaders.ledger_entries())
+    lines = loaders.ledger_lines()
     if not lines:
         can_write = not context.workspace.settings.read_only
         words = "No hypothesis has been written down yet: register one below before its runs are made"

@@ -14,7 +14,7 @@ from core.scoring.standing import Standing, headline
 from core.store.predictions import CONFIDENTLY_WRONG
 from core.store.runs import Run
 from core.ui.overview import concerns
-from core.ui.shared import links, loaders, upload_form
+from core.ui.shared import links, loaders, score_box, upload_form
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, flush, show_captioned, show_empty
 
@@ -24,6 +24,9 @@ def show_first_screen(context: PageContext) -> None:
     verdict = st.container(key="verdict")
     picture, side = st.columns([0.68, 0.32], gap="large")
     place = verdict.empty()
+    if context.dataset is not None:
+        with verdict:
+            score_box.show_marks(context.dataset.marks)
     place.skeleton(height=30)
     standings = _load_standings(context.runs, picture)
     said = headline({run.name: standings[run.id] for run in context.runs})

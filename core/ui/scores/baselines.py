@@ -40,9 +40,10 @@ def show_baselines(rows: RunRows) -> None:
     with st.spinner("Permuting vectors …"):
         spaces = loaders.space_controls(rows.run.id)
     both = replace(found, controls=(*found.controls, *spaces))
-    caption = f"{caption_of(rows.run, len(rows), found)}; {_INSIDE}"
+    n = int(rows.arrays.outcome.labelled.sum())
+    caption = f"{caption_of(rows.run, n, found)}; {_INSIDE}"
     for name, axis in _AXES:
-        figure = of_axis(rows.run, len(rows), both, name, axis)
+        figure = of_axis(rows.run, n, both, name, axis)
         show_captioned(replace(figure, caption=caption if figure.chart is not None else ""), f"controls-{axis}")
     st.markdown("**In numbers**")
     _show_controls_table([found.own, *both.controls], "baselines")

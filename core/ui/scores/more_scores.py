@@ -55,7 +55,14 @@ def show_classes(run: Run) -> None:
 def _class_numbers(found: ClassScores) -> list[Number]:
     each = ", ".join(f"{name} {number_text(getattr(found.aurocs, name).value)}" for name in CLASSES)
     macro = found.aurocs.macro
-    numbers = [Number("macro AUROC", number_text(macro.value), _MACRO, f"{range_text(macro.shown)}  \n{each}, {found.n:,} rows")]
+    numbers = [
+        Number(
+            "macro AUROC",
+            number_text(macro.value),
+            _MACRO,
+            f"{range_text(macro.shown)}  \n{each}, {found.n:,} rows labelled up, down or none",
+        )
+    ]
     for name, about, loss in (("log-loss", _LOG_LOSS, found.log_loss), ("Brier score", _BRIER, found.brier)):
         if loss is not None:
             numbers.append(Number(name, number_text(loss.loss.value), about, _loss_words(loss)))

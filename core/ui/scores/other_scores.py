@@ -12,7 +12,7 @@ from core.scoring.other_scores import METRICS
 from core.scoring.run_scores import RunRows
 from core.scoring.sentences import axes_text, interval_text
 from core.store.runs import Run
-from core.texts import number_text
+from core.texts import number_text, rows_behind
 from core.ui.scores import cell_evaluation
 from core.ui.shared import loaders, tables
 from core.ui.shared.linked import bind
@@ -46,7 +46,7 @@ def show_top(run: Run, rows: RunRows) -> None:
             shown = auprc.estimate.shown
             below = (
                 f"{range_text(shown)} {axes_text(shown)}  \nbase rate {number_text(auprc.base_rate)}, "
-                f"n = {auprc.estimate.n:,}, positive: {_POSITIVE[name]}"
+                f"{rows_behind(name, auprc.estimate.n)}, positive: {_POSITIVE[name]}"
             )
             show_numbers(f"auprc-{name}", [Number(f"AUPRC of {name}", number_text(auprc.estimate.value), _AUPRC, below)], 1)
             table = pd.DataFrame(

@@ -12,6 +12,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.actions import fusion_files, readings
+from core.actions.cells import control_expression_of
+from core.actions.comparison_log import looked_by_dataset
 from core.actions.knn_numbers import kept_vectors
 from core.actions.reproduction import reproduce_numbers
 from core.actions.workspace import Workspace
@@ -35,7 +37,8 @@ from core.ui.shared.widgets import as_text
 def load(workspace: Workspace, name: str, selection: ReportSelection) -> Parts:
     """The parts of a report by who looks, of today; their numbers are computed once for a selection."""
     shown = sorted({*selection.runs, *(run for pair in selection.compare for run in pair)})
-    versions = tuple(loaders.run_version(run) for run in shown)
+    looked = repr(looked_by_dataset(workspace))  # which has no version: it is no part of the store
+    versions = (*(loaders.run_version(run) for run in shown), looked)
     parts = _load(json.dumps(to_json(replace(selection, title="", abstract="", authors="")), sort_keys=True), versions)
     byline = Byline(workspace.settings.author, date.today())
     return replace(parts, name=name, selection=selection, byline=byline, links=links_of_stops())
@@ -43,13 +46,15 @@ def load(workspace: Workspace, name: str, selection: ReportSelection) -> Parts:
 
 @cache_by("runs", "datasets", "labels", "rubrics", "ledger", "walks", entries=3, shared=True)
 def _load(selection: str, _versions: tuple[object, ...]) -> Parts:
-    """The parts of a selection, as JSON. _versions: of its runs, part of the key only."""
+    """The parts of a selection, as JSON. _versions: of its runs and of what was looked at, part of the key only."""
     workspace = read_workspace()
     find = Finders(
         partial(kept_vectors, workspace),
         partial(readings.find_answers, workspace),
         partial(reproduce_numbers, workspace),
         partial(fusion_files.find_explorer, workspace),
+        partial(control_expression_of, workspace),
+        partial(looked_by_dataset, workspace),
     )
     return load_parts(workspace.store, "", from_json(ReportSelection, json.loads(selection), "report"), find)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.label_marks import LabelMarks
 from core.scoring import terms
 from core.scoring.run_scores import RunScore
 from core.scoring.sentences import TWO_WAY, axes_text, interval_text, same_runs_sentence, scoring_sentences
@@ -11,7 +12,7 @@ from core.stats.delong import Estimate
 from core.stats.intervals import Interval
 from core.stats.official_score import ScoreIntervals
 from core.store.runs import Run
-from core.texts import number_text
+from core.texts import number_text, rows_behind
 from core.ui.shared import links, loaders
 from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.widgets import as_text
@@ -41,6 +42,12 @@ def show_run_score(found: RunScore) -> None:
     st.caption(as_text(f"{said}."), help=terms.explain(said))
 
 
+def show_marks(marks: LabelMarks) -> None:
+    """Show what has to be known of the labels beside any score on them; nothing where there is nothing."""
+    if marks.sentence:
+        (st.warning if marks.marked else st.caption)(as_text(marks.sentence))
+
+
 def show_same_runs(run: Run) -> None:
     """Show, and link to, the runs that have the predictions of this one under another name."""
     others = loaders.same_runs(run.id)
@@ -58,7 +65,8 @@ def show_score(score: ScoreIntervals, key: str = "score") -> None:
             name,
             number_text(part.value),
             f"{terms.SCORE_HELP[name]}\n\n{terms.explain(_INTERVALS)}",
-            f"{range_text(part.shown)} {axes_text(part.shown)}  \n{range_text(part.row)} by rows alone  \nn = {n:,}, chance 0.5",
+            f"{range_text(part.shown)} {axes_text(part.shown)}  \n{range_text(part.row)} by rows alone  \n"
+            f"{rows_behind(name, n)}, chance 0.5",
         )
         for name, part, n in parts
     ]
@@ -80,7 +88,7 @@ def _show_headline(found: RunScore) -> None:
             number_text(value.estimate),
             f"{terms.HEADLINE_HELP}\n\n{terms.SCORE_HELP[name]} Pooled, a mean by gene would raise it.",
             f"{range_text(value)} {axes_text(value)}  \n{n:,} genes with both classes, chance 0.5  \n"
-            f"pooled {shown_text(pooled.shown)}, n = {pooled.n:,}",
+            f"pooled {shown_text(pooled.shown)}, {rows_behind(name, pooled.n)}",
         )
         for name, value, pooled, n in parts
     ]

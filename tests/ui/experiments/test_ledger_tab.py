@@ -9,7 +9,6 @@ from streamlit.testing.v1 import AppTest
 
 from core.actions import ledger
 from core.actions.workspace import Workspace
-from core.experiments.ledger import ledger_lines
 from core.ui.experiments.ledger_tab import build_table
 from tests import worlds
 from tests.ui.conftest import Visit
@@ -49,7 +48,7 @@ def test_a_hypothesis_from_its_form_to_its_verdict(visit: Visit, demo_copy: Work
     result = ledger.list_entries(demo_copy)[-1]
     assert (result.kind, result.first) == ("result", entry.id)
     assert "Registered after the result was seen" in text_of(app)
-    table = build_table(ledger_lines(ledger.list_entries(demo_copy)))
+    table = build_table(ledger.list_lines(demo_copy))
     assert "registered after its result was seen" in table.set_index("hypothesis").loc["arguing", "verdict"]
 
 

@@ -22,7 +22,14 @@ from core.ui.shared.loaders.cache import refresh, run_version, versions_of
 from core.ui.shared.loaders.jobs import other_jobs
 from core.ui.shared.loaders.labels import labels, samples, texts_by_place
 from core.ui.shared.loaders.leakage import leakage_audit, probe_power
-from core.ui.shared.loaders.more_scores import class_scores, distance_scores, distances, group_scores, labels_of_pairs
+from core.ui.shared.loaders.more_scores import (
+    class_scores,
+    distance_scores,
+    distances,
+    group_scores,
+    labels_at_thresholds,
+    labels_of_pairs,
+)
 from core.ui.shared.loaders.records import (
     all_datasets,
     all_imports,
@@ -39,6 +46,7 @@ from core.ui.shared.loaders.records import (
     labelled_counts,
     latest_changes,
     ledger_entries,
+    ledger_lines,
     predicting_runs,
     rejected_rows,
     settle_runs,
@@ -134,10 +142,12 @@ __all__ = [
     "knn_contents",
     "labelled_counts",
     "labels",
+    "labels_at_thresholds",
     "labels_of_pairs",
     "latest_changes",
     "leakage_audit",
     "ledger_entries",
+    "ledger_lines",
     "list_rows",
     "matching_ids",
     "most_similar",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from core.actions.other_labels import Labels, label_at_thresholds
 from core.actions.training_distance import list_distances, score_by_distance
 from core.scoring.class_scores import ClassScores
 from core.scoring.class_scores import score_classes as _score_classes
@@ -38,6 +39,12 @@ def labels_of_pairs(dataset: str, other: str) -> NDArray[np.object_]:
     index = row_index(dataset)
     with reading() as db:
         return _labels_of_pairs(db, other, index)
+
+
+@cache_by("datasets", entries=4)
+def labels_at_thresholds(dataset: str) -> Labels:
+    """The labels that the rows of a dataset (id) have at other thresholds; empty for one that was not made of cells."""
+    return label_at_thresholds(read_workspace(), dataset, row_index(dataset))
 
 
 @cache_by("datasets", "spaces", entries=20)

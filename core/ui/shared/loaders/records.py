@@ -8,6 +8,9 @@ from typing import Any
 import pandas as pd
 
 from core.actions import ledger, run_states
+from core.actions.comparison_log import looked_by_dataset
+from core.experiments.ledger import LedgerLine
+from core.experiments.ledger import ledger_lines as _ledger_lines
 from core.store import calls, changes, datasets, hypotheses, imports, notes, pairs, runs, walks
 from core.store.chain_check import Finding
 from core.store.datasets import Dataset
@@ -101,6 +104,11 @@ def ledger_entries() -> list[Entry]:
     """Every entry of the ledger of hypotheses, in the order in which they were written."""
     with reading() as db:
         return hypotheses.list_all(db)
+
+
+def ledger_lines() -> list[LedgerLine]:
+    """The lines of the ledger. What was looked at, which their p are corrected for, has no version: it is read each time."""
+    return _ledger_lines(ledger_entries(), looked_by_dataset(read_workspace()))
 
 
 def all_imports() -> pd.DataFrame:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 
@@ -15,7 +13,7 @@ from core.errors import NotFound, StateError
 from core.scoring import run_scores, sentences
 from core.scoring.compare_runs import RunComparison, compare_runs
 from core.scoring.controls import Control, RunControls, control_run
-from core.scoring.expression_controls import control_expression
+from core.scoring.expression_controls import add_expression
 from core.scoring.other_scores import OtherScores, other_scores_of_run
 from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.space_controls import control_spaces
@@ -57,9 +55,9 @@ def scored_rows(run: str) -> RunRows:
     """A run's rows as they are scored."""
     known = {each.id: each for each in all_runs()}
     dataset = known[run].dataset
-    headline = next(each.headline for each in all_datasets() if each.id == dataset)
+    found = next(each for each in all_datasets() if each.id == dataset)
     index = _index_with_asked(dataset) if known[run].is_asked else row_index(dataset)
-    return run_scores.scored_rows(known[run], known.get, run_rows(run), index, headline)
+    return run_scores.scored_rows(known[run], known.get, run_rows(run), index, found)
 
 
 def _index_with_asked(dataset: str) -> RowIndex:
@@ -114,9 +112,7 @@ def run_controls(run: str) -> RunControls:
     rows = scored_rows(run)
     vectors = kept_vectors(read_workspace(), rows.run, rows.frame["pair_id"].tolist())
     splits = dataset_rows(rows.run.dataset)["split"].to_numpy(dtype=object)
-    found = control_run(rows, splits, vectors)
-    expression = control_expression(rows, control_expression_of(read_workspace(), rows.run.dataset))
-    return replace(found, controls=(*found.controls, *expression))
+    return add_expression(control_run(rows, splits, vectors), rows, control_expression_of(read_workspace(), rows.run.dataset))
 
 
 @cache_by("run:{0}", "datasets", "spaces", entries=8)

@@ -1,0 +1,89 @@
+"""How far labels can be trusted stands in one sentence beside every score: commands, `--json`, pages, reports."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.actions.workspace import Workspace
+from core.label_marks import UNMARKED, LabelMarks
+from core.report.build import Finders, build_report
+from core.report.selection import select
+from core.store import Store, changes, datasets, migrations
+from core.store.connection import Cursor
+from core.store.imports import Import
+from core.store.imports import add as add_import
+from tests.commands import core, core_json
+from tests.report.test_report import LABELLED, RUNS, no_vectors
+
+MARKED = LabelMarks(0.34, 0.05, 2)
+SCORED = (
+    ("score", LABELLED),
+    ("score", LABELLED, "--by", "P(DE)"),
+    ("score-groups", LABELLED),
+    ("score-classes", LABELLED),
+    ("compare", *RUNS[:2]),
+    ("sensitivity", *RUNS[:2]),
+    ("baselines", "--dataset", "simulated", "--split", "train"),
+)
+
+
+def mark(db: Cursor, marks: LabelMarks) -> None:
+    values = [marks.false_share, marks.nominal, marks.confounded]
+    db.execute("UPDATE dataset SET false_share = ?, nominal_share = ?, confounded = ?", values)
+    changes.bump(db, "datasets")
+
+
+@pytest.fixture
+def marked(demo_copy: Workspace) -> Workspace:
+    with demo_copy.store.write() as db:
+        mark(db, MARKED)
+    return demo_copy
+
+
+@pytest.mark.parametrize(
+    ("marks", "is_marked", "said"),
+    [
+        (UNMARKED, False, ""),
+        (LabelMarks(0.1, 0.05), False, ""),  # twice the nominal rate is not above it
+        (LabelMarks(0.101, 0.05), True, "These labels are marked: 10% of the effects are expected to be false"),
+        (LabelMarks(0.02, 0.05, 1), False, "1 perturbation is confounded with its batch and has no labels."),
+        (MARKED, True, "2 perturbations are confounded with their batch and have no labels."),
+    ],
+)
+def test_the_sentence(marks: LabelMarks, is_marked: bool, said: str) -> None:
+    assert marks.marked == is_marked
+    assert said in marks.sentence
+    assert bool(marks.sentence) == bool(said)
+
+
+def test_it_stands_beside_every_score_that_a_command_prints(marked: Workspace) -> None:
+    place = marked.settings.workspace
+    for command in SCORED:
+        assert core_json(place, *command)["label_marks"] == MARKED.record(), command
+        assert core(place, *command).out.startswith(MARKED.sentence), command
+
+
+@pytest.mark.parametrize("slides", [False, True])
+def test_it_stands_in_a_report(marked: Workspace, slides: bool) -> None:
+    with marked.store.read() as db:
+        selection = select(db, RUNS)
+    content = build_report(marked.store, "ours", selection, Finders(no_vectors), slides=slides).content.decode()
+    assert content.count(MARKED.sentence) == 1
+
+
+def test_datasets_of_an_older_store_get_what_the_audit_log_knows(workspace: Workspace) -> None:
+    """The store as it was before: the columns are taken out again."""
+    step = migrations.STEPS.index(migrations.marks_of_labels)
+    detail = {"calibration": {"false_share": 0.34, "nominal": 0.05}, "left_out": {"confounded perturbations": ["A", "B"]}}
+    with workspace.store.write() as db:
+        for name in ("screen", "other"):
+            datasets.add(db, datasets.Dataset(name, name, "ternary", "", "", "imported"))
+        add_import(db, Import("i", "s", "screen.h5ad", "cells", "screen", None, 1, 0, "a"), ())
+        for name in ("screen", "other", "gone"):
+            changes.record(db, "a", "label cells", "screen.h5ad", {"name": name, **detail})
+        for column in ("false_share", "nominal_share", "confounded"):
+            db.execute(f"ALTER TABLE dataset DROP COLUMN {column}")
+        db.execute("DELETE FROM schema_version WHERE version > ?", [step])
+    older = Store(workspace.settings.store_file, workspace.settings.cache)
+    with older.read() as db:
+        assert {each.name: each.marks for each in datasets.list_all(db)} == {"screen": MARKED, "other": UNMARKED}
