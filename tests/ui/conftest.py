@@ -10,7 +10,8 @@ import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
-from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1 import AppTest, local_script_runner
+from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
 from core.actions import component_loader
 from core.actions.workspace import Workspace
@@ -109,11 +110,22 @@ class RoutedPages(PagesManager):
         PagesManager.uses_pages_directory = False
 
 
+def wait_for_script(runner: LocalScriptRunner, timeout: float) -> None:
+    """Until the script of an AppTest has ended. Streamlit itself looks through all messages so far, each millisecond."""
+    thread = runner._script_thread
+    assert thread is not None
+    thread.join(timeout)
+    if thread.is_alive():
+        runner.request_stop()
+        raise RuntimeError(f"the page has not ended after {timeout:g} s")
+
+
 @pytest.fixture(autouse=True, scope="session")
-def packages_are_searched_once() -> Iterator[None]:
+def app_tests_cost_little_more_than_their_pages() -> Iterator[None]:
     """Every AppTest reads what all installed packages say of themselves, which takes longer than most pages."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        patch.setattr(local_script_runner, "require_widgets_deltas", wait_for_script)
         yield
 
 
