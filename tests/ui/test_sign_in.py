@@ -100,9 +100,8 @@ def add_note(page: Page, text: str) -> None:
     page.locator(".st-key-notes summary").click()
     page.get_by_label("Add a note").fill(text)
     add = page.get_by_role("button", name="Add note")
-    add.hover()  # the form slides open: a click while it does may hit what was there before
-    then(page, add.click)
-    page.locator(".st-key-notes").get_by_text(text, exact=True).wait_for()
+    then(page, lambda: add.press("Enter"))  # the form slides open: a click while it does may hit what was there before
+    page.locator(".st-key-notes summary").get_by_text("Notes (1)").wait_for()
 
 
 def open_debates(page: Page, server: Server) -> None:
