@@ -139,7 +139,7 @@ def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None, as_
         for other, shape, p in zip(others, shapes, adjusted, strict=True)
     ]
     lines = [f"{p.p:.4f}  Holm {p.holm:.4f}  {text[0]}" for p, text in zip(adjusted, words, strict=True)]
-    seen_text = f"{looked[0].n:,} comparisons of runs were looked at on this dataset here; Holm above is for these alone."
+    seen_text = f"In all {looked[0].n:,} {comparison_log.TESTS}; Holm above is for these alone."
     shown = {"a": first.run.name, "comparisons": table}
     show_scores(first.marks, shown, as_json, "\n".join([*(f"p {line}" for line in lines), seen_text]))
 

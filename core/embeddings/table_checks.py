@@ -20,7 +20,8 @@ _ABOUT: Final = re.compile(
     "clusters?|leiden|louvain|n(?:u)?(?:cells|counts|genes)(?:bycounts)?|(?:logp)?(?:total|mean)counts|means|dispersions(?:norm)?"
     "|variances(?:norm)?|pctdropoutbycounts|highlyvariable|entrez(?:gene)?(?:id)?|(?:gene|ncbi|hgnc)id|(?:gene)?length|size|start"
     "|end|strand|chr|chrom|chromosome|pos|position|gc|gccontent|percentagegccontent|[tfr]pkm|tpm|rank|index|unnamed"
-    "|labels?|class(?:es)?|split|fold|batch|p(?:adj|vals?|values?)|fdr|q(?:vals?|values?)|l(?:og)?fc|logfoldchanges?|foldchange|basemean|n?effects?"
+    "|labels?|class(?:es)?|split|fold|batch|p(?:adj|vals?|values?)|fdr|q(?:vals?|values?)|l(?:og)?fc|logfoldchanges?|foldchange"
+    "|basemean|n?effects?"
     "|communit(?:y|ies)|kmeans|modules?|degree|counts?|umis?|mean|std|variance|tss"
 )
 _DIMENSION: Final = re.compile(r"(?:d|dim|pc|pca|x|v|f|feature|emb|embedding|component|latent|z|factor|col)?[_ .-]?\d+", re.I)

@@ -135,8 +135,8 @@ def _adjusted_by_id(entries: Sequence[Entry], looked: LookedAt) -> tuple[dict[st
     sizes: dict[Family, int] = {}
     for family, tested in families.items():
         source, dataset = family
-        seen = looked.get(dataset or "", {}) if source == HERE else {}
-        others = [p for pair, p in seen.items() if pair not in pairs_in_ledger(tested)]
+        seen, recorded = looked.get(dataset or "", {}) if source == HERE else {}, pairs_in_ledger(tested)
+        others = [p for pair, p in seen.items() if pair not in recorded]
         p_values = adjust([*map(p_of, tested), *others])
         found |= {entry.id: p for entry, p in zip(tested, p_values, strict=False)}
         sizes[family] = len(p_values)

@@ -10,6 +10,7 @@ from core.actions import readings, rubrics
 from core.audit.rubric import Rubric, Unit
 from core.engine.request import money_text
 from core.errors import InputError
+from core.methods.judge_rubric import asks_for_passage
 from core.store.runs import Run
 from core.texts import describe_duration
 from core.ui.shared import links, loaders
@@ -116,7 +117,7 @@ def _describe(plan: readings.ReadingPlan, estimate: readings.ReadingEstimate) ->
         f"about {expected.prompt_tokens:,.0f} + {expected.completion_tokens:,.0f} tokens",
     ]
     if not estimate.measured:
-        with_sentence = " and a sentence" if plan.spec.options.get("passage") else ""
+        with_sentence = " and a sentence" if asks_for_passage(plan.spec.options) else ""
         parts[-1] += f", answers counted as a letter{with_sentence} each"
     if expected.seconds is not None:
         parts.append(f"about {describe_duration(expected.seconds)}")
