@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.ui.fuse import at_rest, explorer, figures, fusion_controls, results, save_controls
-from core.ui.shared import run_browser, shell
+from core.ui.shared import run_browser, score_box, shell
 
 context = shell.open_page(__file__)
 st.markdown("## Fuse")
@@ -11,6 +11,7 @@ run, dataset = context.run, context.dataset
 if run is None or dataset is None:
     run_browser.show_no_run(context)
     st.stop()
+score_box.show_marks(dataset.marks)
 
 
 @shell.fragment

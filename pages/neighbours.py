@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.ui.neighbours import panels
-from core.ui.shared import loaders, neighbour_controls, run_browser, shell, space_builder, widgets
+from core.ui.shared import loaders, neighbour_controls, run_browser, score_box, shell, space_builder, widgets
 
 context = shell.open_page(__file__)
 st.markdown("## Neighbours")
@@ -22,6 +22,7 @@ settings = neighbour_controls.choose_settings(dataset, spaces, training=loaders.
 if settings is None:
     st.stop()
 
+score_box.show_marks(dataset.marks)
 panels.show_number(dataset, settings)
 with st.spinner("Finding the similar genes …"):
     live = neighbour_controls.find_neighbours(dataset, settings, (pair_id,))

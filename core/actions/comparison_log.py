@@ -40,11 +40,13 @@ class Looked:
     @property
     def words(self) -> str:
         """How many comparisons were looked at, and what remains after the correction for them."""
-        if math.isnan(self.p):
-            return f"{self.n:,} {TESTS}; this comparison has no p."
+        one_of = f"One of {self.n:,} {TESTS}"
         if self.n == 1:
-            return f"This is the only comparison of runs that was looked at on this dataset here: p = {self.p:.2g}."
-        return f"One of {self.n:,} {TESTS}: p = {self.p:.2g}, after Holm's correction for all of them {self.holm:.2g}."
+            one_of = "This is the only comparison of runs that was looked at on this dataset here"
+        if math.isnan(self.p):
+            return f"{one_of}; it has no p."
+        after = f", after Holm's correction for all of them {self.holm:.2g}" if self.n > 1 else ""
+        return f"{one_of}: p = {self.p:.2g}{after}."
 
 
 def look_at(workspace: Workspace, dataset: str, compared: Iterable[tuple[str, str, float]]) -> list[Looked]:

@@ -36,11 +36,19 @@ def test_a_new_p_of_a_pair_replaces_the_old_one(workspace: Workspace) -> None:
     assert read_looked(workspace, "d") == {("r1", "r2"): 0.001}
 
 
+def test_one_comparison_alone_is_said_to_be_the_only_one(workspace: Workspace) -> None:
+    only = "This is the only comparison of runs that was looked at on this dataset here"
+    for p, said in ((0.01, f"{only}: p = 0.01."), (math.nan, f"{only}; it has no p.")):
+        [found] = look_at(workspace, "d", [("r1", "r2", p)])
+        assert found.words == said
+
+
 def test_a_comparison_without_a_p_is_counted_and_not_corrected_for(workspace: Workspace) -> None:
     look_at(workspace, "d", [("r1", "r2", 0.01)])
     [found] = look_at(workspace, "d", [("r1", "r3", math.nan)])
     assert (found.n, math.isnan(found.holm)) == (2, True)
-    assert "has no p" in found.words
+    assert found.words.startswith("One of 2 comparisons")
+    assert found.words.endswith("; it has no p.")
     [first] = look_at(workspace, "d", [("r1", "r2", 0.01)])
     assert first.holm == 0.01
 

@@ -27,7 +27,7 @@ from core.report.page import DRAFT
 from core.report.parts import Parts
 from core.report.question import answer_sentences, asked, find_abstract
 from core.report.selection import ReportSelection
-from core.ui.shared import loaders, text_size
+from core.ui.shared import loaders, score_box, text_size
 from core.ui.shared.loaders.cache import cache_by
 from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.stop_buttons import links_of_stops
@@ -66,6 +66,7 @@ def show(parts: Parts) -> None:
     with st.container(border=True, key="report-preview"):
         st.markdown(f"### {as_text(parts.title)}")
         st.caption(as_text(parts.subtitle))
+        score_box.show_marks(material.dataset.marks)
         if is_draft:
             st.caption(f":orange[⚠ {as_text(DRAFT)}]")
         for part in text.split("\n\n"):
