@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.plots import theme
-from core.scoring.sentences import axes_text
+from core.scoring.sentences import allowed_text
 from core.stats import validate
 from core.stats.arrays import Codes, Floats
 from core.stats.scores_and_labels import Outcome
@@ -97,7 +97,7 @@ def _reach(live: LiveFusion) -> dict[str, dict[str, Any]]:
         name: {
             "quantile": replace(each, degrees=None).quantile,
             "df": None if each.clusters is None else each.clusters - 1,
-            "said": axes_text(each),
+            "said": allowed_text(each),  # at these weights nothing changes, so that there is no interval, perhaps
         }
         for name, each in shown
     }

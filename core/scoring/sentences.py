@@ -47,8 +47,12 @@ def interval_text(value: Interval, *, signed: bool = False) -> str:
 
 def axes_text(shown: Interval) -> str:
     """What the interval shown takes to be independent, with the number of clusters where they are few; or why there is none."""
-    if why := why_no_interval(shown):
-        return f"no interval: {why}"
+    why = why_no_interval(shown)
+    return f"no interval: {why}" if why else allowed_text(shown)
+
+
+def allowed_text(shown: Interval) -> str:
+    """What an interval takes to be independent, with the number of clusters where they are few, whether there is one or not."""
     few = shown.clusters is not None and shown.clusters < FEW_CLUSTERS
     remarks = [*_SINGLE[shown.unit], *([f"{shown.clusters} clusters"] if few else [])]
     return _AXES[shown.unit] + (f" ({', '.join(remarks)})" if remarks else "")

@@ -98,6 +98,12 @@ def test_what_if_shows_the_score_of_the_run_that_it_would_save(visit: Visit, fus
     assert explorer_view.content_of(app)["reach"]["mean"]["said"].startswith(sentences.TWO_WAY)
 
 
+def test_what_if_says_what_its_intervals_allow_for_where_the_run_alone_has_none(glance: Visit, demo_workspace: Workspace) -> None:
+    """Of neighbours that weigh nothing: next to no row changes its place, so that this change has no interval."""
+    app = glance(demo_workspace, "fuse", run=LABELLED)
+    assert explorer_view.content_of(app)["reach"]["mean"]["said"].startswith(sentences.TWO_WAY)
+
+
 def test_compare_scores_both_alike_and_says_how(visit: Visit, fused_demo: Workspace) -> None:
     app = visit(fused_demo, "compare", run=FUSED, baseline=the_run(fused_demo, LABELLED).id)
     assert f"Both are scored {sentences.UNSEEN} ({INSIDE})." in text_of(app)
