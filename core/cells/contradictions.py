@@ -28,7 +28,7 @@ def describe_second_genes(
     "" for none. genes_of_cell: as read from that column, joined by +, "" for controls (is_control) and unknown cells, both of
     shape (n_cells,). spellings: of the measured genes."""
     read_cells = is_control | (genes_of_cell != "")
-    for name in _seconds(column, map(str, obs.columns)):
+    for name in _second_columns(column, map(str, obs.columns)):
         values = texts(obs[name])
         read = read_perturbations(values, spellings, need_controls=False).of_value
         second = {value: each.name for value, each in read.items() if each.genes and set(each.genes) <= set(spellings.values())}
@@ -73,7 +73,7 @@ def refuse_contradictions(where: str, found: Iterable[str]) -> None:
         raise InputError(f"{where}: {first}")
 
 
-def _seconds(column: str, names: Iterable[str]) -> list[str]:
+def _second_columns(column: str, names: Iterable[str]) -> list[str]:
     """Return the columns that are called as a second one of a column: gene_2 beside gene or gene_1, second_gene."""
     base = re.sub(r"(?:[_. ]?(?:1|a|first))$|^first[_. ]?", "", column.lower())
     pattern = re.compile(rf"{re.escape(base)}[_. ]?(?:2|b|second)|second[_. ]?{re.escape(base)}")

@@ -29,12 +29,12 @@ def vary_thresholds(own: Thresholds, fdr: Iterable[float] = (), log2_fc: Iterabl
         fdr = tuple(min(1.0, own.fdr * times) for times in FDR_TIMES)
         log2_fc = tuple(own.log2_fc * times for times in CHANGE_TIMES)
     try:
-        return dict(_named(own, fdr, log2_fc))
+        return dict(_thresholds_by_name(own, fdr, log2_fc))
     except InputError as error:
         raise InputError(f"other thresholds: {error}") from error
 
 
-def _named(own: Thresholds, fdr: Iterable[float], log2_fc: Iterable[float]) -> Iterator[tuple[str, Thresholds]]:
+def _thresholds_by_name(own: Thresholds, fdr: Iterable[float], log2_fc: Iterable[float]) -> Iterator[tuple[str, Thresholds]]:
     for value in fdr:
         yield f"effects at FDR < {value:g}", replace(own, fdr=value, none_fdr=max(own.none_fdr, value))
     for value in log2_fc:

@@ -36,7 +36,7 @@ def choose_columns(file: str, header: tuple[str, ...], named: Mapping[str, str],
             raise InputError(f"{file}: --column {role}={name}: not in the file; its columns are {', '.join(header)[:200]}")
     chosen = dict(named)
     for role in COLUMN_NAMES:
-        matching = _matching(role, [name for name in header if name not in named.values()])
+        matching = _find_columns(role, [name for name in header if name not in named.values()])
         if role in chosen or not matching:
             continue
         if len(matching) > 1:
@@ -59,7 +59,7 @@ def choose_columns(file: str, header: tuple[str, ...], named: Mapping[str, str],
     return {role: chosen[role] for role in (*KEYS, *dict.fromkeys((*used, change))) if role in chosen}
 
 
-def _matching(role: str, header: Sequence[str]) -> list[str]:
+def _find_columns(role: str, header: Sequence[str]) -> list[str]:
     """Returns the columns that are called as a role is; by names that say less only where there are no others."""
     for names in (COLUMN_NAMES[role], _LESSER_NAMES.get(role, ())):
         known = set(map(_fold, names))

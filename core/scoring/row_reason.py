@@ -63,7 +63,7 @@ def _find_whole(row: Mapping[str, Any], events: Sequence[Event], passages: Seque
         if quote := _last_sentence(event["content"]):
             return Reason(quote, _speaker(event))
     if passages:
-        return _marked(passages[0], passages[0].role.replace("_", " ").lower())
+        return _reason_of_passage(passages[0], passages[0].role.replace("_", " ").lower())
     return Reason("", f"{_speaker(said[-1])} gave no reason") if said else None
 
 
@@ -73,7 +73,7 @@ def deciding_stage(row: Mapping[str, Any]) -> str:
     return "dir" if both == {"up", "down"} else "de"
 
 
-def _marked(passage: MarkedPassage, whose: str) -> Reason:
+def _reason_of_passage(passage: MarkedPassage, whose: str) -> Reason:
     """The reason that a rubric's reading marked; whose: who wrote the text, "" of a whole row."""
     return Reason(passage.text, f"{whose + ', ' if whose else ''}marked for the rubric {passage.rubric}: {passage.answer}")
 
@@ -93,7 +93,7 @@ def _of_debate(stage: str, events: Sequence[Event], passages: Sequence[MarkedPas
     of_stage_or_row = {each.role: each for each in reversed(passages) if each.stage in (stage, "")}  # of each role the newest
     for role in (verdict["role"] if verdict else "", "", followed, other):
         if role in of_stage_or_row:
-            return replace(_marked(of_stage_or_row[role], role), sides=sides)
+            return replace(_reason_of_passage(of_stage_or_row[role], role), sides=sides)
     if quote := _passage(briefs[followed]):
         return Reason(quote, f"{followed}, whom {judge} followed", sides)
     if quote := _passage(briefs[other]):

@@ -203,14 +203,14 @@ class _Reader:
         found, ways = list[str](), list[How]()
         if all(map(is_missing, _joined(value))):  # nan+nan
             return _MISSING
-        for part in self._named(self._perturbing(_joined(value))):
+        for part in self._without_guides(self._perturbing(_joined(value))):
             genes, how = self._several(part)
             found += genes
             ways.append(how)
         several = len(set(found)) > 1
         return self._of(found, "combination" if several else next(filter(None, ways), ""))
 
-    def _named(self, parts: list[str]) -> list[str]:
+    def _without_guides(self, parts: list[str]) -> list[str]:
         """Return the parts without the words of guides beside a gene: A of A|g1."""
         named = [part for part in parts if part in self._known or not _GUIDE_WORD.fullmatch(part)]
         return named if named and all(self._one(part)[0] in self._known for part in named) else parts
