@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 from core.config import REPOSITORY, Settings
 from core.errors import StateError
 from core.jobs.folder import JobFolder, log_tail
-from core.jobs.state import is_held, last_heartbeat
+from core.jobs.state import is_held, last_heartbeat, live_heartbeat
 
 FIRST_HEARTBEAT_S = 60.0
 _POLL_S = 0.05
@@ -49,10 +49,10 @@ def start(
 
 
 def _is_worked_on(folder: JobFolder, within_s: float) -> bool:
-    """Return whether a process is on a job; wait for one that has recorded its ending and holds the lock a moment longer."""
+    """Return whether a process is on a job; wait for one that has ended or was killed, and holds the lock a moment longer."""
     deadline = time.monotonic() + within_s
     while is_held(folder):
-        if not folder.done.exists() or time.monotonic() > deadline:
+        if (live_heartbeat(folder) is not None and not folder.done.exists()) or time.monotonic() > deadline:
             return True
         time.sleep(_POLL_S)
     return False

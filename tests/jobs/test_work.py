@@ -9,9 +9,11 @@ import time
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from core.errors import InputError, StateError
-from core.jobs.folder import JobFolder, log_tail
+from core.jobs.folder import JobFolder, log_tail, write_json
+from core.jobs.process import identify_process
 from core.jobs.start import start
 from core.jobs.state import settle, status_of, stop
 from core.jobs.work import STOPPED, work_on
@@ -47,6 +49,21 @@ def test_killed_it_says_so_and_resumed_twice_at_once_it_goes_on_in_one_process(f
     steps = read_steps(folder)
     assert [int(step) for step, _ in steps] == list(range(STEPS))
     assert {process for _, process in steps[before:]} == {str(pids[0])}
+
+
+def test_one_that_was_killed_is_waited_for_until_it_lets_go(folder: JobFolder) -> None:
+    """The threads of a killed process may hold its lock a moment longer than it counts as alive."""
+    folder.path.mkdir()
+    write_json(folder.heartbeat, {**identify_process(os.getpid()), "born": "1"})
+    holder = FileLock(folder.lock, thread_local=False)
+    holder.acquire()
+    release = threading.Timer(0.5, holder.release)
+    release.start()
+    assert status_of(folder).state == "crashed"
+    pid = begin(folder, 3)
+    assert pid != os.getpid()
+    until(lambda: status_of(folder).state == "done")
+    assert [process for _, process in read_steps(folder)] == [str(pid)] * 3
 
 
 def test_one_that_is_stopped_by_a_signal_lives_and_goes_on(folder: JobFolder) -> None:
