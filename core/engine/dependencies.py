@@ -30,6 +30,7 @@ from core.methods.base import (
     method_named,
     packs_read,
 )
+from core.methods.coded_names import REWRITTEN, GeneNaming
 from core.methods.fusion_components import ComponentLoader
 from core.net.server_access import ServerAccess
 from core.store import Store, evidence, pairs, predictions, rubrics, runs, spaces, traces
@@ -134,6 +135,7 @@ def build_context(
     viewed = _rows_of_parent(dependencies.store, known, spec) if isinstance(method, AsksAgain) else rows
     if web is not None:
         web.expect((row.pert for row in rows), (row.gene for row in rows))
+    names = spec.options.get("names")
     return Context(
         pairs=tuple(_without_label(row) for row in rows),
         options=dict(spec.options),
@@ -148,6 +150,7 @@ def build_context(
         prompts=dependencies.read_prompts(spec.prompt_file) if spec.prompt_file else {},
         texts=load_texts(dependencies.store, spec, method) if isinstance(method, ReadsTexts) else None,
         earlier=load_earlier(dependencies.store, spec, method) if isinstance(method, AsksAgain) else {},
+        naming=GeneNaming(names, known.values(), packs) if names in REWRITTEN else None,
     )
 
 

@@ -19,12 +19,17 @@ from core.methods.base import (
     read_options,
     refuse_missing_sources,
 )
+from core.methods.coded_names import REWRITTEN
 from core.methods.fusion_components import ComponentLoader
 from core.store import Store, predictions, rubrics, runs, spaces
 from core.store.runs import Run
 from core.types import TRAIN, Pair
 
-_ADDED_LATER = ("prompts", "passage")  # options that are left out at their default, so that runs keep the ids that they had
+_ADDED_LATER = (
+    "prompts",
+    "passage",
+    "names",
+)  # options that are left out at their default, so that runs keep the ids that they had
 
 
 def resolve(store: Store, request: RunRequest, method: Method, components: ComponentLoader, packs: Mapping[str, str]) -> RunSpec:
@@ -40,6 +45,7 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
         if not options.get(name):
             options.pop(name, None)
     refuse_missing_sources(method.options, options)
+    _refuse_named_texts(options)
     known = list(load_pairs(store, components.dataset_id).values())
     prompts = "" if isinstance(method, AsksAgain) else method.prompts(options)
     model = {"model": request.model or "", "seed": request.seed, "repeat": request.repeat, "calls": request.calls.identity}
@@ -79,6 +85,12 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
         sources=_space_hashes(store, options),
         **particulars,
     )
+
+
+def _refuse_named_texts(options: Mapping[str, Any]) -> None:
+    """Raises InputError where names would be coded in texts of public sources: they hold names that no pack knows."""
+    if options.get("names") in REWRITTEN and options.get("sources", "packs") != "packs":
+        raise InputError(f"names: {options['names']} needs sources = packs, got {options['sources']!r}")
 
 
 def _of_a_model(request: RunRequest) -> dict[str, tuple[object, object]]:
@@ -141,6 +153,10 @@ def _rows_asked_before(
         raise StateError(
             f"run {run.name} ({run.method}, {run.origin}): cannot be asked again; expected a {method.asks_again} that was made "
             "here, whose settings are known"
+        )
+    if run.spec["options"].get("names") in REWRITTEN:
+        raise StateError(
+            f"run {run.name}: its names were {run.spec['options']['names']}; expected a debate with names as they are"
         )
     return run, choose_rows([pair for pair in known if pair.pair_id in answered], request.rows)
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from core.audit.rubric import Rubric
     from core.evidence.source_client import SourceClient
     from core.llm.client import Client
+    from core.methods.coded_names import GeneNaming
     from core.methods.fusion_components import ComponentLoader
     from core.methods.row_feed import RowFeed
 
@@ -64,6 +65,7 @@ class Context:
     of the file that the option `prompts` names. texts: what a `ReadsTexts` reads, which sees no labels; None for other methods.
     earlier: pair id → what its run holds of the row, for an `AsksAgain`; empty for other methods.
     feed: takes what happens to the row that is predicted, for whoever watches; None where nobody can.
+    naming: how gene names are shown to a model if not as they are.
     """
 
     pairs: tuple[Pair, ...]
@@ -81,6 +83,7 @@ class Context:
     earlier: Mapping[str, EarlierRow] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
     feed: RowFeed | None = None
+    naming: GeneNaming | None = None
 
 
 @runtime_checkable

@@ -17,6 +17,7 @@ from core.llm.messages import MAX_TOP_LOGPROBS, Message, Reply, Request, Usage
 from core.llm.parsing import Unparsed, probability
 from core.llm.tokens import TokenCount, TokenCounter
 from core.methods.base import Context, RowFailed
+from core.methods.coded_names import REWRITTEN
 from core.methods.prompts import fill, prompt_text
 from core.types import Call, Pair, RowResult, TraceEvent
 
@@ -65,6 +66,9 @@ class RowConversation:
 
     def __init__(self, context: Context, pair: Pair) -> None:
         self._context, self._pair = context, pair
+        if context.naming is None and context.options.get("names") in REWRITTEN:
+            raise InputError(f"{pair.pair_id}: names are to be {context.options['names']}, but no gene names are known here")
+        self._names = context.naming.of_row(pair) if context.naming is not None else None
         self._calls: list[Call | None] = []
         self._is_counted = True
 
@@ -92,7 +96,7 @@ class RowConversation:
 
     async def ask(self, spec: CallSpec, messages: Messages) -> Reply:
         """Returns one reply. Raises what the client raises; the call is recorded in either case."""
-        return await self._send(spec, self._request(spec, messages))
+        return self._read_names(await self._send(spec, self._request(spec, messages)))
 
     async def ask_once(self, spec: CallSpec, messages: Messages) -> Reply:
         """Returns one reply that all rows of the run with the same request share, also those that ask before it is there.
@@ -107,7 +111,7 @@ class RowConversation:
             reply = await asyncio.shield(pending[request.key])
             self._is_counted &= not reply.usage.uncounted
             self._calls[place] = replace(await _call(spec, request, reply.usage, reply.request, reply.raw), cached=True)
-            return reply
+            return self._read_names(reply)
         shared = pending[request.key] = asyncio.get_running_loop().create_future()
         try:
             reply = await self._send(spec, request)
@@ -120,9 +124,15 @@ class RowConversation:
                 shared.cancel()
             raise
         shared.set_result(reply)
-        return reply
+        return self._read_names(reply)
+
+    def _read_names(self, reply: Reply) -> Reply:
+        """Returns a reply with the names of the row in it, whatever the model was shown; its record keeps what came."""
+        return reply if self._names is None else replace(reply, content=self._names.decode(reply.content))
 
     def _request(self, spec: CallSpec, messages: Messages) -> Request:
+        if self._names is not None:
+            messages = tuple(message._replace(content=self._names.encode(message.content)) for message in messages)
         request = Request(
             self._context.model,
             messages,

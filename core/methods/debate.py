@@ -17,6 +17,7 @@ from core.llm.messages import Reply
 from core.llm.parsing import Unparsed
 from core.methods import debate_texts as texts
 from core.methods.base import Context, Option, RowMethod
+from core.methods.coded_names import NAMES
 from core.methods.conversation import (
     CallSpec,
     ConversationMethod,
@@ -32,7 +33,7 @@ from core.methods.conversation import (
     system_tokens,
 )
 from core.methods.debate_texts import JUDGES, SIDES, DebateCase, Speech, Speeches, Stage
-from core.methods.prompts import CONTEXT, EFFORTS, LITERATURE, SHOTS, SOURCES, TOOLS, examples, read_seeds, tools_of
+from core.methods.prompts import CONTEXT, EFFORTS, LITERATURE, SHOTS, SOURCES, TOOLS, dossier_tools, examples, read_seeds
 from core.types import Evidence, Flag, Pair, Prediction, RowResult, TraceEvent
 
 SEEDS_BETWEEN_VERDICTS = 1_000_003  # so that no verdict is asked under the seed of another debate
@@ -67,6 +68,7 @@ class Debate(ConversationMethod):
         LITERATURE,
         CONTEXT,
         SHOTS,
+        NAMES,
     )
 
     def calls(self, options: Mapping[str, Any]) -> float:
@@ -82,7 +84,7 @@ class Debate(ConversationMethod):
 
     def packs_read(self, options: Mapping[str, Any]) -> tuple[PackName, ...]:
         """Returns the names of the packs that the dossier's tools read."""
-        return packs_read_by(tools_of(options["tools"]))
+        return packs_read_by(dossier_tools(options))
 
     async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
         """Holds the debates of all seeds and averages them."""
@@ -102,7 +104,7 @@ METHOD: RowMethod = Debate()
 
 def tool_names(options: Mapping[str, Any]) -> tuple[str, ...]:
     """Returns the names of the dossier's tools. Raises NotFound for an unknown tool."""
-    return tuple(tool.name for tool in tools_of(options["tools"]))
+    return tuple(tool.name for tool in dossier_tools(options))
 
 
 def _judge_repeats(options: Mapping[str, Any]) -> int:

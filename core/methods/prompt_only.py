@@ -6,6 +6,7 @@ The prompt is made from a template, or stands in a file of prompts, which is ask
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from core.errors import InputError
@@ -14,6 +15,7 @@ from core.llm.messages import Message, Reply
 from core.llm.parsing import Unparsed, label
 from core.llm.tokens import TokenCount, TokenCounter
 from core.methods.base import Context, Option, RowMethod
+from core.methods.coded_names import NAMES, REWRITTEN
 from core.methods.conversation import (
     CallSpec,
     ConversationMethod,
@@ -77,6 +79,7 @@ class PromptOnly(ConversationMethod):
         Option("template", "text", "", "A prompt of your own with {pert}, {gene} and {cell_desc}; empty takes the built-in one."),
         Option("prompts", "prompts", "", "A file with one prompt per row, CSV or JSON lines, asked instead of a template's."),
         Option("max_tokens", "int", 4_000, "The longest answer in tokens, reasoning included.", least=1),
+        replace(NAMES, choices=("", *REWRITTEN)),  # it shows no dossier that could be left out
     )
 
     def calls(self, options: Mapping[str, Any]) -> float:

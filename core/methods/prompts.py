@@ -17,6 +17,7 @@ from core.evidence.label_view import LabelView
 from core.evidence.registry import tool_named
 from core.evidence.tool import Tool
 from core.methods.base import Option
+from core.methods.coded_names import ALONE
 from core.types import Label, Pair
 
 # The limits of the challenge's tracks for each row; methods obey them and submissions are checked against them.
@@ -111,6 +112,12 @@ def tools_of(names: str) -> tuple[Tool, ...]:
     if len(found) > B_TOOLS:
         raise InputError(f"tools: got {len(found)}, expected at most {B_TOOLS}")
     return tuple(map(tool_named, found))
+
+
+def dossier_tools(options: Mapping[str, Any]) -> tuple[Tool, ...]:
+    """Returns the tools of the option `tools`; none where names are shown alone. Raises as `tools_of`."""
+    found = tools_of(options["tools"])
+    return () if options.get("names") == ALONE else found
 
 
 def read_seeds(seeds_text: str, default: int | None = None) -> tuple[int, ...]:

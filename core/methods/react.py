@@ -12,8 +12,9 @@ from core.methods.agents.agent_episode import Episode
 from core.methods.agents.agent_row import agent_prompts, answer_row
 from core.methods.agents.tool_binding import bind_evidence_tool, describe_tool
 from core.methods.base import Context, Option, RowMethod
+from core.methods.coded_names import NAMES
 from core.methods.conversation import raise_with_calls
-from core.methods.prompts import TOOLS, tools_of
+from core.methods.prompts import TOOLS, dossier_tools
 from core.types import Pair, RowResult
 
 
@@ -25,7 +26,7 @@ class React:
     goes_on_from = (1,)  # which read answers in prose, too
     about = "An agent calls the evidence tools it chooses, one after the other, and answers from what they say."
     needs_model = True
-    options: tuple[Option, ...] = (TOOLS, *agents.SHARED)
+    options: tuple[Option, ...] = (TOOLS, *agents.SHARED, NAMES)
 
     def calls(self, options: Mapping[str, Any]) -> float:
         """Returns five steps and the answer, or fewer if fewer are allowed; the model chooses."""
@@ -37,7 +38,7 @@ class React:
 
     def packs_read(self, options: Mapping[str, Any]) -> tuple[PackName, ...]:
         """Returns the names of the packs that the agent's tools read."""
-        return packs_read_by(tools_of(options["tools"]))
+        return packs_read_by(dossier_tools(options))
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
         """Returns the prediction of one row. Raises RowFailed with the calls that were made."""
@@ -49,10 +50,10 @@ METHOD: RowMethod = React()
 
 
 def _outline(options: Mapping[str, Any]) -> agents.PromptOutline:
-    return agents.outline_of_answerer(options, [describe_tool(tool) for tool in tools_of(options["tools"])])
+    return agents.outline_of_answerer(options, [describe_tool(tool) for tool in dossier_tools(options)])
 
 
 async def _predict(episode: Episode) -> RowResult:
     options = episode.context.options
-    tools = [bind_evidence_tool(episode, tool) for tool in tools_of(options["tools"])]
+    tools = [bind_evidence_tool(episode, tool) for tool in dossier_tools(options)]
     return await answer_row(episode, _outline(options), tools)

@@ -18,6 +18,7 @@ from core.evidence.retrieval import DEFAULT_BUDGET, Budget, LabelledPairs, Prefe
 from core.llm.parsing import Unparsed
 from core.methods import summer_texts as texts
 from core.methods.base import Context, Option, RowMethod
+from core.methods.coded_names import ALONE, NAMES
 from core.methods.conversation import (
     CallSpec,
     ConversationMethod,
@@ -81,6 +82,7 @@ class Summer(ConversationMethod):
         Option("max_tokens", "int", 1_024, "The longest summary or answer in tokens, reasoning included.", least=1),
         Option("effort", "choice", "", "Reasoning effort; empty leaves it to the server.", EFFORTS),
         CONTEXT,
+        NAMES,
     )
 
     def calls(self, options: Mapping[str, Any]) -> float:
@@ -92,8 +94,10 @@ class Summer(ConversationMethod):
         read_seeds(options["seeds"])
         return texts.all_texts(_STAGES[options["task"]], options)
 
-    def packs_read(self, _options: Mapping[str, Any]) -> tuple[PackName, ...]:
-        """Returns the names of the packs that summaries and the network of close genes read."""
+    def packs_read(self, options: Mapping[str, Any]) -> tuple[PackName, ...]:
+        """Returns the names of the packs that summaries and the network of close genes read; none where names are shown alone."""
+        if options.get("names") == ALONE:
+            return ()
         tools = (*ENTRY_TOOLS, *(tool for of_role in RELATION_TOOLS.values() for tool in of_role))
         return packs_read_by(map(tool_named, tools))
 
@@ -164,8 +168,9 @@ async def _answer(
 ) -> _StageResult:
     """Looks up labelled pairs for one question and asks it under every seed."""
     view, options = context.view_of(pair), context.options
-    pairs = _retrieve(stage, pair, view, context) if options["retrieval"] else ()
-    retrieved = (_retrieval_event(stage, pairs, view),) if options["retrieval"] else ()
+    retrieves = options["retrieval"] and options.get("names") != ALONE
+    pairs = _retrieve(stage, pair, view, context) if retrieves else ()
+    retrieved = (_retrieval_event(stage, pairs, view),) if retrieves else ()
     words = {role: summary.text for role, summary in summaries.items()}
     messages = texts.answer_messages(stage, pair, words, pairs, options)
     seeds = read_seeds(options["seeds"])
