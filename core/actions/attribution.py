@@ -8,11 +8,12 @@ from typing import Any
 
 from core.actions import jobs, launch
 from core.actions import runs as run_actions
+from core.actions.asked_arms import cost_of, refuse_changed
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.run_to_end import find_done, run_to_end
 from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
-from core.engine.request import Expectation, RunRequest, calls_at_once, choose_rows, expect, expected_calls, one_server
+from core.engine.request import Expectation, RunRequest, calls_at_once, choose_rows, one_server
 from core.engine.spec import LabelViewSpec, RunSpec
 from core.errors import NotFound, StateError
 from core.experiments.attribution_arms import (
@@ -30,7 +31,6 @@ from core.file_io import replace_file
 from core.jobs.folder import JobFolder
 from core.jobs.work import work_on
 from core.llm.call_settings import CallSettings
-from core.methods.base import method_named
 from core.records import from_json, to_json
 from core.store import evidence, notes, predictions, runs
 from core.store.runs import Run
@@ -129,8 +129,10 @@ def plan_attribution(workspace: Workspace, request: AttributionRequest) -> Attri
     spec = AttributionSpec(run.id, run.name, run.dataset, rows, tools, request.repeats)
     loader = WorkspaceComponents(workspace, default_dataset(workspace, run.dataset))
     arms = tuple(_plan_arm(workspace, spec, run, arm, request, loader) for arm in spec.arms)
-    _refuse_changed(run, arms[0].spec)
-    return AttributionPlan(request, spec, arms, _cost(workspace, arms, request))
+    refuse_changed(run, arms[0].spec)
+    return AttributionPlan(
+        request, spec, arms, cost_of(workspace, [arm.spec for arm in arms if not arm.is_done], arms[0].spec, request)
+    )
 
 
 def _plan_arm(
@@ -158,31 +160,6 @@ def _plan_arm(
     resolved = launch.resolve(workspace, asked, components=loader)
     resolved = replace(resolved, parents=(run.id,), calls=asked.calls.identity)  # as for the run, whatever a file says now
     return PlannedArm(arm, asked, resolved, find_done(workspace, resolved) is not None)
-
-
-def _refuse_changed(run: Run, again: RunSpec) -> None:
-    """Raises StateError where asking again would not ask the same, since the method, the rows or the packs changed."""
-    read = {name: sha256 for name, sha256 in run.spec.get("packs", {}).items() if name in again.packs}
-    compared = {
-        "its method's version": (run.spec.get("version"), again.version),
-        "its method's prompts": (run.spec.get("prompts_sha256", ""), again.prompts_sha256),
-        "the rows or labels of its dataset": (run.spec.get("dataset_sha256"), again.dataset_sha256),
-        "the knowledge packs": (read, dict(again.packs)),
-    }
-    changed = [what for what, (before, now) in compared.items() if before != now]
-    if changed:
-        raise StateError(
-            f"run {run.name}: {' and '.join(changed)} changed since it was made, so asking again would ask something else; "
-            "expected a run that was made with what is here now"
-        )
-
-
-def _cost(workspace: Workspace, arms: tuple[PlannedArm, ...], request: AttributionRequest) -> Expectation:
-    specs = [arm.spec for arm in arms if not arm.is_done]
-    first = arms[0].spec
-    calls = sum(expected_calls(method_named(spec.method), spec.options, len(spec.rows)) for spec in specs)
-    rate = launch.rate_of(workspace, first.method, first.model)
-    return expect(calls, request.concurrency, rate, launch.price_of(workspace, request.endpoint, first.model))
 
 
 def run_attribution(

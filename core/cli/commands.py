@@ -69,6 +69,7 @@ PANELS: Mapping[str, Mapping[str, Command | Group]] = {
         "clusters": Command("clusters", "Sort a run's texts into kinds of arguments."),
         "seeds": Command("again", "Say how sure a judge is."),
         "attribute": Command("attribute", "Say which evidence moved a run."),
+        "contamination": Command("contamination", "Say how much of a run is memory of gene names."),
         "ablation": Group("Ready ablations: one idea changed, added or taken away."),
         "plan": Command("benchmark", "Say what a benchmark takes."),
         "benchmark": Command("benchmark", "Run a blinded paired benchmark."),

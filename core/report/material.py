@@ -10,6 +10,7 @@ import pandas as pd
 
 from core.audit.debate_audit import DebateAudit
 from core.audit.rubric import Rubric
+from core.experiments.contamination import Contamination
 from core.experiments.ledger import LedgerLine, LookedAt, ledger_lines
 from core.experiments.published.reproduce import Reproduced
 from core.explorer.page import ExplorerData
@@ -78,7 +79,8 @@ class Material:
     run. find_vectors: what
     permuted vectors score, if that was computed before. find_answers: what a rule or a model answers to a rubric. reproduce:
     computes the published numbers anew. explorers: of the fusions among `runs`, by run, if they are shown. expression: what genes
-    are like in control cells, None for a dataset that was not made of cells. looked: comparisons that were looked at here.
+    are like in control cells, None for a dataset that was not made of cells. contaminations: by run, of those that were asked
+    with other names, if that is shown. looked: comparisons that were looked at here.
     """
 
     dataset: Dataset
@@ -100,6 +102,7 @@ class Material:
     find_answers: FindAnswers
     reproduce: Reproduce
     explorers: Mapping[str, ExplorerData] = field(default_factory=dict)
+    contaminations: Mapping[str, Sequence[Contamination]] = field(default_factory=dict)
     expression: pd.DataFrame | None = None
     looked: LookedAt = field(default_factory=dict)
     _known: dict[tuple[str, ...], Any] = field(default_factory=dict)

@@ -9,6 +9,7 @@ from core.audit.debate_audit import audit_debate
 from core.audit.rubric import Rubric
 from core.audit.rules.registry import built_in_rubrics
 from core.errors import NotFound
+from core.experiments.contamination import Contamination, finished_of, report_contamination
 from core.report.material import AskedRubric, ChosenRow, FindAnswers, FindVectors, Material, Reproduce
 from core.report.selection import ReportSelection
 from core.scoring import rubric_worth, run_scores
@@ -30,6 +31,7 @@ from core.store import (
 from core.store.runs import Run
 
 RUBRIC_FIGURES = frozenset({"rubric_rates", "rubric_worth"})  # those that need what was asked of them
+CONTAMINATION = "contamination"  # the figure that alone needs what was asked with other names
 ARGUMENT_KINDS = "argument_kinds"  # the figure that alone needs the texts of runs
 
 
@@ -78,6 +80,7 @@ def load_material(
         find_vectors=find_vectors,
         find_answers=find_answers,
         reproduce=reproduce,
+        contaminations=_contaminations_of(db, chosen) if CONTAMINATION in selection.figure_names else {},
     )
 
 
@@ -89,6 +92,10 @@ def _asked_of(db: Cursor, run: Run) -> list[AskedRubric]:
             texts = rubrics.texts(db, run.id, rubric)
             found.append(AskedRubric(rubric, texts, labels, rubrics.samples(db, rubric, run.id)))
     return [asked for asked in found if len(asked.texts)]
+
+
+def _contaminations_of(db: Cursor, chosen: Sequence[Run]) -> dict[str, list[Contamination]]:
+    return {run.id: [report_contamination(db, one.spec, one.runs) for one in finished_of(db, run.id)] for run in chosen}
 
 
 def _texts_of(db: Cursor, chosen: Sequence[Run]) -> dict[str, RunTexts]:

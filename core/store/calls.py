@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 
 from core.row_schema import TABLES
 from core.store.connection import Cursor
@@ -46,6 +47,18 @@ def of_row(cursor: Cursor, run: str, pair_id: str) -> list[Call]:
         [run, pair_id],
     )
     return [Call(**values) for values in found]
+
+
+def texts_of_requests(cursor: Cursor, run: str) -> Iterator[tuple[str, str, str]]:
+    """Yields (perturbation, gene, what was sent) for each call behind a run's rows: the contents of its messages, joined."""
+    cursor.execute(
+        """SELECT p.pert, p.gene, c.request FROM row_call r JOIN call c ON c.id = r.call JOIN run ON run.id = r.run
+           JOIN pair p ON p.dataset = run.dataset AND p.pair_id = r.pair_id WHERE r.run = ? ORDER BY r.pair_id, r.seq""",
+        [run],
+    )
+    while (row := cursor.fetchone()) is not None:
+        pert, gene, request = row
+        yield pert, gene, "\n".join(str(message["content"]) for message in json.loads(request)["messages"])
 
 
 def averages(cursor: Cursor, method: str, model: str) -> tuple[float, float, float] | None:

@@ -22,6 +22,7 @@ from core.actions import (
     ablations,
     ask,
     ask_again,
+    asked_arms,
     attribution,
     backups,
     benchmark_baselines,
@@ -38,6 +39,7 @@ from core.actions import (
     changed_settings,
     comparison_log,
     component_loader,
+    contamination,
     demo,
     derived_runs,
     expectations,
@@ -104,11 +106,13 @@ from core.datasets.prompt_files import PromptFile
 from core.embeddings import make_space
 from core.engine.request import Expectation, RunRequest
 from core.engine.run_state import Counts, Heartbeat, write_heartbeat
+from core.engine.spec import RunSpec
 from core.errors import DeskError, ReadOnly
 from core.experiments.ablations.base import ablations as ablations_known
 from core.experiments.attribution_arms import AttributionSpec
 from core.experiments.benchmark_report import BenchmarkReport
 from core.experiments.benchmark_spec import parse_benchmark
+from core.experiments.contamination import ContaminationSpec
 from core.jobs.folder import JobFolder
 from core.llm.call_settings import CallSettings
 from core.methods.base import method_named
@@ -135,6 +139,8 @@ BENCHMARK = (REPOSITORY / "docs" / "examples" / "llm_against_llm_knn.toml").read
 RUBRIC, LABEL = Rubric("q", "Is it?"), TextLabel("Pa_Ga", 0, "EFFECT", "yes", "Ada")
 _ATTRIBUTED = AttributionSpec("r", "r", "bmdm", ("a",), ("gene_class",), 1)
 ATTRIBUTION = AttributionPlan(AttributionRequest("r"), _ATTRIBUTED, (), Expectation(0))
+CONTAMINATION = contamination.ContaminationPlan(ContaminationSpec("r", "r", "d", ("Pa_Ga",), ("coded",)), (), Expectation(0))
+SPEC_OF_ARM = RunSpec("debate", 1, {}, "d", "0", ("Pa_Ga",))
 AGAIN = AgainPlan(SimpleNamespace(name="r"), "a", (), (), Expectation(0))  # type: ignore[arg-type]
 JOB = Job("benchmark", "b", "b", JobFolder(Path("nowhere")), "crashed", can_resume=True)
 READING = ReadingPlan(RUBRIC, RunRequest("judge_rubric", name="n"), None)  # type: ignore[arg-type]
@@ -185,6 +191,7 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "ask.resume": lambda s: ask.resume(s.crashed, "r"),
     "ask.watch": lambda s: ask.watch(s.crashed, run_of(s).id),
     "attribution.run_attribution": lambda s: attribution.run_attribution(s.plain, ATTRIBUTION),
+    "contamination.run_contamination": lambda s: contamination.run_contamination(s.plain, CONTAMINATION),
     "attribution.save_attribution": lambda s: attribution.save_attribution(s.plain, ATTRIBUTION),
     "attribution.start_apart": lambda s: attribution.start_apart(s.plain, ATTRIBUTION),
     "backups.restore": lambda s: backups.restore(s.plain, s.files / "b.zip"),
@@ -375,6 +382,11 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "job_control.find_named": lambda s: job_control.find_named(s.crashed, "r"),
     "job_control.list_jobs": lambda s: job_control.list_jobs(s.crashed),
     "attribution.is_done": lambda s: attribution.is_done(s.crashed, SavedAttribution(ATTRIBUTION.spec, {})),
+    "contamination.find_saved": lambda s: contamination.find_saved(s.plain, "a"),
+    "contamination.plan_contamination": lambda s: contamination.plan_contamination(
+        s.crashed, contamination.ContaminationRequest("r")
+    ),
+    "asked_arms.cost_of": lambda s: asked_arms.cost_of(s.plain, [], SPEC_OF_ARM, ATTRIBUTION.request),
     "attribution.find_saved": lambda s: attribution.find_saved(s.plain, "a"),
     "attribution.plan_attribution": lambda s: attribution.plan_attribution(s.crashed, attribution.AttributionRequest("r")),
     "attribution.calls_of": lambda s: attribution.calls_of(s.crashed, SavedAttribution(ATTRIBUTION.spec, {})),

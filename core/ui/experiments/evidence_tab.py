@@ -22,6 +22,7 @@ from core.scoring.sentences import interval_text
 from core.store.runs import Run
 from core.ui.ask import further
 from core.ui.ask.judge_panel import show_seeds
+from core.ui.experiments import names_panel
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.job_panel import Parts, watch_job
@@ -54,6 +55,7 @@ def show(context: PageContext) -> None:
             _show(context, saved[key])
     if context.run is not None:
         further.show_judge(context.run)
+        names_panel.show(context.run)
     if not context.workspace.settings.read_only:
         with st.expander("Ask about a run's evidence", expanded=not saved):
             _show_start(context)

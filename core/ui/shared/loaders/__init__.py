@@ -16,7 +16,7 @@ spaces    gene spaces, knowledge packs and what is computed from them
 """
 
 from core.ui.shared.loaders.asked_again import again_report, askings_of_row, seed_report
-from core.ui.shared.loaders.attributions import attribution_report, count_done_arms, saved_attributions
+from core.ui.shared.loaders.attributions import attribution_report, contamination_reports, count_done_arms, saved_attributions
 from core.ui.shared.loaders.benchmarks import benchmark_plan, benchmark_report, saved_benchmarks
 from core.ui.shared.loaders.cache import refresh, run_version, versions_of
 from core.ui.shared.loaders.jobs import other_jobs
@@ -122,6 +122,7 @@ __all__ = [
     "chain_findings",
     "class_scores",
     "comparison",
+    "contamination_reports",
     "cosine_cache",
     "count_done_arms",
     "count_score",

@@ -1,10 +1,11 @@
-"""Attributions that were started here, and what they found."""
+"""Attributions and experiments with other gene names that were started here, and what they found."""
 
 from __future__ import annotations
 
 from core.actions import attribution
 from core.actions.attribution import SavedAttribution
 from core.experiments.attribution import Attribution, report_attribution
+from core.experiments.contamination import Contamination, finished_of, report_contamination
 from core.ui.shared.loaders.cache import cache_by, reading
 from core.ui.shared.loaders.records import all_presets, all_runs
 from core.ui.shared.server_workspace import read_workspace
@@ -28,3 +29,10 @@ def attribution_report(key: str) -> Attribution:
     saved = attribution.find_saved(read_workspace(), key)
     with reading() as db:
         return report_attribution(db, saved.spec, saved.runs)
+
+
+@cache_by("presets", "runs", "datasets", entries=8, shared=True)
+def contamination_reports(run: str) -> list[Contamination]:
+    """What the finished experiments with other gene names found on a run."""
+    with reading() as db:
+        return [report_contamination(db, each.spec, each.runs) for each in finished_of(db, run)]

@@ -1,0 +1,116 @@
+"""What the arms of a contamination experiment say, in words and as JSON: the card of a run."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from core.experiments.contamination import TITLES, WITHOUT_NAMES, ArmEffect, Contamination, why_unknown
+from core.methods.coded_names import ALONE
+from core.scoring import json_shapes
+from core.scoring.sentences import TWO_WAY, interval_text, scored_text
+from core.store.runs import Run
+from core.texts import number_text
+
+LIMITS = (
+    "What a text says of a gene without its name stays when names are coded: a model that knows a gene by its description, or a "
+    "screen by its cells, is not found out by this. A score that does not fall is no proof that nothing is remembered."
+)
+
+
+def unknown_lines(run: Run) -> list[str] | None:
+    """What cannot be known of a run that nobody here can ask again with other names; None for one that can be asked."""
+    why = why_unknown(run)
+    if why is None:
+        return None
+    return [
+        f"{run.name} ({run.method}, {run.origin}): {why}.",
+        "Nor can it be known whether its model can name the screen: that takes the model itself, not its answers.",
+        "What its texts show can be read: that a brief names a gene or quotes the dossier is no proof of either.",
+    ]
+
+
+def verdict_sentence(found: Contamination) -> str:
+    """What the answers rest on, as far as the arms can tell."""
+    names, dossier = found.falls(*WITHOUT_NAMES), found.falls(ALONE)
+    has_alone = any(each.arm == ALONE for each in found.arms)
+    if names and dossier:
+        return f"{found.spec.name} rests on names and on its dossier: it falls without either."
+    if names:
+        rest = ", and no fall is found on names alone" if has_alone else ""
+        return f"{found.spec.name} rests on remembered names: it falls without them{rest}."
+    if dossier:
+        return f"{found.spec.name} rests on its dossier: no fall is found without names, and it falls on names alone."
+    least = max((each.mean.detectable for each in found.arms), default=float("nan"))
+    return (
+        f"{found.spec.name}: no fall is found, with names or without; changes below about {number_text(least, '.3f')} would "
+        "mostly be missed on these rows."
+    )
+
+
+def arm_sentence(each: ArmEffect) -> str:
+    """How far the score falls in one arm, and what that is of what the run scores above chance."""
+    mean, p = each.mean, number_text(each.p_holm, ".4f")
+    change = interval_text(mean.change.shown, signed=True)
+    scores = f"{number_text(mean.a.value, '.3f')} → {number_text(mean.b.value, '.3f')}"
+    verdict = "falls" if each.falls else "no fall found"
+    return f"{TITLES[each.arm]}: {scores}, change {change}, p after Holm {p}: {verdict}{_share_text(each)}{_leak_text(each)}."
+
+
+def _share_text(each: ArmEffect) -> str:
+    if each.share is None:
+        return "; the run as it is has no interval above chance, so no share"
+    share, low, high = (f"{value:.0%}" for value in each.share)
+    return f"; {share} [{low} to {high}] of what it scores above chance falls away"
+
+
+def _leak_text(each: ArmEffect) -> str:
+    if each.leaks is None:
+        return ""
+    return f"; a symbol of the row stands in {each.leaks:,} of {each.requests:,} requests"
+
+
+def method_sentence(found: Contamination) -> str:
+    """On which rows, compared how."""
+    first = found.arms[0].found
+    n = first.covered.n_labelled
+    return (
+        f"{len(found.spec.rows):,} rows of {found.spec.name}, {n:,} of them labelled, {scored_text(first.scored)}; each "
+        f"arm paired with the run as it is, {first.headline_name}, 95% intervals {TWO_WAY}, Holm over {len(found.arms)} arms."
+    )
+
+
+def contamination_lines(found: Contamination) -> list[str]:
+    """The whole card as lines."""
+    return [verdict_sentence(found), *map(arm_sentence, found.arms), method_sentence(found), LIMITS]
+
+
+def contamination_json(found: Contamination) -> dict[str, Any]:
+    """The whole card as plain data."""
+    return {
+        "run": found.spec.name,
+        "known": True,
+        "rows": len(found.spec.rows),
+        "verdict": verdict_sentence(found),
+        "arms": [_arm(each) for each in found.arms],
+        "runs": {TITLES[arm]: run for arm, run in found.runs.items()},
+        "limits": LIMITS,
+    }
+
+
+def _arm(each: ArmEffect) -> dict[str, Any]:
+    mean = each.mean
+    share = None if each.share is None else dict(zip(("estimate", "low", "high"), each.share, strict=True))
+    return {
+        "names": each.arm,
+        "title": TITLES[each.arm],
+        "as_it_is": mean.a.value,
+        "score": mean.b.value,
+        "change": json_shapes.interval(mean.change.shown),
+        "p": None if math.isnan(each.p) else each.p,
+        "p_holm": None if math.isnan(each.p_holm) else each.p_holm,
+        "falls": each.falls,
+        "share_of_score_above_chance": share,
+        "requests": each.requests,
+        "requests_with_a_symbol": each.leaks,
+    }

@@ -1,0 +1,39 @@
+"""Figure: how far a run's score changes with names coded, swapped, hidden, or alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.plots import drawing, forest_plot, theme
+from core.texts import estimate_text, number_text
+
+COLUMNS = ("name", "score", "estimate", "low", "high", "n", "p_holm", "falls")
+
+
+def figure(table: pd.DataFrame) -> go.Figure:
+    """One row of the forest plot for each arm, beside the line of no change.
+
+    table: name, score (of the arm), estimate, low, high (of the change from the run as it is), n, p_holm, falls. Raises
+    InputError for missing columns.
+    """
+    drawing.require_columns("contamination", table, COLUMNS)
+    rows = pd.DataFrame([_row(row) for row in table[list(COLUMNS)].itertuples(index=False)])
+    return forest_plot.draw_forest(rows, [drawing.Line(0.0, "as it is", dash="dot")], "change of the score", [0.0])
+
+
+def _row(row: Any) -> dict[str, object]:
+    words, name = estimate_text(row.estimate, row.low, row.high, "+.3f"), drawing.escape(row.name, forest_plot.NAME_LENGTH)
+    p = f"p after Holm {number_text(row.p_holm, '.4f')}"
+    return {
+        "name": f"<b>{name}</b>" if row.falls else name,
+        "words": f"{words} · {p}",
+        "hover": f"{drawing.escape(row.name)}: {number_text(row.score)}<br>{words}<br>{p}<br>{drawing.rows_text(row.n)}",
+        "colour": theme.CHOSEN if row.falls else theme.BASELINE,
+        "symbol": "circle",
+        "estimate": row.estimate,
+        "low": row.low,
+        "high": row.high,
+    }

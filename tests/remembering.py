@@ -1,0 +1,95 @@
+"""Two models on a scripted server, one that remembers the answers by the genes' names and one that reads them off the dossier."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from core.actions import contamination, launch
+from core.actions.contamination import ContaminationRequest
+from core.actions.imports import import_upload
+from core.actions.workspace import Workspace, open_workspace
+from core.config import Settings
+from core.engine.request import RunRequest
+from core.experiments.contamination import Contamination, report_contamination
+from core.llm import scripted_server
+from core.llm.scripted_replies import write_reply
+from core.llm.scripted_server import Script
+from core.llm.scripted_text import ScriptedPrompt, find_genes
+from tests.cases import as_csv
+
+LABELS = ("up", "down", "none")
+_ACTIVATED, _REPRESSED = (re.compile(rf"{word} by ([^;.]+)") for word in ("activated", "repressed"))
+Answers = Mapping[tuple[str, str], str]
+
+
+def furnish(folder: Path, perts: int, genes: int) -> tuple[Workspace, Answers]:
+    """A workspace with perts · genes labelled rows and a pack of regulation that tells each label: a factor activates what goes
+    down without it. Returns the labels by (perturbation, gene), too."""
+    workspace = open_workspace(Settings(workspace=folder, author="tester"))
+    labels = {(f"Kof{i}", f"Mes{j}"): LABELS[_digest(i, j) % 3] for i in range(perts) for j in range(genes)}
+    signs = {f"{pert}|{gene}": 1 if label == "down" else -1 for (pert, gene), label in labels.items() if label != "none"}
+    rows = [(f"{pert}_{gene}", pert, gene, label) for (pert, gene), label in labels.items()]
+    pack = {"meta": {"source": "made up"}, "pairs": signs}
+    for name, content in (
+        ("train.csv", as_csv(["id", "pert", "gene", "label"], rows)),
+        ("regulation.json", json.dumps(pack).encode()),
+    ):
+        found = import_upload(workspace, content, name)
+        assert found.kind != "failed", found
+    return workspace, labels
+
+
+def _digest(*parts: object) -> int:
+    return hashlib.sha256(repr(parts).encode()).digest()[0]
+
+
+def remembers(labels: Answers) -> Callable[[ScriptedPrompt], str]:
+    """A model that knows the labels by the genes' names, and does not read."""
+    return _answering(lambda prompt: labels.get(find_genes(prompt.text), ""))
+
+
+def reasons() -> Callable[[ScriptedPrompt], str]:
+    """A model that knows no name, and reads in the dossier whether the perturbed gene acts on the measured one."""
+
+    def label(prompt: ScriptedPrompt) -> str:
+        pert, _ = find_genes(prompt.text)
+        for found, word in ((_ACTIVATED, "down"), (_REPRESSED, "up")):
+            if any(pert in names[1].replace(",", " ").split() for names in found.finditer(prompt.text)):
+                return word
+        return "none" if "regulators, " in prompt.text else ""
+
+    return _answering(label)
+
+
+def _answering(label_of: Callable[[ScriptedPrompt], str]) -> Callable[[ScriptedPrompt], str]:
+    def write(prompt: ScriptedPrompt) -> str:
+        if "<prob>" not in prompt.text:
+            return write_reply(prompt)
+        label, drawn = label_of(prompt), 60 * (prompt.draw("noise") - 0.5)
+        about_effect = "in either direction?" in prompt.text
+        yes = ("up", "down") if about_effect else ("up",)
+        centre = 50 if not label or (label == "none" and not about_effect) else 65 if label in yes else 35
+        return f"<prob>{centre + drawn:.1f}</prob>"
+
+    return write
+
+
+def asked_with_other_names(
+    workspace: Workspace, answer: Callable[[ScriptedPrompt], str], rows: str, arms: tuple[str, ...] = ()
+) -> Contamination:
+    """What the experiment finds on a debate without advocates, judged by a model that answers so."""
+    with scripted_server.serving(Script(answer=answer)) as address:
+        options = {"rounds": 0, "judge": "numeric", "tools": "regulators"}
+        asked = RunRequest(
+            "debate", options=options, rows=rows, name="judged", model="scripted", endpoint=address, labels="blinded"
+        )
+        run = launch.start(workspace, asked)
+        assert (run.status, run.failed) == ("done", 0)
+        plan = contamination.plan_contamination(workspace, ContaminationRequest(run.name, "", arms, address))
+        saved = contamination.run_contamination(workspace, plan)
+    with workspace.store.read() as db:
+        return report_contamination(db, saved.spec, saved.runs)
