@@ -60,7 +60,7 @@ def arm_sentence(each: ArmEffect) -> str:
 def _share_text(each: ArmEffect) -> str:
     if each.share is None:
         return "; the run as it is has no interval above chance, so no share"
-    share, low, high = (f"{value:.0%}" for value in each.share)
+    share, low, high = (f"{value:.0%}".replace("-", "−") for value in each.share)
     return f"; {share} [{low} to {high}] of what it scores above chance falls away"
 
 

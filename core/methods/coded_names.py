@@ -155,9 +155,9 @@ class _Rewriter:
             return len(word), self.spellings[word.casefold()]
         ends = [found.start() for found in re.finditer(r"[-.]", word)]
         for end in (len(word), *reversed(ends)):
-            new = self._new_name(word[:end])
-            if new is not None:
-                return end, new
+            found = self._new_name(word[:end])
+            if found is not None:
+                return end, found
         end = ends[0] if ends else len(word)
         return end, word[:end]
 

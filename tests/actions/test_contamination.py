@@ -16,10 +16,11 @@ from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.request import RunRequest
 from core.errors import InputError, MissingPackage, StateError
-from core.experiments.contamination import Contamination
+from core.experiments.contamination import Contamination, finished_of
 from core.experiments.contamination_words import contamination_json, contamination_lines
 from core.llm import scripted_server
 from core.methods.coded_names import ALONE, CODED, HIDDEN, SWAPPED
+from core.report.figures.contamination import of_run
 from core.store import calls, predictions, traces
 from tests import worlds
 from tests.commands import core, core_json
@@ -110,7 +111,12 @@ def test_what_is_found_is_the_same_on_a_command_and_costs_nothing_again(tmp_path
     again = core_json(workspace.settings.workspace, "contamination", "judged", "--arms", "coded,alone")
     assert [arm["score"] for arm in again["arms"]] == [each.mean.b.value for each in found.arms]
     assert again["runs"] == contamination_json(found)["runs"]
-    saved = contamination.find_saved(workspace, found.spec.key)
+    figure = of_run(found)
+    assert list(figure.table["score"]) == [arm["score"] for arm in again["arms"]]
+    assert figure.finding == again["verdict"]
+    with workspace.store.read() as db:
+        [saved] = finished_of(db, found.spec.run)
+    assert saved == contamination.find_saved(workspace, found.spec.key)
     assert dict(saved.runs) == dict(found.runs)
 
 
