@@ -181,6 +181,7 @@ def test_a_file_that_is_not_there_is_one_line(workspace: Workspace, server: str,
         launch.resolve(workspace, request(server, "mine.csv"))  # a page hands in no path
 
 
+@pytest.mark.soak
 def test_a_killed_run_goes_on_with_the_kept_file(tmp_path: Path) -> None:
     many = workspace_with(tmp_path / "many", 12)
     prompts = {f"Qb{i % 7}_Hb{i}": f"Row {i}: A, B or C?\n<answer>X</answer>" for i in range(12)}
