@@ -102,7 +102,9 @@ def _readings(frame: pd.DataFrame, claims: pd.DataFrame) -> list[tuple[Rubric, p
     for status in STATUSES:
         makes_one = frame.index.isin(others.index[others["status"] == status])
         answers = frame[["pair_id", "seq", "role", "stage"]].assign(answer=np.where(makes_one, "yes", "no"))
-        found.append((Rubric(f"{status} claim", f"Does a text of the row make a claim that is {status}?", unit="row"), answers))
+        found.append(
+            (Rubric(f"claim that is {status}", f"Does a text of the row make a claim that is {status}?", unit="row"), answers)
+        )
     return found
 
 

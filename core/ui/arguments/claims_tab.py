@@ -11,7 +11,7 @@ from core.actions.claims import claims_of_run
 from core.audit.claim_checks import ClaimsRequest
 from core.fields.record import make
 from core.scoring.claim_counts import RunClaims, describe_claims, select_claims
-from core.scoring.rubric_words import worth_sentences
+from core.scoring.rubric_words import conclusion
 from core.store.runs import Run
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.background import Result, background
@@ -60,8 +60,8 @@ def _show(run: Run, found: RunClaims, asked: ClaimsRequest) -> None:
         counts, "claims by role", {name: number(name, format="localized", help=help_) for name, help_ in _COUNTED.items()}
     )
     for worth in found.worth:
-        first, *_, last = worth_sentences(worth)
-        st.caption(as_text(f"{first} {last}"))
+        rows = f"{worth.n_yes:,} rows with a {worth.rubric}, {worth.n_no:,} without."
+        st.caption(as_text(f"{rows} {conclusion(worth)}"))
     claims = select_claims(found, asked)
     claims = claims[~claims["is_answer"]]
     if claims.empty:
