@@ -25,7 +25,8 @@ def test_claims_are_counted_by_role_checked_and_chosen(small_workspace: Workspac
     assert {count["role"]: count["supported"] for count in found["counts"]} == {"EFFECT": 2, "NULL": 2, "UP": 1, "DOWN": 2}
     assert all(count["contradicted"] == count["not_known"] == 0 for count in found["counts"])
     assert found["sources"] == ["regulation"]
-    assert [each["rubric"] for each in found["worth"]] == [
+    statuses = [each["rubric"].removeprefix("claim that is ") for each in found["worth"]]
+    assert statuses == ["supported", "contradicted", "not known"]
         f"claim that is {status}" for status in ("supported", "contradicted", "not known")
     ]
     chosen = core_json(place, "claims", "debate", "--role", "UP", "--subject", "PA", "--relation", "regulates")
