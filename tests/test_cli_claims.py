@@ -27,8 +27,6 @@ def test_claims_are_counted_by_role_checked_and_chosen(small_workspace: Workspac
     assert found["sources"] == ["regulation"]
     statuses = [each["rubric"].removeprefix("claim that is ") for each in found["worth"]]
     assert statuses == ["supported", "contradicted", "not known"]
-        f"claim that is {status}" for status in ("supported", "contradicted", "not known")
-    ]
     chosen = core_json(place, "claims", "debate", "--role", "UP", "--subject", "PA", "--relation", "regulates")
     assert [(each["pair_id"], each["subject"], each["object"], each["is_answer"]) for each in chosen["claims"]] == [
         ("Pa_Ga", "Pa", "Ga", True),
