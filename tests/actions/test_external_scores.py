@@ -51,7 +51,7 @@ def test_many_zeros_are_asked_about_and_may_mean_not_covered(here: Workspace) ->
     assert "Column walks is exactly 0 in 50% of the rows. Is that a score, or were they not covered?" in asked.message
     assert "--zeros not-covered" in asked.message
     assert plain.message == ""
-    told = import_upload(here, file[1], file[0], ImportOptions(zeros="score"))
+    told = import_uploads(here, [file], ImportOptions(zeros="score"))
     assert not any(each.new for each in told)  # the same runs: the question is answered
     [uncovered] = [
         each
