@@ -20,21 +20,26 @@ def abstain_curves(rows: RunRows) -> Curves:
     return {name: abstain_curve(task, rows.pert, rows.gene) for name, task in sides}
 
 
+def abstain_summary(found: Curves) -> list[str]:
+    """Return the curves in words, a clause for each question."""
+    return [
+        f"{name}: no curve, since the labels have one class or the run has no score"
+        if curve is None
+        else f"{name}: mean risk {curve.area:.3f} over all coverages; {curve.at_random:.3f} abstaining at random, "
+        f"{curve.least:.3f} in the best order"
+        for name, curve in found.items()
+    ]
+
+
 def abstain_sentences(found: Curves) -> list[str]:
     """Return the curves in words: a line for each question, and one for each coverage."""
     lines = []
-    for name, curve in found.items():
-        if curve is None:
-            lines.append(f"{name}: no curve, since the labels have one class or the run has no score")
-            continue
-        lines.append(
-            f"{name}: mean risk {curve.area:.3f} over all coverages; {curve.at_random:.3f} abstaining at random, "
-            f"{curve.least:.3f} in the best order; intervals allow for shared perturbations and genes"
-        )
-        for point in curve.points:
+    for summary, curve in zip(abstain_summary(found), found.values(), strict=True):
+        lines.append(summary)
+        for point in () if curve is None else curve.points:
             risk = estimate_text(point.risk.estimate, point.risk.low, point.risk.high)
             lines.append(f"  {point.coverage:4.0%} of rows answered: wrong in {risk} of {point.n:,}")
-    return lines
+    return [*lines, "Intervals allow for shared perturbations and genes."]
 
 
 def abstain_shape(found: Curves) -> dict[str, Any]:
