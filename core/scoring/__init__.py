@@ -1,6 +1,8 @@
 """The numbers of a run and the words for them: the only way from a run to a score.
 
 run_scores    the rows of a run as it is scored, and its score
+score_scale   a score between no biology and a replicate of the screen
+abstaining    risk against coverage: a run that answers only what it is surest of
 compare_runs  two runs on the rows that both cover, scored alike
 baselines     what knows no biology on a split of a dataset
 controls      what knows no biology beside a run, and whether the run beats it
@@ -21,6 +23,7 @@ run_leaks     runs that have seen labels, or copy row counts
 leak_power    how weak a leak of a space is still found
 leak_shapes   the JSON of the leakage audit
 sentences     scores in words
+run_differences  how two runs differ without labels
 comparison_words  the comparison of two runs in words
 standing      where the runs of a dataset stand, and in words
 terms         the terms of the field, each explained once
