@@ -104,12 +104,12 @@ def choose_arms(run: Run, wanted: Sequence[str]) -> tuple[str, ...]:
 
 def why_unknown(run: Run) -> str | None:
     """Why nobody here can ask a run again with other names; None for a run that can be asked."""
-    if isinstance(run.spec.get("options"), Mapping) and run.method in methods() and _choices(run.method):
-        return None
-    return (
-        "how much of its answers is memory of names cannot be known: it was not made by a method with the option names "
-        "(prompt_only, debate, react, summer), so nobody can ask it again with other names"
-    )
+    cannot = "how much of its answers is memory of names cannot be known: "
+    if not isinstance(run.spec.get("options"), Mapping):
+        return f"{cannot}it was not made here, so its prompts and settings are not, and nobody can ask it again with other names"
+    if run.method not in methods() or not _choices(run.method):
+        return f"{cannot}{run.method} cannot be shown other names; prompt_only, debate, react and summer can"
+    return None
 
 
 def _choices(method: str) -> tuple[str, ...]:
