@@ -41,7 +41,12 @@ def verdict_sentence(found: Contamination) -> str:
         return f"{found.spec.name} rests on remembered names: it falls without them{rest}."
     if dossier:
         return f"{found.spec.name} rests on its dossier: no fall is found without names, and it falls on names alone."
-    least = max((each.mean.detectable for each in found.arms), default=float("nan"))
+    known = [each.mean.detectable for each in found.arms if not math.isnan(each.mean.detectable)]
+    if not known:
+        return (
+            f"{found.spec.name}: no change has an interval, so these rows say nothing about memory or reasoning; ask more rows."
+        )
+    least = max(known)
     return (
         f"{found.spec.name}: no fall is found, with names or without; changes below about {number_text(least, '.3f')} would "
         "mostly be missed on these rows."

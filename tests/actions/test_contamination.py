@@ -111,6 +111,7 @@ def test_what_is_found_is_the_same_on_a_command_and_costs_nothing_again(tmp_path
     again = core_json(workspace.settings.workspace, "contamination", "judged", "--arms", "coded,alone")
     assert [arm["score"] for arm in again["arms"]] == [each.mean.b.value for each in found.arms]
     assert again["runs"] == contamination_json(found)["runs"]
+    assert again["verdict"].startswith("judged: no change has an interval")  # on six rows
     figure = of_run(found)
     assert list(figure.table["score"]) == [arm["score"] for arm in again["arms"]]
     assert figure.finding == again["verdict"]
