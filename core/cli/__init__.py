@@ -19,6 +19,7 @@ benchmark   benchmark, plan
 again       again, seeds
 ask         ask
 attribute   attribute
+contamination  contamination: names coded, swapped, hidden or alone
 audit       audit: debates, leakage
 clusters    clusters
 claims      claims
