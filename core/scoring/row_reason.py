@@ -21,7 +21,8 @@ Event = Mapping[str, Any]
 LONGEST = 90  # characters of a quotation
 REASON_KEYS = ("reasoning", "reason", "rationale", "explanation", "justification")  # of what an agent hands in
 _TAGS = re.compile(r"<(prob|answer)>[^<>]*</\1>|</?think(?:ing)?>", re.IGNORECASE)
-_OPENING = re.compile(r"\W*(?:answer\W+)?[ABC][).:]\s*", re.IGNORECASE)
+_OPENING = re.compile(r"\A\W*(?:answer\W+)?[ABC][).:]\s*", re.IGNORECASE)
+_OPTION = re.compile(r"\A\W*([ABC])[).]\s")
 _FEWEST_WORDS = 6  # of a sentence that says something
 
 
@@ -153,8 +154,11 @@ def _speaker(event: Event) -> str:
 
 
 def _last_sentence(text: str) -> str:
-    """The last sentence that says something, without the tags that models are asked for."""
-    sentences = [each for each in split_sentences(_TAGS.sub("", text)) if _says_something(each)]
+    """The last sentence that says something, without the tags that models are asked for: no list of the options."""
+    sentences = [each for each in split_sentences(_TAGS.sub("", text)) if _says_something(each) and not each.endswith(":")]
+    options = {each: found[1] for each in sentences if (found := _OPTION.match(each))}
+    if len(set(options.values())) > 1:
+        sentences = [each for each in sentences if each not in options]
     return _OPENING.sub("", sentences[-1]) if sentences else ""
 
 

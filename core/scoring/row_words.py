@@ -95,7 +95,7 @@ def step_title(role: str, kind: str, meta: Mapping[str, Any]) -> str:
     if _is_number(meta.get("p")):
         parts.append(f"{100 * meta['p']:.0f}%{', a base rate' if meta.get('fallback') else ''}")
     details = f" ({', '.join(parts)})" if parts else ""
-    return f"{role}: {kind.replace('_', ' ')}{details}"
+    return f"{role}{details}" if kind == "text" else f"{role}: {kind.replace('_', ' ')}{details}"
 
 
 def _is_number(value: object) -> bool:

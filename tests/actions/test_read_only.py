@@ -67,6 +67,7 @@ from core.actions import (
     page_imports,
     prompt_files,
     readings,
+    replicate_scores,
     reports,
     reproduction,
     rubric_ledger,
@@ -438,6 +439,9 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "label_files.export_frame": lambda s: label_files.export_frame(s.crashed, RUBRIC, "r"),
     "labels.answers_by_judge": lambda s: labels.answers_by_judge(s.crashed, RUBRIC, "r", "stratified"),
     "labels.find_sample": lambda s: labels.find_sample(s.crashed, RUBRIC, "r", "s"),
+    "launch.describe_not_asked": lambda s: launch.describe_not_asked(
+        s.crashed, RunRequest("debate", "bmdm"), s.crashed.run_folder(run_of(s).id).spec()
+    ),
     "launch.estimate": lambda s: launch.estimate(s.crashed, s.crashed.run_folder(run_of(s).id).spec(), 1),
     "launch.execution_settings": lambda s: launch.execution_settings(
         s.plain, RunRequest("debate", "bmdm"), method_named("debate")
@@ -467,6 +471,10 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "prompt_files.check": lambda s: prompt_files.check(
         s.crashed, s.crashed.run_folder(run_of(s).id).spec(), PromptFile("p.csv", b"id,prompt\na,b\n")
     ),
+    "prompt_files.describe_unknown": lambda s: prompt_files.describe_unknown(
+        s.crashed, s.crashed.run_folder(run_of(s).id).spec(), None
+    ),
+    "prompt_files.rows_of": lambda s: prompt_files.rows_of(s.plain, "bmdm", "0" * 64, PromptFile("p.csv", b"id,prompt\na,b\n")),
     "prompt_files.read_kept": lambda s: prompt_files.read_kept(s.plain, "0" * 64),
     "readings.answers": lambda s: readings.answers(s.crashed, RUBRIC, "r"),
     "readings.find_answers": lambda s: readings.find_answers(s.crashed, run_of(s), RUBRIC),
@@ -500,6 +508,8 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "submissions.check_file": lambda s: submissions.check_file(s.plain, cases.DEBATES, "B"),
     "submissions.check_run": lambda s: submissions.check_run(s.plain, "r", PackageOptions("B")),
     "submissions.expected_ids": lambda s: submissions.expected_ids(s.plain, default_dataset(s.plain, None).id),
+    "replicate_scores.replicate_scores": lambda s: replicate_scores.replicate_scores(s.plain, "bmdm", load_rows(s).index),
+    "target_ranking.find_same": lambda s: target_ranking.find_same(s.plain, targets.request()),
     "target_ranking.find": lambda s: target_ranking.find(s.plain),
     "target_ranking.list_all": lambda s: target_ranking.list_all(s.plain),
     "text_vectors.make_encoder": lambda s: text_vectors.make_encoder(s.plain),

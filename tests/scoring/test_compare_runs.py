@@ -84,7 +84,8 @@ def test_runs_without_labels_differ_in_ranks() -> None:
     assert moves.is_monotonic_decreasing
     assert moves.iloc[0] == np.abs(rankdata(-a.scores.p_de) - rankdata(-b.scores.p_de)).max()
     words = comparison_sentences(compare_runs(a, b), "a", "b")
-    assert words[1].startswith(f"DE: rank correlation {found.agreement.de:.3f} over 8 rows; of the 1 highest rows of each, ")
+    correlation = f"{found.agreement.de:.3f}".replace("-", "−")
+    assert words[1].startswith(f"DE: rank correlation {correlation} over 8 rows; of the 1 highest rows of each, ")
     assert f"{de.movers['pair_id'][0]} {de.movers['rank_a'][0]:.0f} → {de.movers['rank_b'][0]:.0f}" in words[2]
 
 

@@ -131,3 +131,17 @@ def test_a_text_without_a_sentence_gives_no_reason() -> None:
 )
 def test_the_direction_decided_where_the_run_is_wrong_about_it_alone(call: str, label: str | None, stage: str) -> None:
     assert deciding_stage({"call": call, "label": label}) == stage
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("Knocking down Vps16 does not lower Phf21a.\n<answer>C</answer>", "Knocking down Vps16 does not lower Phf21a."),
+        (f"Your answer has to be one of:\nA) {ARGUMENT[-80:]}\nC) {ARGUMENT[-81:]}\n<answer>A</answer>", ""),
+        (f"A) {ARGUMENT[-75:]}", ARGUMENT[-75:].strip()),  # an answer in full, not a list
+    ],
+)
+def test_a_gene_whose_name_ends_in_a_letter_is_whole_and_a_list_of_options_is_no_reason(text: str, quote: str) -> None:
+    found = find_reason({"call": "none", "label": None}, [event("text", text)])
+    assert found is not None
+    assert found.quote == quote

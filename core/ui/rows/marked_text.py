@@ -8,7 +8,7 @@ of genes here, and links to PubMed, which a browser opens only on a click.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from core.scoring.row_words import TAG, TAG_MEANINGS
@@ -131,10 +131,20 @@ def to_markdown(text: str, marks: Marks) -> str:
 
 
 def _pattern_of_lines(passages: tuple[str, ...]) -> re.Pattern[str] | None:
-    """What finds each line of some passages, without the mark of a heading or of an item; None without passages."""
-    lines = (line for passage in passages for line in passage.splitlines() if line.strip())
-    found = sorted({_BEFORE_WORDS.sub("", line).strip() for line in lines} - {""}, key=len, reverse=True)
+    """What finds each line of some passages; None without passages."""
+    found = lines_of(passages)
     return re.compile("|".join(map(re.escape, found))) if found else None
+
+
+def lines_of(passages: Iterable[str]) -> list[str]:
+    """Returns the lines of some passages without the mark of a heading or of an item, the longest first."""
+    lines = (line for passage in passages for line in passage.splitlines())
+    return sorted({_BEFORE_WORDS.sub("", line).strip() for line in lines} - {""}, key=len, reverse=True)
+
+
+def without_emphasis(line: str) -> str:
+    """Returns a line as it reads once its bold and italic words are drawn."""
+    return _STRONG_OR_EMPHASIS.sub(lambda found: found["strong"] or found["emphasis"], line)
 
 
 def to_lines(text: str, marks: Marks) -> str:

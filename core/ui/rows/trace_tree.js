@@ -13,7 +13,9 @@ export default function ({ data, parentElement }) {
 
 function answerOf({ answer, sums, sought }) {
   const title = make("p", { class: "finish" }, make("strong", {}, answer.title ? `answer: ${answer.title}` : "answer"), make("span", { class: "sums" }, sums));
-  return make("div", { class: "answer" }, title, answer.text ? markdown(answer.text, sought) : null);
+  const box = make("div", { class: "answer" }, title, answer.text ? markdown(answer.text, sought) : null);
+  markPassages(box, answer.passages);
+  return box;
 }
 
 function stepList(drawn, data, steps, before) {
@@ -26,7 +28,7 @@ function stepOf(step, number, data, steps) {
   steps.push({ step, details, number });
   const call = step.tool ? `${step.tool}(${step.arguments})` : step.says || step.kind;
   const name = make("span", { class: step.tool ? "call" : "says" }, call);
-  const remarks = [step.turn ? `the answer turns: ${step.turn}` : "", step.error].filter(Boolean);
+  const remarks = [["turn", step.turn ? `the answer turns: ${step.turn}` : ""], ["failed", step.error], ["passage", step.marked ? "a reading marked a passage" : ""]];
   details.append(
     make(
       "summary",
@@ -34,7 +36,7 @@ function stepOf(step, number, data, steps) {
       make("span", { class: `mark ${step.error ? "failed" : ""}`, title: step.error ? "failed" : "" }, step.error ? "✗" : step.tool ? "✓" : "·"),
       make("span", { class: "number" }, number),
       name,
-      ...remarks.map((text) => make("span", { class: step.turn === "" ? "failed" : "turn" }, text)),
+      ...remarks.filter(([, text]) => text).map(([name, text]) => make("span", { class: name }, text)),
       make("span", { class: "cost" }, costOf(step)),
     ),
     ...step.parts.map((part) => partOf(part, number, data, steps)),
@@ -57,6 +59,7 @@ function partOf(part, number, data, steps) {
   else if (part.format === "text") box.append(make("div", { class: "lines" }, ...marked(part.text, data.sought)));
   else box.append(markdown(part.text, data.sought));
   linkNames(box, data.pages);
+  markPassages(box, part.passages);
   return box;
 }
 
@@ -123,5 +126,29 @@ function linkNames(box, pages) {
       from = found.index + word.length;
     }
     if (nodes.length) node.replaceWith(...nodes, node.data.slice(from));
+  }
+}
+
+// Marks the lines of passages that decided a reading, also where bold words, links and hits divide them.
+function markPassages(box, lines) {
+  if (!lines.length) return;
+  const pattern = new RegExp(lines.map((line) => line.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|"), "g");
+  for (const block of box.querySelectorAll("p:not(.title, .finish), li, pre, .lines")) {
+    const found = [...block.textContent.matchAll(pattern)].map((each) => [each.index, each.index + each[0].length]);
+    const walker = document.createTreeWalker(block, NodeFilter.SHOW_TEXT);
+    const texts = [];
+    while (walker.nextNode()) texts.push(walker.currentNode);
+    let start = 0;
+    for (const node of texts) {
+      const pieces = [];
+      let from = 0;
+      for (const [begin, end] of found.map((range) => range.map((place) => Math.min(Math.max(place - start, 0), node.length)))) {
+        if (begin === end) continue;
+        pieces.push(node.data.slice(from, begin), make("mark", { class: "passage" }, node.data.slice(begin, end)));
+        from = end;
+      }
+      start += node.length;
+      if (pieces.length) node.replaceWith(...pieces, node.data.slice(from));
+    }
   }
 }

@@ -16,11 +16,13 @@ from core.config import REPOSITORY
 from core.scoring.row_reason import REASON_KEYS, shorten
 from core.store.traces import FAILED
 from core.texts import number_text, parse_json
-from core.ui.rows.marked_text import Marks
+from core.ui.rows.marked_text import Marks, lines_of, without_emphasis
 from core.ui.shared.widgets import percent_text
 
 Event = dict[str, Any]
 Step = list[Any]  # events, and lists of the events of the agents that the step called
+Passages = Mapping[str, tuple[str, ...]]  # as `Marks.passages`
+NO_PASSAGES: Passages = {}
 STEP_KINDS = {"thought", "tool_call", "observation"}
 WARNING_KINDS = {"cut short", "shortened", "rejected"}
 ANSWER_KEYS = ("answer", "prediction", "label", "choice")  # of what an agent hands in
@@ -45,20 +47,19 @@ def has_steps(events: Sequence[Event]) -> bool:
 
 def show(events: Sequence[Event], marks: Marks, key: str, tokens: int | None = None) -> None:
     """Show an agent's steps; key: of the run and stage. tokens: of the whole row, None if unknown."""
-    _tree(
-        key=f"trace-{key}", data={**content(events, tokens), "sought": marks.sought.strip().lower(), "pages": dict(marks.pages)}
-    )
+    drawn = content(events, tokens, marks.passages)
+    _tree(key=f"trace-{key}", data={**drawn, "sought": marks.sought.strip().lower(), "pages": dict(marks.pages)})
 
 
-def content(events: Sequence[Event], tokens: int | None = None) -> dict[str, Any]:
-    """What the component draws: answer, sums, unit, tools (name → calls) and steps (see `_draw_steps`)."""
-    steps = _draw_steps(split_into_steps(_with_said(events)))
+def content(events: Sequence[Event], tokens: int | None = None, passages: Passages = NO_PASSAGES) -> dict[str, Any]:
+    """What the component draws: answer, sums, unit, tools (name → calls) and steps (see `_draw_step`)."""
+    steps = _draw_steps(split_into_steps(_with_said(events)), passages)
     _open_turn(steps)
     every = list(_walk(steps))
     calls = Counter(step["tool"] for step in every if step["tool"])
     known = {name: [step[name] for step in every if step[name] is not None] for name in ("tokens", "ms")}
     return {
-        "answer": _answer(events),
+        "answer": _answer(events, passages),
         "sums": _sums(
             sum(step["tool"] != "" for step in steps),
             calls,
@@ -81,17 +82,24 @@ def _sums(n: int, calls: Mapping[str, int], errors: int, tokens: int, times_ms: 
     return " · ".join(parts)
 
 
-def _answer(events: Sequence[Event]) -> dict[str, str]:
-    """The final answer: title, and the text with which it was handed in; empty texts where the trace has none."""
+def _answer(events: Sequence[Event], passages: Passages) -> dict[str, Any]:
+    """The final answer: title, the text with which it was handed in, and the lines that are marked in it; empty texts where the
+    trace has none."""
     for event in reversed(events):
         if event["kind"] == "tool_call" and (handed_in := _object(event["content"])):
             answer = next((str(handed_in[key]) for key in ANSWER_KEYS if key in handed_in), "")
             reason = next((str(handed_in[key]) for key in REASON_KEYS if key in handed_in), "")
             if answer or reason:
-                return {"title": shorten(answer, 80), "text": reason}
+                return {"title": shorten(answer, 80), "text": reason, "passages": _marked_lines(event, passages)}
         if event["kind"] == "answer" and event["meta"].get("depth", 0) == 0:
-            return {"title": _numbers(event).strip(" ()"), "text": event["content"]}
-    return {"title": "", "text": ""}
+            title, lines = _numbers(event).strip(" ()"), _marked_lines(event, passages)
+            return {"title": title, "text": event["content"], "passages": lines}
+    return {"title": "", "text": "", "passages": []}
+
+
+def _marked_lines(event: Event, passages: Passages) -> list[str]:
+    """The lines that readings marked in an event, as they read once drawn."""
+    return [without_emphasis(line) for line in lines_of(passages.get(event["content"], ()))]
 
 
 def _with_said(events: Sequence[Event]) -> list[Event]:
@@ -137,16 +145,18 @@ def _starts_step(event: Event, step: Step) -> bool:
     return last not in joined.get(event["kind"], ())
 
 
-def _draw_steps(steps: Sequence[Step], depth: int = 0) -> list[dict[str, Any]]:
-    """Each step: agent, tool, arguments, error, tokens, ms (None if unknown), size in characters, turn, open, parts."""
-    return [_draw_step(step, depth) for step in steps]
+def _draw_steps(steps: Sequence[Step], passages: Passages, depth: int = 0) -> list[dict[str, Any]]:
+    return [_draw_step(step, passages, depth) for step in steps]
 
 
-def _draw_step(step: Step, depth: int) -> dict[str, Any]:
+def _draw_step(step: Step, passages: Passages, depth: int) -> dict[str, Any]:
+    """Agent, tool, arguments, error, tokens, ms (None if unknown), size in characters, turn, marked, open, parts."""
     events = [piece for piece in step if isinstance(piece, dict)]
     call = next((event for event in events if event["kind"] == "tool_call"), None)
     error = next((found for event in events if (found := _error(event))), "")
     first = events[0] if events else None
+    within = [event for piece in step for event in (piece if isinstance(piece, list) else [piece])]
+    is_marked = any(event["content"] in passages for event in within)
     return {
         "agent": _agent_name(first) if first else "",
         "kind": "" if call else str(first["kind"]) if first else "",
@@ -158,19 +168,24 @@ def _draw_step(step: Step, depth: int) -> dict[str, Any]:
         "ms": _total([event.get("latency_ms") for event in events]),
         "size": sum(len(event["content"]) for event in events),
         "turn": "",
-        "open": error != "",
+        "marked": is_marked,
+        "open": error != "" or is_marked,
         "leaning": _leaning(events),
-        "parts": [_draw_agent(piece, depth) if isinstance(piece, list) else _draw_part(piece) for piece in step],
+        "parts": [
+            _draw_agent(piece, passages, depth) if isinstance(piece, list) else {**_draw_part(piece), "passages": _marked_lines(piece, passages)}
+            for piece in step
+        ],
     }
 
 
-def _draw_agent(events: Sequence[Event], depth: int) -> dict[str, Any]:
+def _draw_agent(events: Sequence[Event], passages: Passages, depth: int) -> dict[str, Any]:
     """Another agent's steps within the step that called it."""
     calls = sum(event["kind"] == "tool_call" for event in events)
     tokens = _total([event["tokens"] for event in events])
     usage = f", {tokens:,} tokens" if tokens else ""
     title = f"{_agent_name(events[0])}: {calls} tool call{'s' * (calls != 1)}{usage}"
-    return {"kind": "agent", "title": title, "steps": _draw_steps(split_into_steps(_with_said(events), depth + 1), depth + 1)}
+    steps = split_into_steps(_with_said(events), depth + 1)
+    return {"kind": "agent", "title": title, "steps": _draw_steps(steps, passages, depth + 1)}
 
 
 def _draw_part(event: Event) -> dict[str, Any]:

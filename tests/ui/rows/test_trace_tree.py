@@ -97,7 +97,7 @@ def test_the_answer_is_on_top_and_steps_are_folded_but_for_what_failed_and_where
         ),
         tokens=410,
     )
-    assert drawn["answer"] == {"title": "A", "text": "Stat1 induces Gbp2."}
+    assert drawn["answer"] == {"title": "A", "text": "Stat1 induces Gbp2.", "passages": []}
     assert drawn["sums"] == "4 steps · 3 tools · 1 failed · 410 tokens"
     assert drawn["tools"] == [("gene_info", 2), ("protein_interactions", 1), ("submit_answer", 1)]
     assert [step["tool"] + f"({step['arguments']})" for step in drawn["steps"][:2]] == [
@@ -164,3 +164,21 @@ def test_tools_that_were_called_at_once_each_get_their_answer() -> None:
 def test_an_answer_that_reads_as_a_failure_is_one(text: str, error: bool) -> None:
     [step] = content(react(("hm", "tool", {}, text)))["steps"]
     assert (step["error"] != "") == error
+
+
+def test_a_passage_that_a_reading_marked_opens_its_step_and_those_above_it() -> None:
+    inner = {"thought_0": "- **Stat1** induces it.\nSo A.", "tool_name_0": "lookup", "tool_args_0": {}, "observation_0": "no"}
+    outer = {"thought_0": "ask", "tool_name_0": "biologist", "tool_args_0": {}, "observation_0": "no"}
+    events = events_of(
+        {"coordinator": outer, "sub_agents": [{"agent": "biologist", "question": "?", "trajectory": inner, "answer": "A"}]}
+    )
+    marked = {"- **Stat1** induces it.\nSo A.": ("- **Stat1** induces it.",)}
+    [step] = content(events, passages=marked)["steps"]
+    agent = next(part for part in step["parts"] if part["kind"] == "agent")
+    assert [(each["marked"], each["open"]) for each in (step, *agent["steps"])] == [
+        (True, True),
+        (False, False),
+        (True, True),
+        (False, False),
+    ]
+    assert [part["passages"] for part in agent["steps"][1]["parts"]] == [["Stat1 induces it."], [], []]
