@@ -7,7 +7,8 @@ prediction is compared with the shares in B. Whatever was learned from A, its co
 the square root of the correlation between A and B (the split-half reliability), unless the vectors hold B's noise.
 
 Where a screen was sampled so that every unit has a fixed share, the halves disagree and there is no rate to know: there a
-prediction of what is left of the shares, given the number of rows, is suspect by itself.
+prediction of what is left of the shares, given the number of rows, from what that number leaves of the vectors, is suspect by
+itself.
 """
 
 from __future__ import annotations
@@ -15,16 +16,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from core.stats.arrays import Bools, Floats, sum_by_group
+from core.stats.arrays import Bools, Codes, Floats, sum_by_group
 from core.stats.ranks import equal_groups
 from core.stats.unit_rows import UnitRows, standardised
 
 MOST_UNITS = 700  # drawn from more, which keeps a probe below a fifth of a second
-LEAST_UNITS = 30
-HALVES = 4  # random cuts of the other axis
+LEAST_UNITS = 15  # PerturbQA has 20 gene sets
+HALVES = 12  # random cuts of the other axis
 LEAST_EXCESS = 4.0  # standard errors above the ceiling, by units
-LEAST_OF_FIXED, LEAST_FISHER = 0.65, 5.0  # correlation (true rates reach .45), and that times √units, for fixed shares
+LEAST_OF_FIXED, LEAST_FISHER = 0.65, 5.0  # correlation (true rates reach .59), and that times √units, for fixed shares
 FOLDS = 5
 _PENALTIES = (1e-8, 1e-5, 1e-2, 0.1, 1.0, 10.0, 100.0)  # of the mean eigenvalue
 _TOP_COLUMNS, _BINS = 3, 8
@@ -70,7 +72,7 @@ def probe_shares(rows: UnitRows, vectors: Floats, rng: np.random.Generator) -> S
     place[usable] = np.arange(len(usable))
     kept = rows.take(place[rows.unit] >= 0)
     known = UnitRows(kept.positive, place[kept.unit], kept.other)
-    columns = standardised(vectors[usable])
+    columns = standardised(np.column_stack([vectors[usable], np.linalg.norm(vectors[usable], axis=1)]))  # a length may tell too
     if not columns.shape[1]:
         return NOT_PROBED
     shares = _halves(known, len(usable), rng)
@@ -175,8 +177,8 @@ def _waves(columns: Floats, rng: np.random.Generator) -> Floats:
     return np.asarray(np.sin(columns @ directions + rng.uniform(0, 2 * np.pi, directions.shape[1])))
 
 
-def _single_columns(columns: Floats, targets: Floats) -> tuple[Floats, Floats]:
-    """Predictions of each target by the few columns that correlate most with it, and by bins of the column that fits best.
+def _single_columns(columns: Floats, targets: Floats) -> tuple[Floats, Floats, Floats]:
+    """Predictions of each target by the columns that correlate most with it, few and one, and by bins of the one that fits best.
 
     A leak in one of many columns is lost in a ridge, and one that is no line in both. These are fitted on every unit, which
     the ceiling allows: it holds for whatever was learned from the half that is predicted from.
@@ -188,13 +190,13 @@ def _single_columns(columns: Floats, targets: Floats) -> tuple[Floats, Floats]:
     for each in range(_BINS):
         inside = (bins == each).astype(np.float64)
         by_bins += (inside.T @ centred) ** 2 / np.maximum(inside.sum(axis=0), 1)[:, None]
-    lines, steps = np.zeros_like(centred), np.zeros_like(centred)
+    lines, first, steps = np.zeros((3, *centred.shape))
     for k in range(targets.shape[1]):
         top = columns[:, np.argsort(-by_line[:, k])[:_TOP_COLUMNS]]
-        lines[:, k] = _fit(top, centred[:, k], top)
+        lines[:, k], first[:, k] = _fit(top, centred[:, k], top), _fit(top[:, :1], centred[:, k], top[:, :1])
         group = bins[:, np.argmax(by_bins[:, k])]
         steps[:, k] = (sum_by_group(group, _BINS, centred[:, k]) / np.maximum(sum_by_group(group, _BINS), 1))[group]
-    return lines, steps
+    return lines, first, steps
 
 
 def _fit(known: Floats, target: Floats, asked: Floats) -> Floats:
@@ -208,8 +210,7 @@ def _probe_fixed(rows: UnitRows, columns: Floats, rng: np.random.Generator) -> S
     n_units = len(columns)
     share, counts = rows.shares(np.ones(len(rows), dtype=np.bool_), n_units)
     alike = equal_groups(counts, max(1, n_units // _ROWS_ALIKE)).astype(np.intp) - 1
-    n_groups = int(alike.max()) + 1
-    left = share - (sum_by_group(alike, n_groups, share) / np.maximum(sum_by_group(alike, n_groups), 1))[alike]
+    left, columns = _less_mean(share[:, None], alike)[:, 0], standardised(_less_mean(columns, alike))
     fold, by_top = rng.permutation(n_units) % FOLDS, np.zeros(n_units)
     for each in range(FOLDS):
         known = fold != each
@@ -217,6 +218,13 @@ def _probe_fixed(rows: UnitRows, columns: Floats, rng: np.random.Generator) -> S
         by_top[~known] = _fit(columns[known][:, top], left[known], columns[~known][:, top])
     found = max(_correlation(each, left) for each in (_ridge(columns, left[:, None])[:, 0], by_top))
     return ShareProbe(n_units, found, excess=float(found * np.sqrt(n_units)), fixed=True)
+
+
+def _less_mean(columns: Floats, group: Codes) -> Floats:
+    """Columns of shape (n_units, n_columns) less their mean in each group."""
+    n_groups = int(group.max()) + 1
+    sums = csr_array((np.ones(len(group)), (group, np.arange(len(group)))), shape=(n_groups, len(group))) @ columns
+    return np.asarray(columns - (sums / np.maximum(sum_by_group(group, n_groups), 1)[:, None])[group])
 
 
 def _correlation(a: Floats, b: Floats) -> float:
