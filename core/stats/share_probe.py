@@ -29,6 +29,7 @@ LEAST_EXCESS = 4.0  # standard errors above the ceiling, by units
 LEAST_OF_FIXED, LEAST_FISHER = 0.65, 5.0  # correlation (true rates reach .59), and that times √units, for fixed shares
 FOLDS = 5
 _PENALTIES = (1e-8, 1e-5, 1e-2, 0.1, 1.0, 10.0, 100.0)  # of the mean eigenvalue
+_FEW_PENALTIES = (1e-3, 0.1, 1.0)
 _TOP_COLUMNS, _BINS = 3, 8
 _WAVES, _SCALES = 60, (1.0, 3.0)  # random directions for each scale, in 1 / standard deviation
 _ROWS_ALIKE = 30  # units that are compared with others of about as many rows
@@ -210,21 +211,34 @@ def _probe_fixed(rows: UnitRows, columns: Floats, rng: np.random.Generator) -> S
     n_units = len(columns)
     share, counts = rows.shares(np.ones(len(rows), dtype=np.bool_), n_units)
     alike = equal_groups(counts, max(1, n_units // _ROWS_ALIKE)).astype(np.intp) - 1
-    left, columns = _less_mean(share[:, None], alike)[:, 0], standardised(_less_mean(columns, alike))
-    fold, by_top = rng.permutation(n_units) % FOLDS, np.zeros(n_units)
+    left = share - _means(share[:, None], alike, np.ones(n_units, dtype=np.bool_))[:, 0]
+    fold, found = rng.permutation(n_units) % FOLDS, np.zeros((n_units, 1 + len(_FEW_PENALTIES)))
     for each in range(FOLDS):
         known = fold != each
-        top = np.argsort(-np.abs(columns[known].T @ left[known]))[:_TOP_COLUMNS]
-        by_top[~known] = _fit(columns[known][:, top], left[known], columns[~known][:, top])
-    found = max(_correlation(each, left) for each in (_ridge(columns, left[:, None])[:, 0], by_top))
-    return ShareProbe(n_units, found, excess=float(found * np.sqrt(n_units)), fixed=True)
+        values, target = columns - _means(columns, alike, known), share - _means(share[:, None], alike, known)[:, 0]
+        top = np.argsort(-np.abs(values[known].T @ target[known]))[:_TOP_COLUMNS]
+        found[~known, 0] = _fit(values[known][:, top], target[known], values[~known][:, top])
+        for k, penalty in enumerate(_FEW_PENALTIES, start=1):
+            found[~known, k] = _kernel_fit(values[known], target[known], values[~known], penalty)
+    best = max(_correlation(each, left) for each in (_ridge(columns, left[:, None])[:, 0], *found.T))
+    return ShareProbe(n_units, best, excess=float(best * np.sqrt(n_units)), fixed=True)
 
 
-def _less_mean(columns: Floats, group: Codes) -> Floats:
-    """Columns of shape (n_units, n_columns) less their mean in each group."""
-    n_groups = int(group.max()) + 1
-    sums = csr_array((np.ones(len(group)), (group, np.arange(len(group)))), shape=(n_groups, len(group))) @ columns
-    return np.asarray(columns - (sums / np.maximum(sum_by_group(group, n_groups), 1)[:, None])[group])
+def _means(columns: Floats, group: Codes, known: Bools) -> Floats:
+    """For each unit the means of columns of shape (n_units, n_columns) among the known units of its group.
+
+    Means with the unit itself in them would tell what it is from the others: they sum to 0.
+    """
+    n_groups, at = int(group.max()) + 1, np.flatnonzero(known)
+    sums = csr_array((np.ones(len(at)), (group[at], at)), shape=(n_groups, len(group))) @ columns
+    return np.asarray((sums / np.maximum(sum_by_group(group[at], n_groups), 1)[:, None])[group])
+
+
+def _kernel_fit(known: Floats, target: Floats, asked: Floats, penalty: float) -> Floats:
+    """Ridge regression without an intercept, read at `asked`; penalty: of the mean eigenvalue."""
+    kernel = known @ known.T
+    kernel[np.diag_indices_from(kernel)] += penalty * max(np.trace(kernel) / len(kernel), 1e-12)
+    return np.asarray(asked @ (known.T @ np.linalg.solve(kernel, target)))
 
 
 def _correlation(a: Floats, b: Floats) -> float:
