@@ -85,7 +85,7 @@ SPREADS = {"none": (0.0, 0.0), "pert": (0.6, 0.0), "both": (0.45, 0.45)}
 @pytest.mark.parametrize("auroc", AUROCS)
 @pytest.mark.parametrize("perts", PERTS)
 def test_scores_and_differences_of_every_size(perts: int, auroc: float, spread: str, record: Record) -> None:
-    """A cell that most data sets have an interval in covers 93 to 98% within its binomial noise; up to 99.5% without effects of ten
+    """A cell that most data sets have an interval in covers 93 to 98% within its noise; up to 99.5% without effects of ten
     perturbations or fewer: whether there are any, so few sums do not tell."""
     number = 120 if perts == 386 else 300
     genes, rows = PERTS[perts]
