@@ -27,6 +27,9 @@ PUBLISHED = {
     "challenge": """
         sample_submission.csv sample_submission_track_a.csv sample_submission_track_b.csv sample_submission_track_c.csv test.csv
         train.csv""",
+    "entries_more": """
+        example_prompts.csv prompt_template.txt track_b_adversarial_blend.zip track_b_adversarial_ens3.zip
+        track_b_cross_fusion.zip track_b_scgpt_fusion_gf316.zip track_b_scgpt_fusion_sa.zip track_b_state_fusion.zip""",
     "knowledge": """
         collectri_mouse_signed.json gene_desc.json gene_reactome.json hagai_lps_prior.json mouse_to_human_ortholog.json
         string_edges.json symbol_to_ensp.json""",

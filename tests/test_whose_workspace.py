@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from core.actions.workspace import Workspace
-from tests.test_imports import FILES, ROOT, room_of
+from tests.test_imports import FILES, ROOT, parsed, room_of
 
 SERVER = "core/ui/shared/server_workspace.py"
 # What gives a workspace in which things can be changed, or the settings to make one of, and who may use it.
@@ -45,17 +44,18 @@ def names_in(tree: ast.AST) -> Iterator[str]:
             yield node.value
 
 
-@pytest.mark.parametrize("file", INTERFACE, ids=lambda file: str(file.relative_to(ROOT)))
-def test_a_page_gets_the_workspace_of_its_session(file: Path) -> None:
-    tree, place = ast.parse(file.read_text("utf-8")), str(file.relative_to(ROOT))
-    used = set(names_in(tree)) & MAY_USE.keys()
-    assert not {name for name in used if place not in MAY_USE[name]}
-    made = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Workspace")]
-    assert not made, f"{place}: makes a workspace of its own"
+def test_a_page_gets_the_workspace_of_its_session() -> None:
+    for file in INTERFACE:
+        place = str(file.relative_to(ROOT))
+        used = set(names_in(parsed(file))) & MAY_USE.keys()
+        assert not {name for name in used if place not in MAY_USE[name]}, place
+        calls = [node for node in ast.walk(parsed(file)) if isinstance(node, ast.Call)]
+        made = [node for node in calls if ast.unparse(node.func).endswith("Workspace")]
+        assert not made, f"{place}: makes a workspace of its own"
 
 
 def test_the_list_names_no_file_that_does_without() -> None:
-    found = {str(file.relative_to(ROOT)): set(names_in(ast.parse(file.read_text("utf-8")))) for file in INTERFACE}
+    found = {str(file.relative_to(ROOT)): set(names_in(parsed(file))) for file in INTERFACE}
     assert not {(name, place) for name, places in MAY_USE.items() for place in places if name not in found[place]}
 
 
@@ -64,8 +64,9 @@ def test_only_a_workspace_writes_to_its_store() -> None:
     writes = {
         str(file.relative_to(ROOT))
         for file in FILES
-        for node in ast.walk(ast.parse(file.read_text("utf-8")))
-        if isinstance(node, ast.Call) and ast.unparse(node).endswith("store.write()")
+        for node in ast.walk(parsed(file))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "write"
+        if ast.unparse(node.func.value).endswith("store")
     }
     assert writes == {"core/actions/workspace.py", "core/engine/ingest.py"}
 

@@ -21,6 +21,7 @@ import_target  the dataset that a file's rows belong to, and the record of its i
 undo           takes an import back
 readings       readings of a run's texts by a model: plans, estimates, starts and finds them, and their answers
 reports        what reports show, saved under a name
+claims         the claims of a run's texts, checked against the knowledge packs
 walks          walk-throughs: stops are added, worded, moved, taken out
 runs           renames and deletes runs, records public scores, writes notes; saves presets
 export         writes a run's rows as files for other programs
@@ -37,6 +38,7 @@ run_writer     finds the run of a specification, and writes finished rows as a r
 knn_numbers    the numbers of a kNN: the mean of ten cuts, and its null, which is kept
 streamed_knn   predicts the pairs of a Parquet file by a kNN
 training_distance  a run's score by distance to the training rows, in a space or network of the workspace
+replicate_scores  what a replicate of a screen says of a dataset's rows
 other_labels   other labels of the rows of a dataset: those at other thresholds
 comparison_log  every comparison of two runs that was looked at, counted and corrected for
 reproduction   published numbers, computed anew from the files of a workspace

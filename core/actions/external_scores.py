@@ -13,7 +13,7 @@ import numpy as np
 
 from core.actions.audited_rows import RowSpool
 from core.actions.files import BundleFile, FileContent, PackFile, SpaceFile, SubmissionFile
-from core.actions.import_target import ImportOptions
+from core.actions.import_target import ImportOptions, Zeros
 from core.compressed import bare_name
 from core.datasets import PairTable, ScoreTable, SubmissionTable
 from core.datasets.submissions import TakeRow
@@ -25,6 +25,7 @@ from core.types import EXTERNAL_SCORE, Flag, Prediction, Rejected, RowResult, Tr
 
 MOST_RUNS = 20  # that a file brings if nobody says which of its columns count
 _MIDDLE = 0.5
+MANY_ZEROS, FEW_VALUES = 0.2, 3  # the share of zeros that is asked about; of a column of more values than yes, no and unknown
 Importable = PairTable | SubmissionFile | BundleFile | PackFile | SpaceFile
 
 
@@ -46,7 +47,7 @@ def split_scores(table: FileContent, path: str, options: ImportOptions) -> Itera
         raise InputError(
             f"--name {options.name}: {path} brings {len(found)} runs, expected one; choose columns by --de and --dir"
         )
-    return ((_file_of(table, columns), f"{path} [{columns.name}]") for columns in found)
+    return ((_file_of(table, columns, options.zeros), f"{path} [{columns.name}]") for columns in found)
 
 
 def name_by_dataset(table: ScoreTable, dataset_pairs: Sequence[tuple[str, str]]) -> ScoreTable:
@@ -73,9 +74,33 @@ def name_by_dataset(table: ScoreTable, dataset_pairs: Sequence[tuple[str, str]])
     return replace(table, ids=tuple(ids), named=named, lines=tuple(ids.values()), columns=columns, rejected=tuple(rejected))
 
 
-def _file_of(table: ScoreTable, columns: Columns) -> SubmissionFile:
+def _file_of(table: ScoreTable, columns: Columns, zeros: Zeros) -> SubmissionFile:
     spool = RowSpool()
-    return SubmissionFile(run_of(table, columns, spool.add), spool.finish())
+    read = _without_zeros(table) if zeros == "not-covered" else table
+    run = run_of(read, columns, spool.add)
+    if zeros == "not-covered":
+        sha256 = hashlib.sha256(f"{run.sha256} zeros={zeros}".encode()).hexdigest()
+        run = replace(run, spec={**run.spec, "zeros": zeros}, sha256=sha256, note=f"{run.note} Rows with 0 are not covered.")
+    elif not zeros:
+        run = replace(run, remark=" ".join(filter(None, (run.remark, *_ask_about_zeros(table, columns)))))
+    return SubmissionFile(run, spool.finish())
+
+
+def _without_zeros(table: ScoreTable) -> ScoreTable:
+    """Returns a table in which an exact 0 is an empty cell."""
+    return replace(table, columns={name: tuple(number or None for number in numbers) for name, numbers in table.columns.items()})
+
+
+def _ask_about_zeros(table: ScoreTable, columns: Columns) -> Iterator[str]:
+    """Yields a question for each column of a run of which many numbers are exactly 0, and the others are not all alike."""
+    for name in dict.fromkeys(name for name in (columns.de, columns.dir) if name is not None):
+        numbers = [number for number in table.columns[name] if number is not None]
+        share = sum(number == 0 for number in numbers) / max(len(numbers), 1)
+        if share >= MANY_ZEROS and len({*numbers}) > FEW_VALUES:
+            yield (
+                f"Column {name} is exactly 0 in {share:.0%} of the rows. Is that a score, or were they not covered? They are "
+                "ranked as equal; if they were not covered, import again with --zeros not-covered, on the page under Options."
+            )
 
 
 def run_name(table: SubmissionTable, path: str) -> str:

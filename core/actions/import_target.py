@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from core.actions.workspace import Workspace
 from core.datasets import PairTable
@@ -22,6 +22,8 @@ from core.store.imports import Import
 from core.store.runs import Run
 from core.types import Rejected
 
+Zeros = Literal["", "score", "not-covered"]
+
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
@@ -30,7 +32,8 @@ class ImportOptions:
     name: of the run, or of the dataset for files of pairs; None takes the file's own. strict: one bad row refuses the
     whole file. replace: an existing run of that name is replaced. de, dir: of a file of external scores, the columns that rank
     rows by an effect and by its direction; see `core.datasets.external_scores`. epochs: what counts of several samples of a row
-    in a log of Inspect AI: their mean, or the first.
+    in a log of Inspect AI: their mean, or the first. zeros: what 0 means in a file of external scores, a score or that the row is
+    not covered; "" takes it for a score, and the outcome asks where many rows have it.
     """
 
     name: str | None = None
@@ -40,6 +43,7 @@ class ImportOptions:
     de: str | None = None
     dir: str | None = None
     epochs: Epochs = "mean"
+    zeros: Zeros = ""
 
 
 DEFAULT_OPTIONS = ImportOptions()

@@ -57,11 +57,20 @@ def resolve(
         chosen = calls.with_identity(request.calls.identity) if isinstance(found, AsksAgain) else calls
         request = replace(request, calls=chosen)
     request, file = _name_prompts_by_hash(request, found)
+    sha256 = str(request.options.get("prompts") or "")
+    if is_sha256(sha256) and not request.rows:
+        request = replace(request, rows=prompt_files.rows_of(workspace, loader.dataset_id, sha256, file))
     with workspace.store.read():  # all that is asked of the store meanwhile is read of one state, by one attachment
         spec = resolve_request(workspace.store, request, found, loader, _packs_for(workspace, found, loader.dataset_id))
     if spec.prompt_file:
         prompt_files.check(workspace, spec, file)
     return spec
+
+
+def describe_not_asked(workspace: Workspace, request: RunRequest, spec: RunSpec) -> str:
+    """Returns a sentence on the prompts of a request's file that are for no row of its dataset; "" without any."""
+    _, file = _name_prompts_by_hash(request, method_named(request.method))
+    return prompt_files.describe_unknown(workspace, spec, file)
 
 
 def _name_prompts_by_hash(request: RunRequest, method: Method) -> tuple[RunRequest, PromptFile | None]:
@@ -142,7 +151,9 @@ def _with_one_server(workspace: Workspace, settings: ExecutionSettings, model: s
 def name_of(request: RunRequest) -> str:
     """Returns the name of a request's run: the chosen one, else made from method and rows."""
     rows = request.rows if isinstance(request.rows, str) else f"{len(request.rows):,} rows"
-    return request.name or f"{request.method} {rows or request.options.get('spaces') or 'all rows'}"
+    file = request.options.get("prompts")
+    what = rows or (file.name if isinstance(file, PromptFile) else request.options.get("spaces"))
+    return request.name or f"{request.method} {what or 'all rows'}"
 
 
 def execution_settings(workspace: Workspace, request: RunRequest, method: Method) -> ExecutionSettings:
@@ -213,15 +224,18 @@ def read_key_values(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def read_options(method: Method, texts: Iterable[str]) -> dict[str, object]:
-    """Returns the options in "key=value" texts, with the file that a path of prompts leads to; a SHA-256 stays as it is.
+    """Returns the options in "key=value" texts, with the file that a path of prompts leads to, a SHA-256 stays as it is, and the
+    text of the file that a template without {fields} leads to.
 
-    Raises InputError as `read_key_values` does, and for a path of prompts that cannot be opened.
+    Raises InputError as `read_key_values` does, and for a path that cannot be opened.
     """
     values: dict[str, object] = dict(read_key_values(texts))
     for option in method.options:
         value = str(values.get(option.name, ""))
         if option.kind == "prompts" and value and not is_sha256(value):
             values[option.name] = prompt_files.open_file(Path(value))
+        if option.name == "template" and value.strip() and "{" not in value:
+            values[option.name] = prompt_files.read_template(Path(value))
     return values
 
 

@@ -37,11 +37,11 @@ def label_at_thresholds(
             raise InputError(f"{found.name}: keeps no statistics of its labels; expected a dataset that `cells labels` made")
         return {}
     own = Thresholds(**folder.record()["settings"]["thresholds"])
-    effects = _effects_of_rows(folder.statistics(), index)
+    effects = effects_of_rows(folder.statistics(), index)
     return {name: label_effects(effects, each) for name, each in vary_thresholds(own, fdr, log2_fc).items()}
 
 
-def _effects_of_rows(effects: pd.DataFrame, index: RowIndex) -> pd.DataFrame:
+def effects_of_rows(effects: pd.DataFrame, index: RowIndex) -> pd.DataFrame:
     """The effects of the rows, in their order; NaN for a row that has none."""
     place = {symbol: i for i, symbol in enumerate(index.symbols)}
     pert, gene = (_codes(effects[axis], place) for axis in ("pert", "gene"))

@@ -218,6 +218,7 @@ _READ_BY_TOOLS: Mapping[str, tuple[PackName, str]] = {
     "pathways": ("pathways", "names"),
     "network": ("edges", "edges"),
     "regulation": ("signs", "signs"),
+    "signalling": ("signalling", "signs"),
     "lps_response": ("responses", "genes"),
 }
 

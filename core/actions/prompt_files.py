@@ -22,12 +22,21 @@ from core.methods.prompts import A_PROMPT_TOKENS
 from core.submission.rules.registry import list_names
 from core.system_errors import explain
 
+MAX_TEMPLATE_BYTES = 1 << 20
 _READ_APART: set[str] = set()  # SHA-256 of uploads that a process of its own could read: a form asks for them at every click
 
 
 def open_file(path: Path) -> PromptFile:
     """Returns the file of prompts at a path. Raises InputError if it cannot be opened."""
     return PromptFile(path.name, read_file(path, MAX_BYTES))
+
+
+def read_template(path: Path) -> str:
+    """Returns the text of a template's file. Raises InputError if it cannot be opened or is not UTF-8."""
+    try:
+        return read_file(path, MAX_TEMPLATE_BYTES).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: cannot be read ({error}), expected a template in UTF-8") from error
 
 
 def of_upload(name: str, content: bytes) -> PromptFile:
@@ -37,17 +46,11 @@ def of_upload(name: str, content: bytes) -> PromptFile:
 
 def check(workspace: Workspace, spec: RunSpec, file: PromptFile | None) -> None:
     """Raises InputError if the prompts of a file cannot be those of the run that names it; a prompt's length is checked by
-    `check_lengths`.
+    `check_lengths`. Prompts for ids that the dataset lacks are not asked, see `describe_unknown`.
 
     file: None for the one that the workspace keeps; StateError if it is gone or has changed.
     """
-    name, prompts = _named_prompts(workspace, spec, file)
-    known = load_pairs(workspace.store, spec.dataset)
-    unknown = [key for key in prompts if key not in known]
-    if unknown:
-        dataset = default_dataset(workspace, spec.dataset).name
-        got = f"{len(unknown):,} of {len(prompts):,} ids are not in dataset {dataset}: {list_names(unknown)}"
-        raise InputError(f"{name}: {got}; expected ids of its rows")
+    name, prompts = _named_prompts(workspace, spec.prompt_file, file)
     missing = [row for row in spec.rows if row not in prompts]
     if missing:
         got = f"no prompt for {len(missing):,} of the run's {len(spec.rows):,} rows: {list_names(missing)}"
@@ -58,13 +61,42 @@ def check(workspace: Workspace, spec: RunSpec, file: PromptFile | None) -> None:
         raise InputError(f"{name}: {got}; expected it in each, since log-probabilities are read there")
 
 
+def rows_of(workspace: Workspace, dataset: str, sha256: str, file: PromptFile | None) -> tuple[str, ...]:
+    """Returns the rows of a dataset that a file has prompts for, in its order. Raises InputError if there is none.
+
+    file: as in `check`.
+    """
+    name, prompts = _named_prompts(workspace, sha256, file)
+    known = load_pairs(workspace.store, dataset)
+    found = tuple(key for key in prompts if key in known)
+    if not found:
+        got = f"{len(prompts):,} of {len(prompts):,} ids are not in dataset {default_dataset(workspace, dataset).name}"
+        raise InputError(f"{name}: {got}: {list_names(list(prompts))}; expected ids of its rows")
+    return found
+
+
+def describe_unknown(workspace: Workspace, spec: RunSpec, file: PromptFile | None) -> str:
+    """Returns a sentence that lists the ids of a file that a run's dataset lacks and that are not asked; "" without any."""
+    if not spec.prompt_file:
+        return ""
+    name, prompts = _named_prompts(workspace, spec.prompt_file, file)
+    known = load_pairs(workspace.store, spec.dataset)
+    unknown = [key for key in prompts if key not in known]
+    if not unknown:
+        return ""
+    dataset = default_dataset(workspace, spec.dataset).name
+    return (
+        f"{name}: not asked, since {len(unknown):,} of {len(prompts):,} ids are not in dataset {dataset}: {list_names(unknown)}"
+    )
+
+
 def check_lengths(workspace: Workspace, spec: RunSpec, file: PromptFile | None, settings: ExecutionSettings) -> None:
     """Raises InputError if prompts that a run would ask are longer than allowed, as its model server counts them.
 
     file: as in `check`.
     """
     workspace.refuse_if_read_only("endpoint", settings.servers)
-    name, prompts = _named_prompts(workspace, spec, file)
+    name, prompts = _named_prompts(workspace, spec.prompt_file, file)
     endpoint = settings.endpoint(workspace.settings.server_access)
 
     async def count() -> dict[str, str]:
@@ -81,10 +113,10 @@ def check_lengths(workspace: Workspace, spec: RunSpec, file: PromptFile | None, 
         raise InputError(f"{name}: {got}, expected at most {A_PROMPT_TOKENS:,}")
 
 
-def _named_prompts(workspace: Workspace, spec: RunSpec, file: PromptFile | None) -> tuple[str, Mapping[str, str]]:
-    """Returns the name of a run's file of prompts for messages, and its prompts; of the one that is kept if `file` is None."""
+def _named_prompts(workspace: Workspace, sha256: str, file: PromptFile | None) -> tuple[str, Mapping[str, str]]:
+    """Returns the name of a file of prompts for messages, and its prompts; of the one that is kept if `file` is None."""
     if file is None:
-        return _kept_name(spec.prompt_file), read_kept(workspace, spec.prompt_file)
+        return _kept_name(sha256), read_kept(workspace, sha256)
     if workspace.settings.is_shared and file.sha256 not in _READ_APART:
         read_apart(workspace, "prompts", [(file.name, file.content)], {})
         _READ_APART.add(file.sha256)

@@ -19,8 +19,11 @@ KIND = "target ranking"
 
 
 def start_apart(workspace: Workspace, request: TrainingRequest, *, replace: bool = False) -> RankingFolder:
-    """Starts the training of a request in a process of its own. Raises InputError for a wrong request, StateError if the name is
-    taken or the process ends before its first heartbeat."""
+    """Starts the training of a request in a process of its own; one of that name with the same options goes on, or is returned if
+    it is done. Raises InputError for a wrong request, StateError if the name is taken or the process ends before its first
+    heartbeat."""
+    if not replace and target_ranking.find_same(workspace, request) is not None:
+        return resume(workspace, request.name)
     folder = target_ranking.create(workspace, request, replace=replace)
     _start(workspace, folder)
     return folder
@@ -51,11 +54,28 @@ def train(
 ) -> RankingFolder:
     """Trains and evaluates every model of a request in this process; `say` hears how far it is.
 
+    One of that name with the same options goes on after the models that are there; one that is done is returned as it is.
     Cells, split and options are checked before anything is written. Raises InputError, StateError, MissingPackage.
     """
     workspace.refuse_if_read_only("train target ranking", request.name)
+    same = None if replace else target_ranking.find_same(workspace, request)
+    if same is not None and target_ranking.status_of(same).state == "done":
+        say(f"{request.name}: is here already, trained with the same options; --replace trains it again")
+        return same
     prepared = training.prepare(request)
+    if same is not None:
+        return _go_on(workspace, same, prepared, say)
     folder = target_ranking.create(workspace, request, replace=replace)
+    _work(folder, lambda: prepared, say)
+    return folder
+
+
+def _go_on(
+    workspace: Workspace, folder: RankingFolder, prepared: tuple[ReadCells, Split], say: Callable[[str], object]
+) -> RankingFolder:
+    with workspace.change("resume target ranking", folder.name) as (_, detail):
+        detail |= {"models": ", ".join(folder.fitted())}
+    say(f"{folder.name}: goes on; trained already: {', '.join(folder.fitted()) or 'no model'}")
     _work(folder, lambda: prepared, say)
     return folder
 

@@ -68,12 +68,22 @@ def create(workspace: Workspace, request: TrainingRequest, *, replace: bool = Fa
         if status_of(folder).is_live:
             raise StateError(f"target ranking {request.name}: a process is on it, expected one that is not running")
         if not replace:
-            raise StateError(f"target ranking {request.name}: the name is taken; choose another, or --replace it")
+            raise StateError(
+                f"target ranking {request.name}: the name is taken by one with other options; choose another, or --replace it"
+            )
     with workspace.change("train target ranking", request.name) as (_, detail):
         detail |= {"models": ", ".join(request.models), "cells": request.source.name}
         folder.remove()
         folder.create(request)
     return folder
+
+
+def find_same(workspace: Workspace, request: TrainingRequest) -> RankingFolder | None:
+    """Returns the target ranking of a request's name if it was asked for with the same options; None for any other."""
+    folder = RankingFolder(_place(workspace) / request.name)
+    if not _NAME.fullmatch(request.name) or not folder.exists:
+        return None
+    return folder if folder.request().as_json() == request.as_json() else None
 
 
 def evaluate_saved(

@@ -21,6 +21,7 @@ ask         ask
 attribute   attribute
 audit       audit: debates, leakage
 clusters    clusters
+claims      claims
 ablation    ablation: list, run
 cells       cells: describe, labels, predictions, evaluate
 embed       embed: gene spaces

@@ -67,6 +67,7 @@ PANELS: Mapping[str, Mapping[str, Command | Group]] = {
         "rubric": Group("Rubrics: questions asked of every text of a run."),
         "label": Command("label", "Draw texts that people read for a rubric."),
         "clusters": Command("clusters", "Sort a run's texts into kinds of arguments."),
+        "claims": Command("claims", "Check what a run's texts claim about genes."),
         "seeds": Command("again", "Say how sure a judge is."),
         "attribute": Command("attribute", "Say which evidence moved a run."),
         "ablation": Group("Ready ablations: one idea changed, added or taken away."),

@@ -53,6 +53,8 @@ def run(
     spec = launch.resolve(context.obj, request)
     expected = launch.estimate(context.obj, spec, request.concurrency, endpoint=request.endpoint)
     say_progress(f"{launch.name_of(request)}: {len(spec.rows):,} rows, about {expected.calls:,} calls")
+    if not_asked := launch.describe_not_asked(context.obj, request, spec):
+        say(not_asked)
     started = launch.start(context.obj, request, spec=spec, replace=replace, detach=detach)
     say_if_named_otherwise(started, launch.name_of(request))
     _exit_unless(_show(context.obj, started.id, as_json))

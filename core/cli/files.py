@@ -46,6 +46,10 @@ def import_(
     epochs: Annotated[
         Literal["mean", "first"], typer.Option(help="Logs of Inspect AI: what counts of several epochs of a row.")
     ] = "mean",
+    zeros: Annotated[
+        Literal["score", "not-covered"] | None,
+        typer.Option(help="External scores: what an exact 0 means; without it, many zeros are asked about."),
+    ] = None,
     recursive: Annotated[
         bool, typer.Option("--recursive", help="Read all of a folder that is a disk's root, holds the home folder or is huge.")
     ] = False,
@@ -53,7 +57,7 @@ def import_(
 ) -> None:
     """Import challenge files, submissions, bundles of runs, logs of Inspect AI, PerturbQA, knowledge packs, gene spaces and
     external scores: a CSV of ids and columns of numbers, each a run unless --de and --dir say which answer which question."""
-    options = imports.ImportOptions(name, dataset, strict, replace, de, direction, epochs)
+    options = imports.ImportOptions(name, dataset, strict, replace, de, direction, epochs, zeros or "")
 
     with working("looking for files") as step:
 

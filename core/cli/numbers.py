@@ -9,15 +9,18 @@ from typing import Annotated, Any
 import typer
 
 from core.actions import comparison_log
+from core.actions.replicate_scores import replicate_scores
 from core.actions.workspace import Workspace
 from core.cli.base import Json, RunName, show, show_scores
 from core.errors import InputError, MissingPackage
 from core.fields.option import split_names
 from core.scoring import json_shapes, run_scores, sentences
+from core.scoring.abstaining import abstain_curves, abstain_sentences, abstain_shape
 from core.scoring.compare_runs import compare_runs
 from core.scoring.comparison_words import comparison_sentences
 from core.scoring.other_scores import other_scores_of_run
 from core.scoring.run_scores import RunRows
+from core.scoring.score_scale import scale_run, scale_sentences, scale_shape
 from core.scoring.slices import SLICES, available_slices, score_slices
 from core.stats.bootstrap import ResamplingPlan, bootstrap_score
 from core.stats.intervals import Resampled
@@ -49,6 +52,16 @@ def score(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="The bootstrap's random seed.")] = 0,
+    replicate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATASET", help="A replicate of the screen: say where the score lies between no biology (0) and it (1)."
+        ),
+    ] = None,
+    abstain: Annotated[
+        bool,
+        typer.Option("--abstain", help="How often the run is wrong on the rows that it is surest of: risk against coverage."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Score a run: AUROCs with intervals by row, perturbation, gene and both, and how it was scored."""
@@ -74,6 +87,12 @@ def score(
     lines = [*sentences.score_sentences(found), *resampled, *sentences.other_score_sentences(others)]
     lines += filter(None, [sentences.same_runs_sentence(rows.run.name, same)])
     shape = {**json_shapes.score(found, product), **json_shapes.other_scores(others), "same_predictions": same}
+    if replicate is not None:
+        scale = scale_run(rows, replicate, replicate_scores(context.obj, replicate, rows.index), seed)
+        lines, shape = [*lines, *scale_sentences(scale)], {**shape, "scale": scale_shape(scale)}
+    if abstain:
+        curves = abstain_curves(rows)
+        lines, shape = [*lines, *abstain_sentences(curves)], {**shape, "abstain": abstain_shape(curves)}
     show_scores(rows.marks, shape, as_json, "\n".join(lines))
 
 

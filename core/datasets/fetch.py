@@ -54,7 +54,9 @@ def _challenge(file: str, size: int, sha256: str) -> PublicFile:
     return PublicFile(f"{_CHALLENGE}/{file}", file, size, sha256)
 
 
-def _published_file(path: str, name: str, size: int, sha256: str, public_score: float | None = None) -> PublicFile:
+def _published_file(
+    path: str, name: str, size: int | None = None, sha256: str | None = None, public_score: float | None = None
+) -> PublicFile:
     return PublicFile(f"{_PUBLISHED}/{path}", f"{name}.zip", size, sha256, public_score)
 
 
@@ -100,11 +102,54 @@ SOURCES: dict[str, tuple[PublicFile, ...]] = {
             0.624,
         ),
         _published_file(
+            "track_b_scgpt_fusion_gf316/submission.zip",
+            "track_b_scgpt_fusion_gf316",
+            569_806,
+            "015a9207e2aa9604bc946cae0a4b66c62358003166d290e306c282398a486707",
+            0.621,
+        ),
+        _published_file(
+            "track_b_scgpt_fusion_sa/submission.zip",
+            "track_b_scgpt_fusion_sa",
+            569_741,
+            "44f24dc53177df6ed4d5ac190bb9774b2eabe9cb3e7212efa48cc2a5a83ce380",
+            0.622,
+        ),
+        _published_file(
+            "track_b_state_fusion/submission.zip",
+            "track_b_state_fusion",
+            569_834,
+            "65c0bb799cdb0d96bcb1bd4932a186712274f2c2c6b04834d88e5a7313996c68",
+            0.623,
+        ),
+        _published_file(
+            "track_b_adversarial_blend/submission.zip",
+            "track_b_adversarial_blend",
+            562_399,
+            "39ddbc0c4d131185a627fa54ba79dca65a03d31849ba29000ab179eb7c87ade9",
+            0.558,
+        ),
+        _published_file(
+            "track_b_cross_fusion/submission.zip",
+            "track_b_cross_fusion",
+            569_863,
+            "2ebf5d265e71a558ff1696301639aeffd85adba676d984f61997ce1ac1d7c887",
+            0.583,
+        ),
+        _published_file(
+            "track_b_adversarial_ens3/submission_track_b.zip",
+            "track_b_adversarial_ens3",
+            581_722,
+            "2bbf6eaaa588e307d924f727d9196b61860cd9965007acbf559be66d483fffd3",
+            0.551,
+        ),
+        _published_file(
             "wdir_tune_logprobs/submission_track_a.zip",
             "track_a_logprobs_train2499",
             1_832_230,
             "4456578aa46ded8a90f1a6deb99795d79435fbdd903ce0f9a11256b9afbdcf47",
         ),
+        _published_file("track_a_logprobs_bench/submission_track_a.zip", "track_a_logprobs_train499"),
     ),
     "perturbqa": tuple(
         PublicFile(f"{_PERTURBQA}/{line}-{task}.csv", f"{line}-{task}.csv") for line in _LINES for task in ("de", "dir")

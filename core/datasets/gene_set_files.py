@@ -1,5 +1,5 @@
 """Gene sets and networks in the formats of their publishers, as the JSON of a knowledge pack: GMT (MSigDB, Reactome, Enrichr),
-GAF (Gene Ontology), and STRING's protein.links beside its protein.info or protein.aliases."""
+GAF (Gene Ontology), STRING's protein.links beside its protein.info or protein.aliases, and OmniPath's interactions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from core.compressed import bare_name, unpacked
 from core.errors import InputError
@@ -15,12 +15,14 @@ from core.file_io import open_file
 from core.file_limits import MAX_UNPACKED_BYTES
 from core.symbols.spelling import clean
 
-Kind = Literal["gmt", "gaf", "string"]
+Kind = Literal["gmt", "gaf", "string", "omnipath"]
 _GAF_SYMBOL, _GAF_QUALIFIER, _GAF_TERM, _GAF_COLUMNS = 2, 3, 4, 15
 _ALIAS_SOURCES: Final = (  # that name a gene by its symbol
     *("Ensembl_HGNC_symbol", "Ensembl_MGI_symbol", "BioMart_HUGO", "Ensembl_gene_name", "Ensembl_HGNC", "Ensembl_MGI"),
 )
 _HEAD_BYTES: Final = 1 << 16
+OMNIPATH_COLUMNS: Final = ("source_genesymbol", "target_genesymbol", "is_directed", "is_stimulation", "is_inhibition")
+_OMNIPATH_FLAGS: Final = {"true": 1, "1": 1, "false": 0, "0": 0}
 
 
 def kind_of_gene_sets(path: Path, name: str) -> Kind | None:
@@ -35,24 +37,56 @@ def kind_of_gene_sets(path: Path, name: str) -> Kind | None:
         return "gaf"
     if lines[0].split()[:3] == ["protein1", "protein2", "combined_score"] or lines[0].split()[:2] == ["protein1", "protein2"]:
         return "string"
+    if set(OMNIPATH_COLUMNS) <= set(lines[0].split("\t")):
+        return "omnipath"
     fields = [line.split("\t") for line in lines[:-1] or lines]
     described = all(len(cells) > 2 for cells in fields) and all(cells[1] == "" or "://" in cells[1] for cells in fields)
     return "gmt" if bare_name(name).lower().endswith(".gmt") or described else None
 
 
 def read_gene_sets(path: Path, name: str, kind: Kind) -> bytes:
-    """Return what a file of a kind says as the JSON of a knowledge pack: pathways by gene, or edges by symbol.
+    """Return what a file of a kind says as the JSON of a knowledge pack: pathways by gene, edges by symbol, or signed signalling.
 
     Raise InputError for lines that are wrong, with their numbers, and for links whose proteins nothing beside the file names.
     """
     if kind == "string":
         return json.dumps(_read_links(path, name)).encode()
+    if kind == "omnipath":
+        return json.dumps(_read_omnipath(path, name)).encode()
     sets: dict[str, dict[str, None]] = {}
     for gene, term in _read_gmt(path, name) if kind == "gmt" else _read_gaf(path, name):
         sets.setdefault(gene, {})[term] = None
     if not sets:
         raise InputError(f"{name}: no gene in a set, expected at least one")
     return json.dumps({gene: list(terms) for gene, terms in sets.items()}).encode()
+
+
+def _read_omnipath(path: Path, name: str) -> dict[str, Any]:
+    """Return the directed interactions of OmniPath's web service (fields genesymbols=1): "source|target" → 1 stimulates,
+    −1 inhibits, 0 both, neither, or not the same on several lines.
+
+    Interactions without a direction, of a gene with itself, and of complexes without a symbol are left out.
+    """
+    lines = _lines(path, name)
+    header = next(lines)[1].rstrip("\r\n").split("\t")
+    places = [header.index(column) for column in OMNIPATH_COLUMNS]
+    signs: dict[str, int] = {}
+    for number, line in lines:
+        cells = line.rstrip("\r\n").split("\t")
+        if len(cells) != len(header):
+            raise InputError(f"{name}, line {number}: {len(cells)} columns, expected {len(header)}")
+        source, target, *texts = (cells[place].strip() for place in places)
+        odd = [text for text in texts if text.lower() not in _OMNIPATH_FLAGS]
+        if odd:
+            raise InputError(f"{name}, line {number}: {odd[0][:40]!r}, expected True or False")
+        directed, stimulates, inhibits = (_OMNIPATH_FLAGS[text.lower()] for text in texts)
+        source, target = clean(source), clean(target)
+        if directed and source and target and source != target and "|" not in source + target:
+            key, sign = f"{source}|{target}", stimulates - inhibits
+            signs[key] = sign if signs.get(key, sign) == sign else 0
+    if not signs:
+        raise InputError(f"{name}: no directed interaction between two genes, expected at least one")
+    return {"meta": {"source": "OmniPath", "kind": "signalling"}, "pairs": signs}
 
 
 def _lines(path: Path, name: str) -> Iterator[tuple[int, str]]:

@@ -20,7 +20,7 @@ MAX_BYTES = 1 << 28
 
 _LPS_FIELDS = ("logfc", "p_value", "p_adj", "mean_lps", "mean_ctrl")
 _GENE_SETS = "; a list of gene sets is summarised by `perturbdesk gene-sets FILE`"
-_KINDS = "descriptions, orthologs, proteins, pathways, STRING edges, signed regulation or an LPS response"
+_KINDS = "descriptions, orthologs, proteins, pathways, STRING edges, signed regulation or signalling, or an LPS response"
 
 
 class Edge(NamedTuple):
@@ -115,6 +115,13 @@ class Regulation:
 
 
 @dataclass(frozen=True)
+class Signalling(Regulation):
+    """(source, target) → 1 stimulates, −1 inhibits, 0 acts in an unknown direction: genes of signalling proteins of any kind."""
+
+    kind: ClassVar[str] = "signalling"
+
+
+@dataclass(frozen=True)
 class LpsResponses:
     """Each gene's published response to LPS."""
 
@@ -139,7 +146,9 @@ def read_knowledge(content: bytes, name: str) -> Pack:
         case "network":
             return Network(_edges(found, name), sha256)
         case "regulation":
-            return _regulation(found["pairs"], _source(found["meta"], name), name, sha256)
+            return Regulation(_signs(found["pairs"], name), _source(found["meta"], name), sha256)
+        case "signalling":
+            return Signalling(_signs(found["pairs"], name), _source(found["meta"], name), sha256)
         case "lps_response":
             return _lps(found["prior"], _source(found["meta"], name), name, sha256)
         case "pathways":
@@ -238,14 +247,14 @@ def _source(meta: Any, name: str) -> str:
     return str(meta["source"])
 
 
-def _regulation(pairs: dict[str, Any], source: str, name: str, sha256: str) -> Regulation:
+def _signs(pairs: dict[str, Any], name: str) -> dict[tuple[str, str], int]:
     signs: dict[tuple[str, str], int] = {}
     for key, sign in pairs.items():
         factor, bar, target = key.partition("|")
         if not (factor and bar and target) or "|" in target or type(sign) is not int or sign not in (-1, 0, 1):
             raise InputError(f"{name}: {key!r} has {str(sign)[:60]}, expected factor|target with 1, 0 or −1")
         signs[factor, target] = sign
-    return Regulation(signs, source, sha256)
+    return signs
 
 
 def _lps(prior: dict[str, Any], source: str, name: str, sha256: str) -> LpsResponses:

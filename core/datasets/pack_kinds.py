@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 Organism = Literal["mouse", "human", ""]  # "" if the symbols do not tell
-Kind = Literal["descriptions", "orthologs", "proteins", "pathways", "network", "regulation", "lps_response"]
+Kind = Literal["descriptions", "orthologs", "proteins", "pathways", "network", "regulation", "signalling", "lps_response"]
 
 MOST = 0.5  # the share of the entries from which on a file is of a kind; the others are then errors that name the entry
 SAME = 0.7  # the share of the symbols that are written in an organism's way
@@ -35,7 +35,9 @@ def kind_of(content: Any) -> Recognised:
     kinds_of_tables: dict[str, Kind] = {"pairs": "regulation", "prior": "lps_response"}
     for key, kind in kinds_of_tables.items():
         if set(content) == {"meta", key} and isinstance(content[key], dict):
-            return Recognised(kind)
+            meta = content["meta"]
+            is_signalling = kind == "regulation" and isinstance(meta, dict) and meta.get("kind") == "signalling"
+            return Recognised("signalling" if is_signalling else kind)
     odd = [key for key in content if not is_symbol(key)]
     if len(odd) > MOST * len(content):
         return Recognised(None, f"{len(odd):,} of {len(content):,} keys that are no gene symbols, such as {_quote(odd[0])}")

@@ -10,8 +10,8 @@ from typing import Generic, Literal, NamedTuple, TypeVar
 
 from core.errors import InputError
 
-PackName = Literal["descriptions", "orthologs", "pathways", "edges", "signs", "responses"]
-PACK_NAMES: tuple[PackName, ...] = ("descriptions", "orthologs", "pathways", "edges", "signs", "responses")
+PackName = Literal["descriptions", "orthologs", "pathways", "edges", "signs", "responses", "signalling"]
+PACK_NAMES: tuple[PackName, ...] = ("descriptions", "orthologs", "pathways", "edges", "signs", "responses", "signalling")
 
 V = TypeVar("V")
 
@@ -86,8 +86,8 @@ class Packs:
     had none about genes of its organism.
 
     descriptions: gene → text. orthologs: gene → symbol in the other organism. pathways: gene → names. edges: (gene, gene,
-    score from 1 to 1000), each pair once. signs: (factor, target) → 1, −1 or 0. responses: gene → the numbers of `Response`,
-    in that order. sources: one for each pack that is not None. Raises InputError if a pack has no source.
+    score from 1 to 1000), each pair once. signs, signalling: (factor, target) → 1, −1 or 0. responses: gene → the numbers of
+    `Response`, in that order. sources: one for each pack that is not None. Raises InputError if a pack has no source.
     """
 
     descriptions: Mapping[str, str] | None = None
@@ -95,6 +95,7 @@ class Packs:
     pathways: Mapping[str, tuple[str, ...]] | None = None
     edges: Sequence[tuple[str, str, int]] | None = None
     signs: Mapping[tuple[str, str], int] | None = None
+    signalling: Mapping[tuple[str, str], int] | None = None
     responses: Mapping[str, tuple[float, float, float, float, float]] | None = None
     sources: Mapping[PackName, Source] = field(default_factory=dict)
 

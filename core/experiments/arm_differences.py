@@ -51,11 +51,12 @@ def check_arms(spec: BenchmarkSpec) -> list[ArmDifference]:
 
 def _fusion_words(arm: Arm) -> str:
     what = f"a kNN over {arm.knn['spaces']}" if arm.knn is not None else f"run {', '.join(arm.others)}"
-    return f"fused with {what}, weights {arm.w_de:g} (DE) and {arm.w_dir:g} (DIR)"
+    scaled = ", less where their ranks are far apart" * arm.by_agreement
+    return f"fused with {what}, weights {arm.w_de:g} (DE) and {arm.w_dir:g} (DIR){scaled}"
 
 
 def _fusion_parts(arm: Arm) -> dict[str, object]:
-    return {"weights": (arm.w_de, arm.w_dir), "with": ", ".join(arm.others), **(arm.knn or {})}
+    return {"weights": (arm.w_de, arm.w_dir), "with": ", ".join(arm.others), "by agreement": arm.by_agreement, **(arm.knn or {})}
 
 
 def _differences(before: dict[str, object], after: dict[str, object]) -> Sequence[str]:

@@ -29,7 +29,7 @@ _ARM = ("name", "against", "placebo", "several")
 _KEYS = {  # of an arm by what it is made from, beside those of every arm
     "run": ("run",),
     "method": ("method", "options", "model", "endpoint", "token_budget", *(option.name for option in options_of(CallSettings))),
-    "base": ("base", "with", "knn", "w_de", "w_dir"),
+    "base": ("base", "with", "knn", "w_de", "w_dir", "by_agreement"),
 }
 _KNN = ("spaces", "power", "de_power", "k", "axis", "centre", "strength")
 
@@ -59,9 +59,9 @@ class Arm:
     """One arm: an existing run (`run`), a method with settings (`method`), or an arm or run fused with something (`base`).
 
     options, model, endpoint, token_budget, calls: of a method. others: runs that are fused with the base. knn: options of a kNN
-    that is made for each cut and fused with it. w_de, w_dir: weights of what is fused with the base. against: the arm that it is
-    compared with; "" for the first. placebo: metrics that the change from that arm cannot touch. several: whether it may
-    differ from that arm in more than one thing.
+    that is made for each cut and fused with it. w_de, w_dir: weights of what is fused with the base; by_agreement: as of
+    `FusionSettings`. against: the arm that it is compared with; "" for the first. placebo: metrics that the change from that arm
+    cannot touch. several: whether it may differ from that arm in more than one thing.
     """
 
     name: str = setting(MISSING, "What the arm is called.")
@@ -77,6 +77,7 @@ class Arm:
     knn: Mapping[str, Any] | None = setting(None, "Settings of a kNN that is made for each cut and fused with the base.")
     w_de: float = setting(0.5, "The weight of what is fused with the base for DE.", least=0, most=1)
     w_dir: float = setting(0.5, "Its weight for DIR.", least=0, most=1)
+    by_agreement: bool = setting(False, "Whether it weighs less in rows where its rank is far from the base's.")
     against: str = setting("", "The arm that it is compared with; by default the first.")
     placebo: tuple[str, ...] = setting((), "Metrics that the change cannot touch.", choices=PLACEBOS)
     several: bool = setting(False, "Whether it may differ from that arm in more than one thing.")

@@ -20,6 +20,7 @@ REST = {  # what is left for the base, by `FusionSettings.by_support`
     "more": "more in rows where neighbours have less support",
     "less": "more in rows where neighbours have more support",
 }
+REST_BY_AGREEMENT = "more in rows where the others' ranks are far from its own"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from core.errors import InputError, NotFound, StateError
 from core.explorer.content import FusionRows, make_content
 from core.explorer.page import ExplorerData
 from core.explorer.prepare import CutNoise, prepare_fusion, prepare_noise
-from core.explorer.state import REST, Mix, describe_optimism, starters, state_of_file
+from core.explorer.state import REST, REST_BY_AGREEMENT, Mix, describe_optimism, starters, state_of_file
 from core.methods.cut_scores import fusion_protocols
 from core.methods.fusion_components import ComponentLoader
 from core.methods.fusion_settings import read_fusion_settings
@@ -57,7 +57,7 @@ def saved_fusion(run: Run, loader: ComponentLoader, load_rows: Callable[[str], R
         FusionRows(ids, perts, genes, names, parts, names[0]),
         _known_noise(lambda: prepare_noise(loader, settings, base)),
         describe_scoring(fusion_protocols(settings, loader)),
-        REST[settings.by_support],
+        REST_BY_AGREEMENT if settings.by_agreement else REST[settings.by_support],
     )
     return fusion, Mix(SAVED, settings.w_de, settings.w_dir)
 

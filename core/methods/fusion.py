@@ -20,6 +20,7 @@ from core.transfer.fusion import Component, Reference, Weights, fuse, percentile
 from core.types import FALLBACKS, STAND_INS, Flag, Pair, Prediction, RowResult, TraceEvent
 
 BY_SUPPORT = "The weight of a kNN is scaled by the support of its prior of this row."
+BY_AGREEMENT = "The weight of each other run is scaled by how near its rank of this row is to the base's."
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +35,16 @@ class BaseRow:
 
 
 def build_results(
-    base: Sequence[BaseRow], components: Sequence[Component], weights: Weights, reference: Reference
+    base: Sequence[BaseRow],
+    components: Sequence[Component],
+    weights: Weights,
+    reference: Reference,
+    remarks: Sequence[str] = (),
 ) -> list[RowResult]:
-    """Returns the fusion of components that are lined up with the rows of the base, one result per row, in its order."""
+    """Returns the fusion of components that are lined up with the rows of the base, one result per row, in its order.
+
+    remarks: sentences that close each row's arithmetic, on how its weights are scaled.
+    """
     percentiles = percentiles_of(components, reference)
     fused = fuse(percentiles, weights)
     scaled = weights_in_rows(percentiles, weights)
@@ -54,7 +62,7 @@ def build_results(
             f"DIR rank score {p_up:.6f} = {_describe_sum(names, up, of_dir[:, i])}",
             *_describe_uncovered(names, de),
             over,
-            *([BY_SUPPORT] if percentiles.weight_scale is not None else []),
+            *remarks,
         ]
         prediction = Prediction(
             *(row.pair_id, p_de * p_up, p_de - p_de * p_up, p_de, p_up, "trace"),
@@ -65,6 +73,10 @@ def build_results(
         )
         results.append(RowResult(prediction, (TraceEvent("fusion", "FUSION", "arithmetic", "\n".join(lines), tokens=0),)))
     return results
+
+
+def _remarks(settings: FusionSettings) -> list[str]:
+    return [*([BY_SUPPORT] * (settings.by_support != "no")), *([BY_AGREEMENT] * settings.by_agreement)]
 
 
 def _describe_uncovered(names: Sequence[str], de: Floats) -> list[str]:
@@ -163,7 +175,7 @@ class Fusion(DerivedMethod):
 def _fuse_rows(pair_ids: Sequence[str], options: Mapping[str, Any], loader: ComponentLoader) -> list[RowResult]:
     settings = read_fusion_settings(options)
     rows, components = load_components(loader, settings)
-    results = build_results(base_rows_of(rows), components, settings.weights(), settings.reference)
+    results = build_results(base_rows_of(rows), components, settings.weights(), settings.reference, _remarks(settings))
     by_id = {result.prediction.pair_id: result for result in results}
     missing = next((pair_id for pair_id in pair_ids if pair_id not in by_id), None)
     if missing is not None:

@@ -21,7 +21,8 @@ class FusionSettings:
 
     references: run → the run on labelled rows that its percentiles are taken against, for `reference` "train"; a kNN has its
     own priors under folds. by_support: whether a kNN weighs more, or less, in rows with more support, from 0 at the one end to
-    its weight at the other. Raises InputError unless there are as many weights as others.
+    its weight at the other. by_agreement: whether every other's weight is multiplied in each row by its agreement with the base.
+    Raises InputError unless there are as many weights as others.
     """
 
     base: str = setting("", "The run whose rows are fused.", kind="run", required=True)
@@ -43,6 +44,13 @@ class FusionSettings:
         "no", "Whether a kNN weighs more, or less, where it has more support: no, more or less.", is_usage=True
     )
 
+    by_agreement: bool = setting(
+        False,
+        "Let the others weigh less in rows where their rank is far from the base's.",
+        is_usage=True,
+        not_on_form="it is for arms whose rule is fixed beforehand, and sliders invite tuning",
+    )
+
     def __post_init__(self) -> None:
         for name, weights in (("w_de", self.w_de), ("w_dir", self.w_dir)):
             if len(weights) != len(self.others):
@@ -56,7 +64,7 @@ class FusionSettings:
 def fusion_options(settings: FusionSettings) -> dict[str, Any]:
     """Returns the options of the method fusion that stand for these settings, whose runs are all saved.
 
-    by_support is among them only if it is used, so that what was fused before it was known keeps its identity.
+    by_support and by_agreement are among them only if used, so that what was fused before they were known keeps its identity.
     """
     weights = {name: ",".join(map(repr, map(float, getattr(settings, name)))) for name in ("w_de", "w_dir")}
     references = ",".join(f"{run}={reference}" for run, reference in sorted(settings.references.items()))
@@ -67,6 +75,7 @@ def fusion_options(settings: FusionSettings) -> dict[str, Any]:
         "reference": settings.reference,
         "reference_runs": references,
         **({} if settings.by_support == "no" else {"by_support": settings.by_support}),
+        **({"by_agreement": True} if settings.by_agreement else {}),
     }
 
 

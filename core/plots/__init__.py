@@ -26,4 +26,5 @@ attribution       tools by how far leaving them out moves answers
 gene_map          a query among the genes of a space         cumulative_share  on how many neighbours a prior rests
 argument_kinds    hit rates of kinds of arguments
 pooled_aurocs     AUROCs of genes or perturbations           decision_curve    what acting on a probability is worth
+risk_coverage     wrong calls among the surest rows
 """

@@ -1,6 +1,8 @@
 """The numbers of a run and the words for them: the only way from a run to a score.
 
 run_scores    the rows of a run as it is scored, and its score
+score_scale   a score between no biology and a replicate of the screen
+abstaining    risk against coverage: a run that answers only what it is surest of
 compare_runs  two runs on the rows that both cover, scored alike
 baselines     what knows no biology on a split of a dataset
 controls      what knows no biology beside a run, and whether the run beats it
@@ -9,6 +11,7 @@ expression_controls  mean expression, detection and variance of genes in control
 label_means   means of labels over rows that share a gene or a perturbation
 constant_parents  runs of a fusion that are constant inside its cells
 public_noise  how far a leaderboard's score can be from the truth
+claim_counts   claims of a run's texts, by role and by what is known of them
 argument_kinds  kinds of arguments of a run, and how often their rows are hits
 slices        the ways to cut a run's rows into slices
 leakage       what a dataset's splits share, and all that gives labels away
@@ -20,6 +23,7 @@ run_leaks     runs that have seen labels, or copy row counts
 leak_power    how weak a leak of a space is still found
 leak_shapes   the JSON of the leakage audit
 sentences     scores in words
+run_differences  how two runs differ without labels
 comparison_words  the comparison of two runs in words
 standing      where the runs of a dataset stand, and in words
 terms         the terms of the field, each explained once

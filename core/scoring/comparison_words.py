@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from core.scoring.compare_runs import GeneCounts, RunComparison
+from core.scoring.run_differences import difference_sentences, run_differences
 from core.scoring.run_scores import MACRO_HEADLINE
 from core.scoring.sentences import axes_text, describe_scored, interval_text
 from core.stats.equivalence import Equivalence, equivalence
@@ -21,7 +22,10 @@ def comparison_sentences(found: RunComparison, a: str, b: str, margin: float | N
     """
     result = found.covered
     if result.n_labelled == 0:
-        return [f"No labels here: on these {result.n:,} rows nothing can be said about which is better, only how they differ."]
+        return [
+            f"No labels here: on these {result.n:,} rows nothing can be said about which is better, only how they differ.",
+            *difference_sentences(run_differences(found.pair), a, b),
+        ]
     mean = result.mean
     change = mean.change.shown
     if math.isnan(change.estimate):

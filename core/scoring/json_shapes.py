@@ -11,6 +11,7 @@ from typing import Any
 
 from core.scoring.compare_runs import RunComparison
 from core.scoring.other_scores import OtherScores
+from core.scoring.run_differences import difference_shape, run_differences
 from core.scoring.run_scores import Headline, RunScore
 from core.stats.arrays import Floats
 from core.stats.average_precision import AveragePrecision
@@ -171,6 +172,7 @@ def comparison(found: RunComparison, words: list[str], margin: float | None = No
         "genes": None if found.genes is None else asdict(found.genes),
         "decision": None if margin is None else verdict_of(found.covered.mean.change.shown, margin),
         "equivalence": None if equal is None else {**asdict(equal), "equal": equal.equal},
+        "differences": difference_shape(run_differences(found.pair)),
         "verdict": " ".join(words),
     }
 

@@ -27,5 +27,7 @@ prediction_powered  a rate from a judge and labels kappa              agreement 
 group_contributions  what groups of rows add to an AUROC
 partial_pooling     the AUROC of each group, raw and drawn to the mean as far as chance scatters it
 three_classes       up, down, none at once     decision_curve     what acting on a probability is worth
+score_scale         a score between no biology and a replicate of the screen
+abstain             risk against coverage
 natural_sampling    scores at the base rate of the whole screen
 """

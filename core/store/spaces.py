@@ -74,7 +74,7 @@ def _record(row: tuple[Any, ...]) -> SpaceRecord:
 
 @dataclass(frozen=True, slots=True)
 class PackRecord:
-    """One knowledge pack. kind: descriptions, orthologs, proteins, pathways, network, regulation or lps_response.
+    """One knowledge pack. kind: descriptions, orthologs, proteins, pathways, network, regulation, signalling or lps_response.
 
     organism: whose genes it is about, "" if its symbols do not tell; None if an earlier version, which did not ask, recorded it.
     """

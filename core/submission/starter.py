@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import pandas as pd
 
-from core.datasets import PairTable, read_path
+from core.datasets.prompt_files import MAX_BYTES
+from core.datasets.tables import Table
 from core.errors import InputError
-from core.llm.parsing import Unparsed, label
+from core.file_io import read_file
 from core.methods.base import read_options
 from core.methods.prompt_only import HARD, METHOD
-from core.methods.prompts import cell_desc, fill, prompt_text
+from core.methods.prompts import cell_desc as describe_cells
+from core.methods.prompts import fill, prompt_text
+from core.submission.kit_answers import read_answer
 from core.submission.package import write
 from core.submission.tracks import IDENTITY
 
 Example = Mapping[str, str]  # of pert, gene, label
+Default = TypeVar("Default")
 NO_ANSWER = (0.333, 0.333)
+LABELS = tuple(map(str, HARD))
 
 
-def format_prompt(pert: str, gene: str, examples: Sequence[Example] | None = None) -> str:
-    """The prompt about a pair, as `prompt_only` sends it by default; examples: measured pairs to show in it.
+def format_prompt(pert: str, gene: str, examples: Sequence[Example] | None = None, cell_desc: str | None = None) -> str:
+    """Return the prompt about a pair, as `prompt_only` sends it by default.
 
-    Raises InputError for an example without pert, gene or label.
+    examples: measured pairs to show in it. cell_desc: a description of the cells, by default that of the kit's mouse macrophages.
+    Raises InputError for an example without pert, gene or label, or with a label that is not up, down or none.
     """
     shown = "\n".join(map(_format_example, examples or ()))
     return fill(
         prompt_text("prompt_only"),
         pert=pert,
         gene=gene,
-        cell_desc=cell_desc(read_options(METHOD.options, {})),
+        cell_desc=describe_cells(read_options(METHOD.options, {})) if cell_desc is None else cell_desc,
         measure=prompt_text("measure"),
         examples=fill(prompt_text("examples"), examples=shown) if shown else "",
         format=prompt_text("format_reasoned"),
@@ -41,30 +49,49 @@ def _format_example(example: Example) -> str:
     missing = [name for name in ("pert", "gene", "label") if name not in example]
     if missing:
         raise InputError(f"example {dict(example)}: has no {', '.join(missing)}, expected pert, gene and label")
+    if example["label"] not in LABELS:
+        raise InputError(f"example {dict(example)}: label {example['label']!r}, expected {', '.join(LABELS)}")
     return f"{example['pert']} -> {example['gene']}: {example['label']}"
 
 
-def format_prompts_from_csv(csv_path: str | Path, examples: Sequence[Example] | None = None) -> pd.DataFrame:
-    """The prompt of every row of a file of pairs (id, pert, gene), in its order: columns id, prompt.
+def format_prompts_from_csv(
+    csv_path: str | Path, examples: Sequence[Example] | None = None, cell_desc: str | None = None
+) -> pd.DataFrame:
+    """Return the prompt of every row of a file with the columns id, pert and gene, in its order: columns id, prompt.
 
-    Raises InputError for any other file, and for one with rows that cannot be read.
+    Other columns are not read. examples, cell_desc: as in `format_prompt`. Raises InputError for a file without these columns,
+    and for one with a row that cannot be read or lacks one of them.
     """
-    table = read_path(Path(csv_path))
-    if not isinstance(table, PairTable) or table.rejected:
-        first = f"line {table.rejected[0].line}: {table.rejected[0].detail}" if table.rejected else "a submission"
-        raise InputError(f"{csv_path}: {first}; expected rows of id, pert, gene")
-    prompts = [(pair.pair_id, format_prompt(pair.pert, pair.gene, examples)) for pair in table.pairs]
+    path = Path(csv_path)
+    table = Table(io.BytesIO(read_file(path, MAX_BYTES)), str(path))
+    places = table.require("id", "pert", "gene")
+    rows = []
+    for line, cells in table.records() if places else ():
+        empty = table.empty_cell(line, cells, places or ())
+        table.rejected += [empty] if empty else []
+        rows.append([cells[at] for at in places or ()])
+    if table.rejected:
+        first = table.rejected[0]
+        raise InputError(f"{path}: line {first.line}: {first.detail}; expected rows of id, pert, gene")
+    prompts = [(key, format_prompt(pert, gene, examples, cell_desc)) for key, pert, gene in rows]
     return pd.DataFrame(prompts, columns=["id", "prompt"])
 
 
-def parse_answer(text: str, default: tuple[float, float] = NO_ANSWER) -> tuple[float, float]:
-    """(up, down) of the letter that an answer names: A (1, 0), B (0, 1), C (0, 0); `default` if it names no letter."""
-    found = label(text)
-    return default if isinstance(found, Unparsed) else HARD[found]
+def parse_answer(text: str | None, default: Default = NO_ANSWER) -> tuple[float, float] | Default:  # type: ignore[assignment]
+    """Return (up, down) of what a reply answers, by a letter or in words: up (1, 0), down (0, 1), none (0, 0).
+
+    `default` if it answers nothing, two things or takes its answer back, and for None. Values differ from the starter kit's only
+    where `docs/starter_kit.md` says why.
+    """
+    found = read_answer(text) if text else None
+    return default if found is None else HARD[found]
 
 
-def parse_answers(texts: Sequence[str], default: tuple[float, float] = NO_ANSWER) -> list[tuple[float, float]]:
-    """`parse_answer` of each."""
+def parse_answers(
+    texts: Sequence[str | None],
+    default: Default = NO_ANSWER,  # type: ignore[assignment]
+) -> list[tuple[float, float] | Default]:
+    """Return `parse_answer` of each."""
     return [parse_answer(text, default) for text in texts]
 
 

@@ -43,6 +43,7 @@ def rows_of(workspace: Workspace, run: Run) -> pd.DataFrame:
     return frame.drop(columns=[name for name in frame if name.endswith(("_at", "_ms"))])
 
 
+@pytest.mark.soak
 def test_a_backup_of_a_running_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Taken while rows are journalled and ingested; between the store and the journals of the second, the run ends."""
     workspace = workspace_with(tmp_path / "here", ROWS)

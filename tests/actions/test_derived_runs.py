@@ -547,6 +547,23 @@ def test_weights_by_support_are_those_of_the_definition(workspace: Workspace, by
 
 
 @pytest.mark.usefixtures("world")
+def test_weights_by_agreement_fall_with_the_distance_of_ranks(workspace: Workspace) -> None:
+    knn(workspace, "knn", LOO)
+    made = fuse(workspace, "fused", "llm train", "knn", 0.6, by_agreement=True)
+    base_rows, knn_rows, found = rows_of(workspace, "llm train"), rows_of(workspace, "knn"), rows_of(workspace, "fused")
+    mine, theirs = scores(base_rows, "p_de"), scores(knn_rows, "p_de", Flag.UNCOVERED)
+    mine, theirs = percentile(mine, mine), percentile(theirs, theirs)
+    up, others = scores(base_rows, "p_up_given_de"), scores(knn_rows, "p_up_given_de", Flag.UNCOVERED)
+    others = np.where(np.isnan(scores(knn_rows, "p_up_given_de", Flag.UNCOVERED_DIR)), np.nan, others)
+    of_up = np.abs(percentile(up, up) - percentile(others, others))
+    of_de = np.abs(mine - theirs)
+    weight = 0.6 * (1 - np.where(np.isnan(of_up), of_de, (of_de + of_up) / 2))
+    np.testing.assert_allclose(found["p_de"], np.where(np.isnan(theirs), mine, (1 - weight) * mine + weight * theirs))
+    assert made.spec["options"]["by_agreement"] is True
+    assert "scaled by how near its rank of this row is to the base's" in trace_of(workspace, made, found.index[0])["content"]
+
+
+@pytest.mark.usefixtures("world")
 def test_a_fusion_without_weights_by_support_is_what_it_was_before_there_were_any(workspace: Workspace) -> None:
     knn(workspace, "knn", LOO)
     made = fuse(workspace, "fused", "llm train", "knn")

@@ -43,6 +43,27 @@ def content() -> bytes:
     return cases.as_csv(["id", "change", "rise"], [[key, label != "none", rise[str(label)]] for key, label in known])
 
 
+def test_many_zeros_are_asked_about_and_may_mean_not_covered(here: Workspace) -> None:
+    known = worlds.screen().ids[: worlds.screen().n_train]
+    rows = [[key, 0 if i % 2 else i + 1, i] for i, key in enumerate(known)]
+    file = ("graph.csv", cases.as_csv(["id", "walks", "walks_all"], rows))
+    asked, plain = import_uploads(here, [file])
+    assert "Column walks is exactly 0 in 50% of the rows. Is that a score, or were they not covered?" in asked.message
+    assert "--zeros not-covered" in asked.message
+    assert plain.message == ""
+    told = import_uploads(here, [file], ImportOptions(zeros="score"))
+    assert not any(each.new for each in told)  # the same runs: the question is answered
+    [uncovered] = [
+        each
+        for each in import_uploads(here, [file], ImportOptions(zeros="not-covered", name="covered", de="walks"))
+        if each.name == "covered"
+    ]
+    assert (uncovered.rows, uncovered.message) == (35, "")
+    rows_of = loaded(here, "covered")
+    assert rows_of.run.spec["zeros"] == "not-covered"
+    assert "not covered" in str(rows_of.run.note)
+
+
 def loaded(workspace: Workspace, name: str) -> RunRows:
     with workspace.store.read() as db:
         return load_scored_rows(db, name)

@@ -111,11 +111,6 @@ def test_without_a_file_a_run_keeps_the_id_that_it_had_before_there_were_files(w
 
 
 CASES: Mapping[str, tuple[Mapping[str, str], Mapping[str, object], str]] = {
-    "an unknown id": (
-        {**ASKED, "X_Y": "x", "Y_X": "y"},
-        {},
-        "mine.csv: 2 of 6 ids are not in dataset bmdm: X_Y, Y_X; expected ids of its rows",
-    ),
     "rows without a prompt": (
         {key: ASKED[key] for key in IDS[:1]},
         {},
@@ -156,6 +151,29 @@ def test_what_cannot_be_asked_is_refused_before_there_is_a_run(workspace: Worksp
         assert runs.list_all(db) == []
 
 
+def test_prompts_for_unknown_ids_are_listed_and_the_others_asked(workspace: Workspace, tmp_path: Path, server: str) -> None:
+    file = tmp_path / "some.csv"
+    file.write_bytes(csv_of({IDS[2]: ASKED[IDS[2]], "X_Y": "x", "Y_X": "y"}))
+    done = core(workspace.settings.workspace, "run", "prompt_only", "--set", f"prompts={file}", "--endpoint", server)
+    assert "some.csv: not asked, since 2 of 3 ids are not in dataset bmdm: X_Y, Y_X" in done.err
+    run = run_named(workspace, "prompt_only some.csv")
+    assert (run.done, run.total) == (1, 1)
+    assert asked_by(workspace, run) == {key: {ASKED[key]} if key == IDS[2] else set() for key in IDS}
+    of_none = RunRequest("prompt_only", "bmdm", {"prompts": PromptFile("mine.csv", csv_of({"X_Y": "x"}))}, model=MODEL)
+    with pytest.raises(InputError, match=r"mine\.csv: 1 of 1 ids are not in dataset bmdm: X_Y; expected ids of its rows"):
+        launch.resolve(workspace, of_none)
+
+
+def test_a_template_may_be_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "template.txt"
+    file.write_text("{cell_desc}\n{pert} on {gene}: A, B or C?", encoding="utf-8")
+    method = launch.method_named("prompt_only")
+    assert launch.read_options(method, [f"template={file}"]) == {"template": file.read_text(encoding="utf-8")}
+    assert launch.read_options(method, ["template={pert} {gene}"]) == {"template": "{pert} {gene}"}
+    with pytest.raises(InputError, match=r"nowhere\.txt: cannot be read"):
+        launch.read_options(method, ["template=nowhere.txt"])
+
+
 def test_lengths_are_counted_as_those_of_a_template(workspace: Workspace) -> None:
     words = "word " * (A_PROMPT_TOKENS // 2)  # more bytes than tokens are allowed, and fewer tokens
     with serving() as url:
@@ -181,6 +199,7 @@ def test_a_file_that_is_not_there_is_one_line(workspace: Workspace, server: str,
         launch.resolve(workspace, request(server, "mine.csv"))  # a page hands in no path
 
 
+@pytest.mark.soak
 def test_a_killed_run_goes_on_with_the_kept_file(tmp_path: Path) -> None:
     many = workspace_with(tmp_path / "many", 12)
     prompts = {f"Qb{i % 7}_Hb{i}": f"Row {i}: A, B or C?\n<answer>X</answer>" for i in range(12)}

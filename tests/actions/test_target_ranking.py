@@ -44,8 +44,11 @@ def test_a_training_ends_with_a_table(workspace: Workspace) -> None:
     assert target_ranking.status_of(folder).state == "done"
     assert target_ranking.find(workspace) == folder
     assert [each.name for each in target_ranking.list_all(workspace)] == ["small"]
-    with pytest.raises(StateError, match="the name is taken"):
-        train(workspace)
+    said.clear()
+    assert target_process.train(workspace, cases.request(), said.append) == folder
+    assert said == ["small: is here already, trained with the same options; --replace trains it again"]
+    with pytest.raises(StateError, match="the name is taken by one with other options"):
+        target_process.train(workspace, replace(cases.request(), seed=8), said.append)
     assert target_process.resume(workspace, "small") == folder  # done already: nothing is started
 
 
@@ -104,8 +107,9 @@ def test_a_failure_is_recorded_and_the_training_goes_on_later(workspace: Workspa
             train(workspace)
     folder = target_ranking.find(workspace, "small")
     assert target_ranking.status_of(folder) == target_ranking.RankingStatus("failed", 0.0, "no gene fell")
-    (folder.path / "done.json").unlink()
-    target_process.work_on(workspace, "small", lambda _line: None)
+    said: list[str] = []
+    assert target_process.train(workspace, cases.request(), said.append) == folder  # the same options: it goes on
+    assert said[0] == "small: goes on; trained already: no model"
     assert target_ranking.status_of(folder).state == "done"
     assert folder.is_complete
 

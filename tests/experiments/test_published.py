@@ -6,12 +6,14 @@ import importlib
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from core.actions.reproduction import reproduce_numbers
 from core.actions.workspace import Workspace
 from core.errors import NotFound
 from core.experiments.published import shapes
+from core.experiments.published.computed.seed_definitions import OFFICIAL, definitions
 from core.experiments.published.registry import PublishedNumber, load_registry
 from core.experiments.published.reproduce import Reproduced, is_within
 from core.report.figures.published import of_numbers
@@ -104,3 +106,15 @@ def test_through_the_command(demo_workspace: Workspace) -> None:
     wrong = core(folder, "reproduce", "--only", "nothing")
     assert wrong.status == 1
     assert "none is called so" in wrong.err
+
+
+def test_ten_definitions_of_a_direction_by_several_seeds() -> None:
+    up = np.array([[0.9, 0.1], [1e-12, 3e-12]])
+    down = np.array([[0.1, 0.3], [1e-12, 1e-12]])
+    found = {name: values.tolist() for name, values in definitions(up, down).items()}
+    assert len(found) == 10
+    assert found[OFFICIAL] == pytest.approx([1.0 / 1.4, 2 / 3])  # means .5 and .2; 2e-12 and 1e-12
+    assert found["up / (up + down + 1e-9) of the means"] == pytest.approx([0.5 / 0.7, 2e-12 / 1.003e-9], rel=1e-6)
+    assert found["mean over seeds of up / (up + down)"] == pytest.approx([(0.9 + 0.25) / 2, (0.5 + 0.75) / 2])
+    assert found["mean over the seeds that answer a change"] == pytest.approx([0.9, 0.5])  # .1 + .3 is no change
+    assert found["answers up − answers down"] == [1.0, 0.0]

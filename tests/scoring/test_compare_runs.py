@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import rankdata, spearmanr
 
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace
@@ -15,6 +16,7 @@ from core.scoring import compare_runs as compare_module
 from core.scoring import json_shapes, run_scores
 from core.scoring.compare_runs import compare_runs, pair_runs, scores_of_cuts
 from core.scoring.comparison_words import comparison_sentences
+from core.scoring.run_differences import run_differences
 from core.stats.official_score import point_score
 from core.stats.scores_and_labels import scores_from_probabilities
 from core.transfer.protocols import EvaluationProtocol
@@ -66,9 +68,24 @@ def test_one_class_is_said_and_not_scored() -> None:
 def test_without_labels_there_are_nulls_and_words(demo_workspace: Workspace) -> None:
     rows = loaded(demo_workspace, "simulated debate test")
     result = compare_runs(rows, rows)
-    [sentence] = comparison_sentences(result, "a", "b")
+    sentence, *same = comparison_sentences(result, "a", "b")
     assert "No labels here" in sentence
+    assert "No row moves in DE." in same
     assert json_shapes.comparison(result, [sentence])["delta_mean"] is None
+
+
+def test_runs_without_labels_differ_in_ranks() -> None:
+    a, b = rows_of(labels=[None] * 8), rows_of(labels=[None] * 8, scores=OTHER, name="b")
+    found = run_differences(pair_runs(a, b))
+    de = found.questions[0]
+    assert (de.name, de.n, de.top) == ("DE", 8, 1)  # a tenth of eight rows
+    assert found.agreement.de == pytest.approx(spearmanr(a.scores.p_de, b.scores.p_de).statistic)
+    moves = (de.movers["rank_b"] - de.movers["rank_a"]).abs()
+    assert moves.is_monotonic_decreasing
+    assert moves.iloc[0] == np.abs(rankdata(-a.scores.p_de) - rankdata(-b.scores.p_de)).max()
+    words = comparison_sentences(compare_runs(a, b), "a", "b")
+    assert words[1].startswith(f"DE: rank correlation {found.agreement.de:.3f} over 8 rows; of the 1 highest rows of each, ")
+    assert f"{de.movers['pair_id'][0]} {de.movers['rank_a'][0]:.0f} → {de.movers['rank_b'][0]:.0f}" in words[2]
 
 
 def test_rows_in_another_order_are_lined_up() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -32,6 +33,8 @@ def test_a_prompt_is_the_one_that_the_method_sends() -> None:
     assert "Pa -> Ga: up" in format_prompt("Pc", "Gc", [{"pert": "Pa", "gene": "Ga", "label": "up"}])
     with pytest.raises(InputError, match="has no label, expected pert, gene and label"):
         format_prompt("Pc", "Gc", [{"pert": "Pa", "gene": "Ga"}])
+    with pytest.raises(InputError, match="label 'Up', expected up, down, none"):
+        format_prompt("Pc", "Gc", [{"pert": "Pa", "gene": "Ga", "label": "Up"}])
 
 
 def test_braces_in_a_symbol_are_no_fields() -> None:
@@ -45,30 +48,35 @@ def test_prompts_of_a_file(tmp_path: Path) -> None:
     assert list(frame.columns) == ["id", "prompt"]
     assert frame["id"].tolist() == ["Pc_Gc", "Pc_Gm12"]
     assert frame["prompt"].tolist() == [format_prompt("Pc", "Gc"), format_prompt("Pc", "Gm12")]
-    path.write_bytes(as_csv(["id", "pert", "gene"], [["Pc_Gc", "Pc", "Gd"]]))
-    with pytest.raises(InputError, match="line 2: id 'Pc_Gc', expected 'Pc_Gd'"):
-        format_prompts_from_csv(str(path))
+    path.write_bytes(as_csv(["id", "task", "gene", "pert"], [["any id", "de", "NA", "Pc"]]))  # as the kit: other columns, any id
+    [asked] = format_prompts_from_csv(str(path), cell_desc="Cells of my own.").itertuples(index=False)
+    assert tuple(asked) == ("any id", format_prompt("Pc", "NA", cell_desc="Cells of my own."))
+    assert "Cells of my own." in asked.prompt
+    path.write_bytes(as_csv(["id", "pert", "gene"], [["Pc_Gc", "Pc", ""]]))
+    with pytest.raises(InputError, match="line 2: nothing in column gene; expected rows of id, pert, gene"):
+        format_prompts_from_csv(path)
     path.write_bytes(as_csv(["id", "prediction_up", "prediction_down"], [["Pc_Gc", 0, 0]]))
-    with pytest.raises(InputError, match="a submission; expected rows of id, pert, gene"):
+    with pytest.raises(InputError, match=r"line 1: no column pert, gene; found .*; expected rows of id, pert, gene"):
         format_prompts_from_csv(path)
 
 
-@pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        ("<answer>A</answer>", (1.0, 0.0)),
-        ("I think so.\nAnswer: B", (0.0, 1.0)),
-        ("C) none", (0.0, 0.0)),
-        ("A or B", (0.333, 0.333)),
-        ("", (0.333, 0.333)),
-    ],
-)
-def test_an_answer_is_two_numbers(text: str, answer: tuple[float, float]) -> None:
-    assert parse_answer(text) == answer
+def test_answers_are_those_of_the_kit_unless_it_is_wrong() -> None:
+    """kit: what the challenge's own parser (mlgenx/parsing.py) returned for the same text."""
+    values = {"up": (1.0, 0.0), "down": (0.0, 1.0), "none": (0.0, 0.0), "default": (0.333, 0.333)}
+    frame = pd.read_csv(Path(__file__).parent / "kit_answers.csv", keep_default_na=False)
+    documented = Path("docs/starter_kit.md").read_text("utf-8")
+    for row in frame.itertuples():
+        text = json.loads(f'"{row.text}"')
+        assert parse_answer(text) == values[row.ours], text
+        assert (row.ours == row.kit) == (row.why == ""), text
+        if row.why:
+            assert f"| `{row.text}` | {row.kit} | {row.ours} | {row.why} |" in documented, text
+    assert len(frame) >= 97  # the kit's seven and ninety more
 
 
 def test_answers_with_a_default_of_one_s_own() -> None:
-    assert parse_answers(["<answer>C</answer>", "?"], (0.2, 0.1)) == [(0.0, 0.0), (0.2, 0.1)]
+    assert parse_answers(["<answer>C</answer>", "?", None], (0.2, 0.1)) == [(0.0, 0.0), (0.2, 0.1), (0.2, 0.1)]
+    assert parse_answer("?", None) is None
 
 
 def test_the_smallest_submission(tmp_path: Path) -> None:

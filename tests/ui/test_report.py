@@ -146,6 +146,7 @@ def test_a_report_is_printed_as_pdf(demo_workspace: Workspace) -> None:
     assert printing.as_pdf(page).startswith(b"%PDF")
 
 
+@pytest.mark.soak
 @pytest.mark.browser
 def test_an_abstract_that_is_not_saved_survives_a_reload(open_tab: OpenTab, demo_server: Server) -> None:
     page, field = open_tab(), ".st-key-note-abstract textarea"
@@ -164,6 +165,7 @@ def test_an_abstract_that_is_not_saved_survives_a_reload(open_tab: OpenTab, demo
     assert page.locator(field).input_value() == ""
 
 
+@pytest.mark.soak
 @pytest.mark.browser
 def test_tall_figures_are_printed_two_to_a_page(open_tab: OpenTab, written: tuple[Path, Path, hostile.Listener]) -> None:
     page, (report, _, _) = open_tab(offline=True), written

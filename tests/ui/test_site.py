@@ -206,6 +206,7 @@ def test_text_of_a_model_is_text(visitor: Page, workspace: Workspace, tmp_path: 
     assert not site.faults
 
 
+@pytest.mark.soak
 def test_who_gets_only_the_site_sees_that_nobody_argued(visitor: Page, real_workspace: Workspace, tmp_path: Path) -> None:
     """Issue: "finds the row Stat1 ⟶ Pcm1 of track_b_sharp, reads it, and sees that its advocates did not argue"."""
     write_site(real_workspace, "track_b_sharp", tmp_path / "site")

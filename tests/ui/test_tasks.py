@@ -137,6 +137,7 @@ def test_a_gene(person: Person, demo_workspace: Workspace) -> None:
     assert person.clicks <= 3
 
 
+@pytest.mark.soak
 def test_a_phrase_across_runs(person: Person, demo_workspace: Workspace) -> None:
     run, other = the_run(demo_workspace), the_run(demo_workspace, OTHER)
     with demo_workspace.store.read() as db:

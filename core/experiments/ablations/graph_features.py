@@ -71,7 +71,8 @@ def _entries(matrix: Any, at: tuple[Any, Any], inside: Any) -> Floats:
 
 def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
     rows = material.rows
-    signs = material.load_packs().signs or {}
+    packs = material.load_packs()
+    signs = {**(packs.signalling or {}), **(packs.signs or {})}  # what both know has the sign of the transcription factor
     names = material.symbols(rows.pert), material.symbols(rows.gene)
     features = walk_features(signs, *names, options["cut_off"], options["damping"])
     trial = Trial(material.labels, rows, (None,), ALL_PAIRS)

@@ -101,7 +101,10 @@ NEEDS: Mapping[str, tuple[Callable[[Material], bool], str]] = MappingProxyType(
     {
         "labels": (lambda m: len(m.index.known) > 0, "labelled rows: import the challenge's train.csv"),
         "space": (lambda m: bool(m.space_names), "a gene space: make one with `perturbdesk embed text --name text`"),
-        "signs": (lambda m: "signs" in m.pack_names, "a knowledge pack of regulation: import collectri_mouse_signed.json"),
+        "signs": (
+            lambda m: bool({"signs", "signalling"} & m.pack_names),
+            "a knowledge pack of regulation or signalling: import collectri_mouse_signed.json, or OmniPath's interactions",
+        ),
         "edges": (lambda m: "edges" in m.pack_names, "a knowledge pack of a network: import string_edges.json"),
         "pathways": (lambda m: "pathways" in m.pack_names, "a knowledge pack of pathways: import gene_reactome.json"),
         "run": (

@@ -11,6 +11,7 @@ published        published numbers, computed anew
 argument_kinds   kinds of arguments and their hit rates
 rubric_rates     rates of the answers to rubrics rubric_worth     what arguments are worth
 group_scores     AUROCs of genes, perturbations   decision_curve   what acting on P(DE) is worth
+risk_coverage    risk where the run is surest
 distance_scores  by distance to the training rows
 paired_changes   paired differences of two runs   rank_scatter     ranks in two runs
 """

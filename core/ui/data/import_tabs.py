@@ -17,9 +17,10 @@ from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty
 
 _FILE_COLUMNS = ["file", "kind", "rows", "rejected", "run", "dataset", "imported_at", "author"]  # those that matter most first
+_ZEROS = {"": "ask about it where many rows have it", "score": "a score", "not-covered": "that the row is not covered"}
 FETCHABLE = {
     "challenge": "the challenge's train, test and sample files",
-    "published": "the published entry's five submissions, with their public scores",
+    "published": "the published entry's ten submissions, with their public scores, and two labelled pools",
     "perturbqa": "PerturbQA: human CRISPRi, five sets",
 }
 
@@ -38,7 +39,13 @@ def show_import(context: PageContext) -> None:
         effect, direction = st.columns(2)
         de = effect.text_input("External scores: column for DE", placeholder="each column a run", **bind("import_de"))
         up = direction.text_input("External scores: column for DIR", placeholder="each column a run", **bind("import_dir"))
-    options = ImportOptions(dataset=dataset or None, strict=strict, de=de or None, dir=up or None)
+        zeros = st.selectbox(
+            "External scores: an exact 0 means",
+            list(_ZEROS),
+            format_func=lambda choice: _ZEROS[choice],
+            **bind("import_zeros"),
+        )
+    options = ImportOptions(dataset=dataset or None, strict=strict, de=de or None, dir=up or None, zeros=zeros)
     upload, path, public = st.columns(3, gap="medium")
     with upload:
         st.markdown("**Upload**")

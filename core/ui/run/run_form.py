@@ -197,6 +197,7 @@ def _show_start(context: PageContext, wanted: RunRequest, health: Health | None)
     try:
         spec = launch.resolve(context.workspace, wanted, known_health=health)
         expected = launch.estimate(context.workspace, spec, wanted.concurrency, endpoint=wanted.endpoint)
+        not_asked = launch.describe_not_asked(context.workspace, wanted, spec)
     except InputError as error:  # what is still to be chosen, say
         st.markdown(f":orange[{as_text(error)}]")
         return
@@ -204,6 +205,8 @@ def _show_start(context: PageContext, wanted: RunRequest, health: Health | None)
         show_error(error)
         return
     st.markdown(_describe_estimate(spec, expected))
+    if not_asked:
+        st.markdown(f":orange[{as_text(not_asked)}]")
     if context.workspace.settings.read_only:
         st.caption("This workspace is open for reading only: nothing can be started.")
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.report.figures import decision_curve, distance_scores, group_scores
+from core.report.figures import decision_curve, distance_scores, group_scores, risk_coverage
 from core.scoring.class_scores import ClassScores, per_hundred
 from core.scoring.group_scores import AXES
 from core.scoring.other_scores import METRICS
@@ -50,6 +50,10 @@ def show_classes(run: Run) -> None:
         show_captioned(decision_curve.of_scores(run.name, found), "decision-curve")
     with right:
         _show_hits(found)
+    curves = risk_coverage.of_curves(run.name, loaders.abstain_curves(run.id))
+    st.markdown("**If it may abstain**")
+    st.markdown(as_text(curves.sentence))
+    show_captioned(curves, "risk-coverage")
 
 
 def _class_numbers(found: ClassScores) -> list[Number]:

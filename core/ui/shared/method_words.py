@@ -10,6 +10,7 @@ _OPTIONS = {
     "w_dir": "weights for DIR",
     "reference": "percentiles taken over",
     "by_support": "weights by support",
+    "by_agreement": "weights by agreement",
     "reference_runs": "labelled runs for percentiles",
     "spaces": "gene spaces",
     "k": "nearest genes",

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from core.evidence.packs import Packs, Source
+from core.experiments.ablations.agreement_weights import agreement_of, weights_by_agreement
 from core.experiments.ablations.arms import Trial
 from core.experiments.ablations.calibration_ties import _flatten, _ordered
 from core.experiments.ablations.functional_neighbours import membership_space, partners_of
@@ -81,3 +82,10 @@ def test_recalibration_keeps_the_order_and_ties_are_broken_as_said() -> None:
     p = np.array([0.0, 0.2, 0.2, 0.9, 1.0])
     assert (np.diff(_flatten(p)) >= 0).all()
     assert _ordered(p, np.array([False, False, True, True, False])).tolist() == [0.0, 1.0, 1.5, 2.5, 3.0]
+
+
+def test_weights_follow_agreement_to_one_side_or_the_other() -> None:
+    agreement = agreement_of(np.array([0.2, 0.1, 0.5]), np.array([0.2, 0.9, np.nan]))
+    assert agreement.tolist() == pytest.approx([1.0, 0.2, 1.0])
+    assert weights_by_agreement(0.5, agreement, to_base=True).tolist() == pytest.approx([0.5, 0.1, 0.5])
+    assert weights_by_agreement(0.5, agreement, to_base=False).tolist() == pytest.approx([0.5, 0.9, 0.5])

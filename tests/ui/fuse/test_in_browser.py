@@ -28,6 +28,7 @@ def opened(open_tab: OpenTab, server: Server, **parameters: str) -> Page:
     page.goto(server.url("fuse", run=LABELLED, **parameters))
     settle(page)
     page.locator(".fusion .best text").wait_for()
+    settle(page)  # the run that brought it may end after it is drawn
     return page
 
 

@@ -99,7 +99,7 @@ def selected(page: Page) -> Locator:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("width", [900, 1280])
+@pytest.mark.parametrize("width", [pytest.param(900, marks=pytest.mark.soak), 1280])
 def test_filters_and_the_tools_of_a_row_stand_in_one_line_each(page: Page, width: int) -> None:
     size = page.viewport_size
     assert size is not None
@@ -181,6 +181,7 @@ def test_keys_search_note_copy_and_explain_themselves(page: Page, ids: list[str]
     shows(page, ids[2])
 
 
+@pytest.mark.soak
 @pytest.mark.browser
 def test_a_presentation_shows_the_row_alone_and_walks_by_keys(page: Page, ids: list[str]) -> None:
     row = page.get_by_test_id("stMain").locator("h3").first

@@ -12,5 +12,9 @@ recovered_component  the component of a published fusion
 debate               what the published debate's briefs hold
 no_biology           row counts, and equal weights under both protocols
 power                standard errors, detectable differences, paired z of public steps
+graph_features       published features of a regulatory graph
+entries              what published entries changed of the one they were made from
+calibration          increasing functions and ties on the pool
+seed_definitions     the direction score of several seeds, by ten definitions
 missing              numbers that no public file allows to compute
 """

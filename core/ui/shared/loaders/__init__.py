@@ -23,6 +23,7 @@ from core.ui.shared.loaders.jobs import other_jobs
 from core.ui.shared.loaders.labels import labels, samples, texts_by_place
 from core.ui.shared.loaders.leakage import leakage_audit, probe_power
 from core.ui.shared.loaders.more_scores import (
+    abstain_curves,
     class_scores,
     distance_scores,
     distances,
@@ -105,6 +106,7 @@ from core.ui.shared.loaders.texts import search_texts
 
 __all__ = [
     "RowDetails",
+    "abstain_curves",
     "again_report",
     "all_datasets",
     "all_imports",

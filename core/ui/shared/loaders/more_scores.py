@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from core.actions.other_labels import Labels, label_at_thresholds
 from core.actions.training_distance import list_distances, score_by_distance
+from core.scoring.abstaining import Curves
+from core.scoring.abstaining import abstain_curves as _abstain_curves
 from core.scoring.class_scores import ClassScores
 from core.scoring.class_scores import score_classes as _score_classes
 from core.scoring.distance_scores import DistanceScores
@@ -31,6 +33,12 @@ def group_scores(run: str, axis: Axis, metric: Metric) -> GroupScores:
 def class_scores(run: str) -> ClassScores:
     """A run's scores as three classes."""
     return _score_classes(scored_rows(run))
+
+
+@cache_by("run:{0}", "datasets", entries=12)
+def abstain_curves(run: str) -> Curves:
+    """A run's risk against coverage."""
+    return _abstain_curves(scored_rows(run))
 
 
 @cache_by("datasets", entries=8)

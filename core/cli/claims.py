@@ -1,0 +1,52 @@
+"""The command claims: what the texts of a run claim about genes, checked against imported knowledge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from core.audit.claim_checks import ClaimsRequest
+from core.cli.base import Json, RunName, show
+from core.cli.settings import takes
+from core.fields.record import make
+
+if TYPE_CHECKING:
+    from core.scoring.claim_counts import ClaimCount, RunClaims
+
+app = typer.Typer()
+MOST_SHOWN = 20
+
+
+@app.command()
+@takes(ClaimsRequest)
+def claims(context: typer.Context, run: RunName, chosen: dict[str, Any], as_json: Json = False) -> None:
+    """Find claims such as "X activates Y" in a run's texts, check them against knowledge packs, and count them by role."""
+    from core.actions.claims import claims_of_run
+    from core.scoring import claim_counts
+
+    asked = make(ClaimsRequest, chosen)
+    found = claims_of_run(context.obj, run, asked.texts, asked.role)
+    show(claim_counts.as_json(found, asked), as_json, _text(found, asked))
+
+
+def _text(found: RunClaims, asked: ClaimsRequest) -> str:
+    from core.scoring.claim_counts import describe_claims, select_claims
+    from core.scoring.rubric_words import worth_sentences
+
+    header = f"{'role':10} {'texts':>7} {'claiming':>9} {'answers':>8} {'supported':>10} {'contradicted':>13} {'not known':>10}"
+    lines = [describe_claims(found), "", header, *map(_line, found.counts)]
+    claims = select_claims(found, asked)
+    claims = claims[~claims["is_answer"]]
+    shown = claims.head(MOST_SHOWN)
+    lines += ["", *(sentence for each in found.worth for sentence in worth_sentences(each))] if found.worth else []
+    lines += ["", f"{len(shown):,} of {len(claims):,} claims:"] if len(claims) else []
+    lines += [
+        f"  {row.pair_id} {row.role}: {row.subject} {row.relation} {row.object} ({row.status})" for row in shown.itertuples()
+    ]
+    return "\n".join(lines)
+
+
+def _line(count: ClaimCount) -> str:
+    known = f"{count.supported:10,} {count.contradicted:13,} {count.not_known:10,}"
+    return f"{count.role:10} {count.texts:7,} {count.claiming:9,} {count.answers:8,} {known}"

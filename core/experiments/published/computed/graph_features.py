@@ -1,0 +1,37 @@
+"""Published features of a regulatory graph: how many pairs it connects, and what they say of an effect and of its direction.
+
+The feature file was imported as external scores, so numbers here are ranks; equal numbers share one. Most pairs are not connected
+and have 0, so the rank that most rows share is that of 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from core.experiments.published.sources import Computed, Sources
+from core.stats.arrays import Bools
+from core.stats.auroc import auroc
+from core.stats.scores_and_labels import Task, tasks
+
+
+def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
+    """One number. wanted: feature (a source); what: connected (the share of rows that are not 0, `directed`: of those labelled up
+    or down), de (its AUROC), or dir (its AUROC among the connected rows)."""
+    rows = sources.run_rows(wanted["feature"])
+    de, direction = tasks(rows.arrays.outcome, rows.scores)
+    if wanted["what"] == "de":
+        return Computed(auroc(de.positive[de.rows], de.values[de.rows]))
+    task = direction if wanted["what"] == "dir" or wanted.get("directed") else de
+    connected = _connected(task)
+    if wanted["what"] == "connected":
+        return Computed(float(connected[task.rows].mean()))
+    chosen = task.rows & connected
+    return Computed(auroc(task.positive[chosen], task.values[chosen]))
+
+
+def _connected(task: Task) -> Bools:
+    values, n = np.unique(task.values[task.rows], return_counts=True)
+    return np.asarray(task.values != values[n.argmax()])

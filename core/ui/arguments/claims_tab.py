@@ -1,0 +1,88 @@
+"""Arguments, tab Claims: what texts say about genes, such as "X activates Y", checked against the knowledge packs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+import streamlit as st
+
+from core.actions.claims import claims_of_run
+from core.audit.claim_checks import ClaimsRequest
+from core.fields.record import make
+from core.scoring.claim_counts import RunClaims, describe_claims, select_claims
+from core.scoring.rubric_words import conclusion
+from core.store.runs import Run
+from core.ui.shared import links, loaders, tables
+from core.ui.shared.background import Result, background
+from core.ui.shared.method_words import method_text
+from core.ui.shared.option_controls import show_settings
+from core.ui.shared.server_workspace import read_workspace
+from core.ui.shared.shell import draw_until_ready
+from core.ui.shared.widgets import as_text, show_empty
+
+_FILTERS = ("subject", "relation", "object", "status")
+_ANY = {"relation": {"": "any"}, "status": {"": "any"}}
+_MOST_SHOWN = 1_000  # claims in the table; the command gives all
+
+
+def show(run: Run) -> None:
+    """Show which claims are asked for, how many there are of each role, and each with its row."""
+    if not loaders.text_counts(run.id):
+        show_empty(f"This run's method is {as_text(method_text(run.method))}: its traces hold no texts, so no claims.")
+        return
+    asked = make(ClaimsRequest, show_settings(ClaimsRequest, "claims", _FILTERS, columns=4, words=_ANY))
+    draw_until_ready(lambda: _draw(run, asked), lambda: _ask(run).ready)
+
+
+def _ask(run: Run) -> Result:
+    def compute(_progress: Callable[[float], object]) -> RunClaims:
+        return claims_of_run(read_workspace(), run.id)
+
+    return background().ask(("claims", run.id, loaders.run_version(run.id)), compute)
+
+
+def _draw(run: Run, asked: ClaimsRequest) -> None:
+    found = _ask(run)
+    if not found.ready:
+        st.caption("The texts are being read, which takes some seconds for some thousands.")
+    elif found.value is None:
+        st.error("The texts could not be read: the log says why.")
+    else:
+        _show(run, found.value, asked)
+
+
+def _show(run: Run, found: RunClaims, asked: ClaimsRequest) -> None:
+    st.markdown(as_text(describe_claims(found)))
+    counts = pd.DataFrame([(count.role, *_numbers(count)) for count in found.counts], columns=["role", *_COUNTED])
+    number = st.column_config.NumberColumn
+    tables.show_table(
+        counts, "claims by role", {name: number(name, format="localized", help=help_) for name, help_ in _COUNTED.items()}
+    )
+    for worth in found.worth:
+        rows = f"{worth.n_yes:,} rows with a {worth.rubric}, {worth.n_no:,} without."
+        st.caption(as_text(f"{rows} {conclusion(worth)}"))
+    claims = select_claims(found, asked)
+    claims = claims[~claims["is_answer"]]
+    if claims.empty:
+        st.caption("No claim is what was asked for.")
+        return
+    shown = claims.head(_MOST_SHOWN)
+    st.caption(f"{len(shown):,} of {len(claims):,} claims, without those that only answer the question of their own row")
+    row = [links.page_address("rows", dataset=run.dataset, run=run.id, row=pair_id) for pair_id in shown["pair_id"]]
+    table = shown[["subject", "relation", "object", "status", "role"]].assign(row=row)
+    tables.show_table(table, "claims", {"row": st.column_config.LinkColumn("row", display_text=r"row=([^&]+)")})
+
+
+def _numbers(count: object) -> list[int]:
+    return [getattr(count, name.replace(" ", "_")) for name in _COUNTED]
+
+
+_COUNTED = {
+    "texts": "Texts of the role.",
+    "claiming": "Texts that claim something.",
+    "answers": "Claims that the perturbation acts on the gene of their own row: the question itself, in no other column.",
+    "supported": "Claims that a pack lists.",
+    "contradicted": "Claims of the opposite of what a pack lists.",
+    "not known": "Claims about pairs that no pack lists.",
+}
