@@ -76,7 +76,8 @@ def test_rows_that_alternate_by_label() -> None:
     [(_, what), *_] = found(frame.iloc[by_turns].reset_index(drop=True))
     assert what == "the order of rows in the file modulo 2 gives labels away: DE 1.000 within perturbations and target genes"
     dense = pd.DataFrame([(f"P{p}", f"G{g}") for p in range(60) for g in range(8)], columns=["pert", "gene"])
-    dense["label"] = np.where(np.random.default_rng(0).random(480) < np.where(np.isin(np.arange(480) % 8, (0, 3, 7)), 0.9, 0.1), "up", "none")
+    rate = np.where(np.isin(np.arange(480) % 8, (0, 3, 7)), 0.9, 0.1)
+    dense["label"] = np.where(np.random.default_rng(0).random(480) < rate, "up", "none")
     assert found(dense.assign(split="train", pair_id=dense["pert"] + dense["gene"])) == []
 
 
