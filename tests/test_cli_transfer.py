@@ -299,6 +299,13 @@ def test_fuse_and_decompose(place: Path, workspace: Workspace) -> None:
         assert predictions.frame(db, found.id)["p_de"].tolist() != one["p_de"].tolist()
     wrong = core(place, "decompose", "--base", "llm train", "--fused", "fused", "--w-de", "0.4", "--w-dir", "0.6", "--name", "x")
     assert (wrong.status, "from the grid" in wrong.err) == (1, True)
+    with workspace.store.write() as db:
+        db.execute(
+            "UPDATE prediction SET p_de = 0.5, prediction_up = 0.25, prediction_down = 0.25 WHERE run = ?",
+            [runs.find(db, "llm train").id],
+        )
+    said = "llm train has one P(DE) in all 70 rows: there its weight changes no order."
+    assert said in core_json(place, "score", "fused")["constant"]
 
 
 def test_a_reference_on_labelled_rows(place: Path) -> None:

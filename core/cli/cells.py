@@ -172,5 +172,8 @@ def _evaluation_text(found: CellEvaluation) -> str:
         *found.left_out,
         *found.problems,
     ]
-    lines += [f"{one.name:28} {number_text(one.mean):>10}  sd {number_text(one.sd):>8}  n {one.n:,}" for one in found.metrics]
+    lines += [
+        f"{one.name:28} {number_text(one.mean):>10}  sd {number_text(one.sd):>8}  {one.n:,} perturbations"
+        for one in found.metrics
+    ]
     return "\n".join(lines)

@@ -18,6 +18,7 @@ from core.scoring import json_shapes, run_scores, sentences
 from core.scoring.abstaining import abstain_curves, abstain_sentences, abstain_shape
 from core.scoring.compare_runs import compare_runs
 from core.scoring.comparison_words import comparison_sentences
+from core.scoring.constant_parents import constant_parents
 from core.scoring.other_scores import other_scores_of_run
 from core.scoring.run_scores import RunRows
 from core.scoring.score_scale import scale_run, scale_sentences, scale_shape
@@ -84,9 +85,11 @@ def score(
     resampled = [] if product is None else [_resampled_line(product)]
     with context.obj.store.read() as db:
         same = [other.name for other in runs.list_same(db, rows.run)]
+        constant = constant_parents(db, rows.run) if rows.run.method == "fusion" else []
     lines = [*sentences.score_sentences(found), *resampled, *sentences.other_score_sentences(others)]
-    lines += filter(None, [sentences.same_runs_sentence(rows.run.name, same)])
-    shape = {**json_shapes.score(found, product), **json_shapes.other_scores(others), "same_predictions": same}
+    lines += [*filter(None, [sentences.same_runs_sentence(rows.run.name, same)]), *constant]
+    shape = json_shapes.score(found, product) | json_shapes.other_scores(others)
+    shape |= {"same_predictions": same, "constant": constant}
     if replicate is not None:
         scale = scale_run(rows, replicate, replicate_scores(context.obj, replicate, rows.index), seed)
         lines, shape = [*lines, *scale_sentences(scale)], {**shape, "scale": scale_shape(scale)}

@@ -43,7 +43,7 @@ def _arm_row(row: Any) -> dict[str, object]:
     return {
         "name": drawing.escape(row.arm, forest_plot.NAME_LENGTH),
         "words": words + change,
-        "hover": f"{drawing.escape(row.arm)}<br>{row.metric} {words}<br>{drawing.rows_text(row.n)}{against}",
+        "hover": f"{drawing.escape(row.arm)}<br>{row.metric} {words}<br>{drawing.rows_text(row.n, row.metric)}{against}",
         "colour": theme.CHOSEN,
         "symbol": "circle",
         "estimate": row.estimate,

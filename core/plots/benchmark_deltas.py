@@ -46,7 +46,7 @@ def _row(row: Any) -> dict[str, object]:
     return {
         "name": drawing.escape(row.name),
         "words": words,
-        "hover": f"{drawing.escape(row.metric)}, {drawing.escape(row.name)}<br>{words}<br>{drawing.rows_text(row.n)}",
+        "hover": f"{drawing.escape(row.metric)}, {drawing.escape(row.name)}<br>{words}<br>{drawing.rows_text(row.n, row.metric)}",
         "colour": _COLOURS[row.kind],
         "symbol": _SYMBOLS[row.kind],
         "estimate": row.estimate,

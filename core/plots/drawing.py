@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 
 from core.errors import InputError
 from core.plots import theme
+from core.texts import rows_behind
 
 CHANCE: Final = 0.5  # the AUROC of a random score
 TEXT_PX: Final = 18  # one line of text above a plot
@@ -61,9 +62,11 @@ def escape(text: object, longest: int = 1000) -> str:
     return html.escape(words, quote=False)
 
 
-def rows_text(n: float) -> str:
-    """A number of rows as "n 2,499", or "n unknown" if it is NaN."""
-    return "n unknown" if np.isnan(n) else f"n {n:,.0f}"
+def rows_text(n: float, metric: str = "") -> str:
+    """A number of rows as "2,499 rows", those behind a DE, DIR or mean by their labels; "rows not known" if it is NaN."""
+    if np.isnan(n):
+        return "rows not known"
+    return rows_behind(metric, int(n)) if metric.upper() in ("DE", "DIR", "MEAN") else "1 row" if n == 1 else f"{n:,.0f} rows"
 
 
 def transparent(colour: str, opacity: float) -> str:

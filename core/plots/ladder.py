@@ -25,7 +25,7 @@ def figure(table: pd.DataFrame, lines: Mapping[str, float], metric: str = "mean"
     """
     drawing.require_columns("ladder", table, COLUMNS)
     drawing.require_values("ladder", table, "kind", _SYMBOLS)
-    rows = [_row(row) for row in table[list(COLUMNS)].itertuples(index=False)]
+    rows = [_row(row, metric) for row in table[list(COLUMNS)].itertuples(index=False)]
     return forest_plot.draw_forest(pd.DataFrame(rows), drawing.reference_lines(lines), drawing.METRICS.get(metric, metric))
 
 
@@ -39,20 +39,20 @@ def grouped_figure(table: pd.DataFrame, metric: str = "mean") -> go.Figure:
     rows: list[dict[str, object]] = []
     for group, part in table.groupby("group", sort=False):
         rows.append(forest_plot.heading_row(str(group)))
-        drawn = [_row(row) for row in part[list(COLUMNS)].itertuples(index=False)]
+        drawn = [_row(row, metric) for row in part[list(COLUMNS)].itertuples(index=False)]
         rows += [{**row, "words": str(row["words"]).removesuffix(" here")} for row in drawn]
     return forest_plot.draw_forest(
         pd.DataFrame(rows), drawing.reference_lines({}), drawing.METRICS.get(metric, metric), row_px=22
     )
 
 
-def _row(row: Any) -> dict[str, object]:
+def _row(row: Any, metric: str) -> dict[str, object]:
     interval = estimate_text(row.score, row.low, row.high)
     name = drawing.escape(row.run, forest_plot.NAME_LENGTH)
     return {
         "name": f"<b>{name}</b>" if row.chosen else name,
         "words": f"{interval} {row.kind}".removesuffix(" baseline"),
-        "hover": f"{drawing.escape(row.run)}<br>{_WORDS[row.kind]} {interval}<br>{drawing.rows_text(row.n)}",
+        "hover": f"{drawing.escape(row.run)}<br>{_WORDS[row.kind]} {interval}<br>{drawing.rows_text(row.n, metric)}",
         "colour": theme.CHOSEN if row.chosen else theme.WARNING if row.kind == "baseline" else theme.BASELINE,
         "symbol": _SYMBOLS[row.kind],
         "estimate": row.score,

@@ -70,7 +70,7 @@ def _change_row(row: Any) -> dict[str, object]:
         "metric": row.metric,
         "name": f"<b>{name}</b>" if is_judged else name,
         "words": interval,
-        "hover": f"{drawing.escape(row.metric)}, {name}<br>{interval}<br>{drawing.rows_text(row.n)}",
+        "hover": f"{drawing.escape(row.metric)}, {name}<br>{interval}<br>{drawing.rows_text(row.n, row.metric)}",
         "colour": theme.CHOSEN if is_judged else theme.BASELINE,
         "symbol": "circle",
         "estimate": row.estimate,

@@ -74,7 +74,7 @@ def _draw_model(chart: go.Figure, rows: pd.DataFrame, colour: str, symbol: str) 
 
 def _hover(row: Mapping[Any, Any]) -> str:
     interval = estimate_text(row["estimate"], row["low"], row["high"])
-    counts = f"{drawing.rows_text(row['n'])}, {row['conditions']:,} conditions"
+    counts = f"{row['n']:,} rankings, {row['conditions']:,} conditions"
     return f"{drawing.escape(row['model'])}, k {row['k']:.0f}<br>{interval}<br>{counts}"
 
 

@@ -89,8 +89,8 @@ def _draw_chance(chart: go.Figure, column: int) -> None:
 
 
 def _draw_curve(chart: go.Figure, column: int, who: str, curve: pd.DataFrame, colour: str) -> None:
-    rows, area = curve["n"].iloc[0], curve["auroc"].iloc[0]
-    hover = f"{drawing.escape(who)}<br>AUROC {area:.3f}, {drawing.rows_text(rows)}"
+    task, rows, area = (curve[name].iloc[0] for name in ("task", "n", "auroc"))
+    hover = f"{drawing.escape(who)}<br>AUROC {area:.3f}, {drawing.rows_text(rows, task)}"
     chart.add_scatter(
         x=curve["fpr"],
         y=curve["tpr"],

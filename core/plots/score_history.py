@@ -37,7 +37,7 @@ def figure(table: pd.DataFrame, metric: str = "mean") -> go.Figure:
         textposition="top center",
         textfont={"size": drawing.SMALL},
         cliponaxis=False,
-        hovertext=[_hover(row) for row in table.to_dict("records")],
+        hovertext=[_hover(row, metric) for row in table.to_dict("records")],
         hovertemplate="%{hovertext}<extra></extra>",
         marker={
             "color": [theme.CHOSEN if best else theme.BASELINE for best in table["is_best"]],
@@ -68,8 +68,8 @@ def _draw_band(chart: go.Figure, known: pd.DataFrame) -> None:
     )
 
 
-def _hover(row: Mapping[Any, Any]) -> str:
+def _hover(row: Mapping[Any, Any], metric: str) -> str:
     interval = estimate_text(row["score"], row["low"], row["high"])
     n = float("nan") if row["n"] is None else row["n"]
     verdict = row["verdict"] if isinstance(row["verdict"], str) else "the start"
-    return f"{drawing.escape(row['label'])}<br>{interval}<br>{verdict}<br>{drawing.rows_text(n)}"
+    return f"{drawing.escape(row['label'])}<br>{interval}<br>{verdict}<br>{drawing.rows_text(n, metric)}"

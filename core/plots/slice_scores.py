@@ -32,7 +32,7 @@ def figure(table: pd.DataFrame, overall: float, control: float, title: str = "AU
 
 
 def _row(row: Any, *, is_costliest: bool) -> dict[str, object]:
-    rows = drawing.rows_text(row.n_labelled) + (f" of {row.n:,.0f}" if row.n > row.n_labelled else "")
+    rows = (f"{row.n_labelled:,.0f} of " if row.n > row.n_labelled else "") + drawing.rows_text(row.n)
     words = estimate_text(row.estimate, row.low, row.high)
     if pd.isna(row.estimate):
         words = "one class only" if row.n_labelled else "no labels"

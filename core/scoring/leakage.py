@@ -26,7 +26,9 @@ NOT_PROBED = (
     "Not probed: how runs were made, their prompts, traces and literature. "
     f"A run with an AUROC between {1 - LIMIT:.2f} and {LIMIT:.2f} can have seen labels unnoticed, and one beyond is only "
     "suspicious: a model may be that good. "
-    "Spaces are probed for target genes and for perturbations, not for both together."
+    "Spaces are probed for target genes and for perturbations, not for both together. "
+    "Shares of a part of the rows, such as half of them, or that were bent until high and low ones are alike, can pass; so can "
+    "a label in an id that a key hides."
 )
 
 

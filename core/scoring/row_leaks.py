@@ -20,6 +20,9 @@ LEAST = 20  # rows of each class
 MOST_ALIKE = 30  # names with the same two rows of which any two are compared; of more, those that follow each other
 SHOWN = 3
 NEARLY = 2.0  # the log odds that a label gives which differs
+ORDER, NUMBER = "the order of rows in the file", "the number in ids"
+DIVISORS, CHARACTERS = range(2, 9), (*range(8), *range(-8, 0))
+MOST_CODED, SEED = 20_000, 0  # rows of a split whose codes are tried
 _ROLES = {"gene": "target genes", "pert": "perturbations"}
 
 
@@ -40,23 +43,77 @@ def check_rows(pairs: pd.DataFrame) -> tuple[RowFinding, ...]:
     ]
     for split, rows in labelled.groupby("split", sort=False):
         codes = {axis: pd.factorize(rows[axis])[0].astype(np.intp) for axis in _ROLES}
-        for what, values in _features(rows).items():
+        features = _features(rows)
+        for what, values in features.items():
             found += [RowFinding(str(split), text) for text in _tell_labels(what, values, rows, codes)]
+        found += [RowFinding(str(split), text) for text in _codes_tell_labels(rows, features)]
     return tuple(found)
 
 
 def _features(rows: pd.DataFrame) -> dict[str, Floats]:
     """Numbers that a row has by its place and its id alone, by name."""
-    features = {"the order of rows in the file": np.arange(len(rows), dtype=np.float64)}
-    left = [
+    features = {ORDER: np.arange(len(rows), dtype=np.float64)}
+    left = _without_symbols(rows)
+    if len(set(left)) > 1:
+        digits = pd.Series(left).str.extract(r"(\d+)", expand=False)
+        features[NUMBER] = pd.to_numeric(digits, errors="coerce").fillna(-1.0).to_numpy(np.float64)
+        features["the text in ids"] = np.unique(left, return_inverse=True)[1].astype(np.float64)
+    return features
+
+
+def _without_symbols(rows: pd.DataFrame) -> list[str]:
+    """The ids without their symbols."""
+    return [
         key.replace(pert, "", 1).replace(gene, "", 1)
         for key, pert, gene in zip(rows["pair_id"], rows["pert"], rows["gene"], strict=True)
     ]
-    if len(set(left)) > 1:
-        digits = pd.Series(left).str.extract(r"(\d+)", expand=False)
-        features["the number in ids"] = pd.to_numeric(digits, errors="coerce").fillna(-1.0).to_numpy(np.float64)
-        features["the text in ids"] = np.unique(left, return_inverse=True)[1].astype(np.float64)
-    return features
+
+
+def _row_codes(rows: pd.DataFrame, features: dict[str, Floats]) -> Iterator[tuple[str, Codes]]:
+    """Codes that a row has by its place and its id: what is left of numbers by small divisors, and characters."""
+    for what in (ORDER, NUMBER):
+        if what in features:
+            yield from ((f"{what} modulo {by}", np.mod(features[what], by).astype(np.intp)) for by in DIVISORS)
+    left = np.array(_without_symbols(rows), dtype=object)
+    for at in CHARACTERS:
+        codes = pd.factorize(pd.Series(left).str.get(at).fillna(""))[0].astype(np.intp)
+        if codes.any():
+            where = f"{at + 1} from the start" if at >= 0 else f"{-at} from the end"
+            yield f"character {where} of what ids add to symbols", codes
+
+
+def _codes_tell_labels(rows: pd.DataFrame, features: dict[str, Floats]) -> Iterator[str]:
+    """The first code that tells labels, by the labels of a random half of the rows in the other.
+
+    Inside perturbations and inside genes, since a dense screen lists the same genes for each
+    perturbation: there a place is a gene.
+    """
+    rng = np.random.default_rng(SEED)
+    drawn = np.sort(rng.permutation(len(rows))[:MOST_CODED])
+    some, first = rows.iloc[drawn], rng.random(len(drawn)) < 0.5
+    outcome, cells = outcome_of(some["label"]), [pd.factorize(some[axis])[0].astype(np.intp) for axis in _ROLES]
+    tasks = (("DE", outcome.labelled, outcome.effect), ("DIR", outcome.directed, outcome.up))
+    for task, known, positive in tasks:
+        for what, codes in _row_codes(rows, features):
+            value = _value_of_codes(codes[drawn], known, positive, first, cells)
+            if value >= LIMIT:
+                yield f"{what} gives labels away: {task} {value:.3f} within perturbations and target genes"
+                break
+
+
+def _value_of_codes(codes: Codes, known: Bools, positive: Bools, first: Bools, cells: list[Codes]) -> float:
+    """The smaller AUROC inside the cells of each axis of the shares of positives by code; 0 from too few rows or pairs."""
+    if min((known & positive).sum(), (known & ~positive).sum()) < LEAST:
+        return 0.0
+    values, n_codes = np.zeros(len(codes)), int(codes.max()) + 1
+    for half in (first, ~first):
+        counts = sum_by_group(codes[known & ~half], n_codes)
+        hits = sum_by_group(codes[known & ~half], n_codes, positive[known & ~half])
+        overall = hits.sum() / max(1.0, counts.sum())
+        values[half] = np.divide(hits, counts, out=np.full(n_codes, overall), where=counts > 0)[codes[half]]
+    if min(_pairs(known, positive, each) for each in cells) < LEAST**2:
+        return 0.0
+    return min(auroc_within_cells(Task(known, positive, values), each) for each in cells)
 
 
 def _tell_labels(what: str, values: Floats, rows: pd.DataFrame, codes: dict[str, Codes]) -> Iterator[str]:

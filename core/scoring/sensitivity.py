@@ -60,6 +60,8 @@ def vary(found: RunComparison, other_labels: Mapping[str, NDArray[np.object_]], 
     other_labels: by their name, labels of all rows of the dataset, None where there is none.
     """
     pair = found.pair
+    if not found.covered.n_labelled:
+        raise InputError("sensitivity: no row that both runs have has a label, so there is no verdict to vary")
     variants = [Variant(AS_LABELLED, f"{found.covered.n_labelled:,} labelled rows", found.covered)]
     if pair.a.headline == "mean":  # inside a gene all rows without an effect have one weight
         variants.append(_at_natural_rate(pair))

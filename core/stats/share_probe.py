@@ -7,7 +7,8 @@ prediction is compared with the shares in B. Whatever was learned from A, its co
 the square root of the correlation between A and B (the split-half reliability), unless the vectors hold B's noise.
 
 Where a screen was sampled so that every unit has a fixed share, the halves disagree and there is no rate to know: there a
-prediction of what is left of the shares, given the number of rows, is suspect by itself.
+prediction of what is left of the shares, given the number of rows, from what that number leaves of the vectors, is suspect by
+itself.
 """
 
 from __future__ import annotations
@@ -15,18 +16,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from core.stats.arrays import Bools, Floats, sum_by_group
+from core.stats.arrays import Bools, Codes, Floats, sum_by_group
 from core.stats.ranks import equal_groups
 from core.stats.unit_rows import UnitRows, standardised
 
 MOST_UNITS = 700  # drawn from more, which keeps a probe below a fifth of a second
-LEAST_UNITS = 30
-HALVES = 4  # random cuts of the other axis
+LEAST_UNITS = 15  # PerturbQA has 20 gene sets
+HALVES = 12  # random cuts of the other axis
 LEAST_EXCESS = 4.0  # standard errors above the ceiling, by units
-LEAST_OF_FIXED, LEAST_FISHER = 0.65, 5.0  # correlation (true rates reach .45), and that times √units, for fixed shares
+LEAST_OF_FIXED, LEAST_FISHER = 0.65, 5.0  # correlation (true rates reach .59), and that times √units, for fixed shares
 FOLDS = 5
 _PENALTIES = (1e-8, 1e-5, 1e-2, 0.1, 1.0, 10.0, 100.0)  # of the mean eigenvalue
+_FEW_PENALTIES = (1e-3, 0.1, 1.0)
 _TOP_COLUMNS, _BINS = 3, 8
 _WAVES, _SCALES = 60, (1.0, 3.0)  # random directions for each scale, in 1 / standard deviation
 _ROWS_ALIKE = 30  # units that are compared with others of about as many rows
@@ -70,7 +73,7 @@ def probe_shares(rows: UnitRows, vectors: Floats, rng: np.random.Generator) -> S
     place[usable] = np.arange(len(usable))
     kept = rows.take(place[rows.unit] >= 0)
     known = UnitRows(kept.positive, place[kept.unit], kept.other)
-    columns = standardised(vectors[usable])
+    columns = standardised(np.column_stack([vectors[usable], np.linalg.norm(vectors[usable], axis=1)]))  # a length may tell too
     if not columns.shape[1]:
         return NOT_PROBED
     shares = _halves(known, len(usable), rng)
@@ -175,8 +178,8 @@ def _waves(columns: Floats, rng: np.random.Generator) -> Floats:
     return np.asarray(np.sin(columns @ directions + rng.uniform(0, 2 * np.pi, directions.shape[1])))
 
 
-def _single_columns(columns: Floats, targets: Floats) -> tuple[Floats, Floats]:
-    """Predictions of each target by the few columns that correlate most with it, and by bins of the column that fits best.
+def _single_columns(columns: Floats, targets: Floats) -> tuple[Floats, Floats, Floats]:
+    """Predictions of each target by the columns that correlate most with it, few and one, and by bins of the one that fits best.
 
     A leak in one of many columns is lost in a ridge, and one that is no line in both. These are fitted on every unit, which
     the ceiling allows: it holds for whatever was learned from the half that is predicted from.
@@ -188,13 +191,13 @@ def _single_columns(columns: Floats, targets: Floats) -> tuple[Floats, Floats]:
     for each in range(_BINS):
         inside = (bins == each).astype(np.float64)
         by_bins += (inside.T @ centred) ** 2 / np.maximum(inside.sum(axis=0), 1)[:, None]
-    lines, steps = np.zeros_like(centred), np.zeros_like(centred)
+    lines, first, steps = np.zeros((3, *centred.shape))
     for k in range(targets.shape[1]):
         top = columns[:, np.argsort(-by_line[:, k])[:_TOP_COLUMNS]]
-        lines[:, k] = _fit(top, centred[:, k], top)
+        lines[:, k], first[:, k] = _fit(top, centred[:, k], top), _fit(top[:, :1], centred[:, k], top[:, :1])
         group = bins[:, np.argmax(by_bins[:, k])]
         steps[:, k] = (sum_by_group(group, _BINS, centred[:, k]) / np.maximum(sum_by_group(group, _BINS), 1))[group]
-    return lines, steps
+    return lines, first, steps
 
 
 def _fit(known: Floats, target: Floats, asked: Floats) -> Floats:
@@ -208,15 +211,34 @@ def _probe_fixed(rows: UnitRows, columns: Floats, rng: np.random.Generator) -> S
     n_units = len(columns)
     share, counts = rows.shares(np.ones(len(rows), dtype=np.bool_), n_units)
     alike = equal_groups(counts, max(1, n_units // _ROWS_ALIKE)).astype(np.intp) - 1
-    n_groups = int(alike.max()) + 1
-    left = share - (sum_by_group(alike, n_groups, share) / np.maximum(sum_by_group(alike, n_groups), 1))[alike]
-    fold, by_top = rng.permutation(n_units) % FOLDS, np.zeros(n_units)
+    left = share - _means(share[:, None], alike, np.ones(n_units, dtype=np.bool_))[:, 0]
+    fold, found = rng.permutation(n_units) % FOLDS, np.zeros((n_units, 1 + len(_FEW_PENALTIES)))
     for each in range(FOLDS):
         known = fold != each
-        top = np.argsort(-np.abs(columns[known].T @ left[known]))[:_TOP_COLUMNS]
-        by_top[~known] = _fit(columns[known][:, top], left[known], columns[~known][:, top])
-    found = max(_correlation(each, left) for each in (_ridge(columns, left[:, None])[:, 0], by_top))
-    return ShareProbe(n_units, found, excess=float(found * np.sqrt(n_units)), fixed=True)
+        values, target = columns - _means(columns, alike, known), share - _means(share[:, None], alike, known)[:, 0]
+        top = np.argsort(-np.abs(values[known].T @ target[known]))[:_TOP_COLUMNS]
+        found[~known, 0] = _fit(values[known][:, top], target[known], values[~known][:, top])
+        for k, penalty in enumerate(_FEW_PENALTIES, start=1):
+            found[~known, k] = _kernel_fit(values[known], target[known], values[~known], penalty)
+    best = max(_correlation(each, left) for each in (_ridge(columns, left[:, None])[:, 0], *found.T))
+    return ShareProbe(n_units, best, excess=float(best * np.sqrt(n_units)), fixed=True)
+
+
+def _means(columns: Floats, group: Codes, known: Bools) -> Floats:
+    """For each unit the means of columns of shape (n_units, n_columns) among the known units of its group.
+
+    Means with the unit itself in them would tell what it is from the others: they sum to 0.
+    """
+    n_groups, at = int(group.max()) + 1, np.flatnonzero(known)
+    sums = csr_array((np.ones(len(at)), (group[at], at)), shape=(n_groups, len(group))) @ columns
+    return np.asarray((sums / np.maximum(sum_by_group(group[at], n_groups), 1)[:, None])[group])
+
+
+def _kernel_fit(known: Floats, target: Floats, asked: Floats, penalty: float) -> Floats:
+    """Ridge regression without an intercept, read at `asked`; penalty: of the mean eigenvalue."""
+    kernel = known @ known.T
+    kernel[np.diag_indices_from(kernel)] += penalty * max(np.trace(kernel) / len(kernel), 1e-12)
+    return np.asarray(asked @ (known.T @ np.linalg.solve(kernel, target)))
 
 
 def _correlation(a: Floats, b: Floats) -> float:

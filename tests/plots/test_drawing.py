@@ -25,7 +25,8 @@ def test_names_are_cut_before_they_are_escaped(text: str, longest: int) -> None:
 
 
 def test_numbers_of_rows() -> None:
-    assert [drawing.rows_text(2499), drawing.rows_text(np.nan)] == ["n 2,499", "n unknown"]
+    assert [drawing.rows_text(n) for n in (2499, 1, np.nan)] == ["2,499 rows", "1 row", "rows not known"]
+    assert drawing.rows_text(904, "dir") == "904 rows labelled up or down"
 
 
 def test_faint_keeps_the_colour() -> None:

@@ -55,7 +55,7 @@ def test_shares_with_whiskers_beside_the_overall_share() -> None:
     np.testing.assert_allclose(dots.error_y.arrayminus, [0, 65.76], atol=0.01)
     assert [note.text for note in chart.layout.annotations] == ["all rows 50.0%"]  # two of four labelled rows
     assert [shape.y0 for shape in chart.layout.shapes] == [50]
-    assert dots.hovertext[1] == "genes with 3 rows: 1<br>n 3, 2 with a label<br>with an effect 100.0 [34.2, 100.0] %"
+    assert dots.hovertext[1] == "genes with 3 rows: 1<br>3 rows, 2 with a label<br>with an effect 100.0 [34.2, 100.0] %"
 
 
 def test_without_labels_the_rows_are_counted() -> None:
@@ -63,7 +63,7 @@ def test_without_labels_the_rows_are_counted() -> None:
     assert table[["share_de", "low", "high"]].isna().all(axis=None)
     chart = gene_row_counts.figure(table)
     assert (chart.data[0].type, list(chart.data[0].y)) == ("bar", [2, 3])
-    assert chart.data[0].hovertext[0] == "genes with 1 row: 2<br>n 2"
+    assert chart.data[0].hovertext[0] == "genes with 1 row: 2<br>2 rows"
 
 
 def test_one_row_is_drawn() -> None:

@@ -35,8 +35,8 @@ def test_words_tell_public_from_here() -> None:
     chart = ladder.figure(TABLE, {})
     words = ["0.607 [0.580, 0.630] here", "0.646 [0.597, 0.695] public", "0.562 [no interval] public"]
     assert list(chart.layout.yaxis2.ticktext) == words
-    assert chart.data[0].hovertext[0] == "debate &lt;b&gt;<br>measured here 0.607 [0.580, 0.630]<br>n 2,499"
-    assert chart.data[1].hovertext[0].endswith("public score 0.562 [no interval]<br>n unknown")
+    assert chart.data[0].hovertext[0] == "debate &lt;b&gt;<br>measured here 0.607 [0.580, 0.630]<br>2,499 labelled rows"
+    assert chart.data[1].hovertext[0].endswith("public score 0.562 [no interval]<br>rows not known")
 
 
 @pytest.mark.parametrize("lines", [{}, {"chance": 0.5}])

@@ -47,7 +47,7 @@ def test_differences_stand_under_their_metric() -> None:
     assert (list(judged.x), list(judged.y)) == ([0.02], [2])
     words = ["", "+0.020 [+0.010, +0.030]", "+0.020 [−0.010, +0.050]", "detectable ±0.024", "−0.010 [no interval]"]
     assert list(chart.layout.yaxis2.ticktext) == words
-    assert judged.hovertext[0] == f"DE, {both}<br>+0.020 [−0.010, +0.050]<br>n 2,499"
+    assert judged.hovertext[0] == f"DE, {both}<br>+0.020 [−0.010, +0.050]<br>2,499 labelled rows"
 
 
 def test_no_change_is_drawn_and_named() -> None:

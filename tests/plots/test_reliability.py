@@ -39,7 +39,7 @@ def test_figure_shows_the_curve_the_bands_and_the_perfect_line() -> None:
     assert (list(curve.x), list(curve.y)) == ([0.25, pytest.approx(0.9)], [0.5, 1.0])
     assert list(curve.marker.size) == [18, 18]  # as many rows in both
     assert curve.hovertext[0].startswith("0.500 [")
-    assert curve.hovertext[0].endswith("<br>n 5")
+    assert curve.hovertext[0].endswith("<br>5 rows")
     assert [note.text for note in chart.layout.annotations] == ["perfect"]
     line = chart.layout.shapes[0]
     assert (line.x0, line.y0, line.x1, line.y1) == (0, 0, 1, 1)

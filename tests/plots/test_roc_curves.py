@@ -76,7 +76,7 @@ def test_figure_draws_every_curve_in_its_panel() -> None:
         (NO_BIOLOGY, "x2", theme.BASELINE, "dash"),
     ]
     assert list(chart.data[0].x) == [0, 0, 0.5, 0.5, 1]
-    assert chart.data[0].hovertext[0] == "run<br>AUROC 0.750, n 4"
+    assert chart.data[0].hovertext[0] == "run<br>AUROC 0.750, 4 labelled rows"
 
 
 def test_curves_and_chance_are_named_in_each_panel() -> None:

@@ -37,7 +37,7 @@ def test_every_row_is_counted(rows: list[tuple[str, float]]) -> None:
 
 def test_names_lead_to_the_bin_where_a_label_stands_out() -> None:
     down, up = score_histograms.figure(TABLE, "P(up | DE)").layout.annotations
-    assert up.text.endswith("▲</span> up, n 4")
+    assert up.text.endswith("▲</span> up, 4 rows")
     assert (up.x, up.y, up.xanchor) == (pytest.approx(59 / 60), 50, "right")
     assert (down.x, down.y, down.xanchor) == (pytest.approx(1 / 60), 100, "left")
     assert theme.DOWN in down.text

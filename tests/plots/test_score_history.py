@@ -32,8 +32,8 @@ def test_names_are_shown_as_they_are() -> None:
     chart = score_history.figure(TABLE, "dir")
     assert chart.layout.xaxis.ticktext[0] == "base &lt;b&gt;"
     assert chart.layout.yaxis.title.text == "AUROC of DIR"
-    assert chart.data[2].hovertext[0] == "base &lt;b&gt;<br>0.569 [0.520, 0.620]<br>the start<br>n 904"
-    assert chart.data[2].hovertext[2].endswith("n unknown")
+    assert chart.data[2].hovertext[0] == "base &lt;b&gt;<br>0.569 [0.520, 0.620]<br>the start<br>904 rows labelled up or down"
+    assert chart.data[2].hovertext[2].endswith("rows not known")
 
 
 def test_a_wrong_table_is_refused() -> None:

@@ -33,7 +33,7 @@ def test_dots_where_there_is_an_estimate_and_words_where_there_is_none() -> None
 
 def test_names_say_how_many_rows() -> None:
     chart = slice_scores.figure(TABLE, 0.58, 0.62)
-    names = ["<b>kinases  n 1,200</b>", "few  n 20 of 30", "one  n 3", "test  n 0 of 9"]
+    names = ["<b>kinases  1,200 rows</b>", "few  20 of 30 rows", "one  3 rows", "test  0 of 9 rows"]
     assert list(chart.layout.yaxis.ticktext) == names
     assert "costs the whole +0.0123" in chart.data[0].hovertext[0]
     assert "30 rows, 20 with a label" in chart.data[0].hovertext[1]
@@ -56,7 +56,7 @@ def test_without_any_estimate_chance_still_stands() -> None:
 
 def test_long_names_are_cut_in_the_plot_and_whole_in_the_hover() -> None:
     chart = slice_scores.figure(TABLE.head(1).assign(slice="x" * 50), 0.58, 0.62)
-    assert list(chart.layout.yaxis.ticktext) == [f"<b>{'x' * 35}…  n 1,200</b>"]
+    assert list(chart.layout.yaxis.ticktext) == [f"<b>{'x' * 35}…  1,200 rows</b>"]
     assert "x" * 50 in chart.data[0].hovertext[0]
 
 

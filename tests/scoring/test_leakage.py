@@ -112,7 +112,8 @@ def test_a_sound_workspace_has_no_finding(screened: Workspace) -> None:
 
 def test_a_space_built_from_the_labels_and_loaded_from_csv(screened: Workspace) -> None:
     bring(screened, label_space(), "embedding.csv")
-    [finding] = audit(screened)["findings"]
+    shares, finding = audit(screened)["findings"]
+    assert "the DE shares of target genes, which sampling fixed" in shares["what"]  # by the length of a vector
     assert (finding["kind"], finding["name"]) == ("space", "embedding")
     assert finding["what"].startswith("vectors of target genes have seen labels, of this screen or of one like it: ")
     assert "they know which perturbations move a target gene up: DIR 1.000 by similarity, suspect from 0.85" in finding["what"]

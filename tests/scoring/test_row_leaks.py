@@ -9,9 +9,9 @@ import pytest
 from core.scoring.row_leaks import check_rows
 
 
-def rows() -> pd.DataFrame:
+def rows(genes: int = 100) -> pd.DataFrame:
     rng = np.random.default_rng(0)
-    pairs = [(f"P{p}", f"G{g}") for p in range(40) for g in rng.choice(100, 12, replace=False)]
+    pairs = [(f"P{p}", f"G{g}") for p in range(40) for g in rng.choice(genes, 12, replace=False)]
     frame = pd.DataFrame(pairs, columns=["pert", "gene"])
     frame["label"] = rng.choice(["up", "down", "none"], len(frame))
     return frame.assign(split="train", pair_id=frame["pert"] + "_" + frame["gene"])
@@ -46,6 +46,39 @@ def test_ids_that_hold_labels(form: str) -> None:
         form.format(pair=pair, n=n, letter=letter) for pair, n, letter in zip(frame["pair_id"], number, letters, strict=True)
     ]
     assert any("in ids gives labels away: DE 1.000" in what for _, what in found(frame))
+
+
+@pytest.mark.parametrize(
+    ("form", "what"),
+    [
+        ("{pair}_{odd}", "the number in ids modulo 2 gives labels away: DE 1.000 within perturbations and target genes"),
+        ("{pair}_{n:x}{letter}", "character 7 from the start of what ids add to symbols gives labels away: DE 1.000"),
+    ],
+)
+def test_codes_in_ids_that_hold_labels(form: str, what: str) -> None:
+    frame, rng = rows(), np.random.default_rng(1)
+    effect = frame["label"] != "none"
+    letters = np.where(effect, rng.choice(list("adg"), len(frame)), rng.choice(list("beh"), len(frame)))
+    n = rng.integers(4096, 65536, len(frame))
+    frame["pair_id"] = [
+        form.format(pair=pair, odd=2 * each + hit, n=each, letter=letter)
+        for pair, each, hit, letter in zip(frame["pair_id"], n, effect, letters, strict=True)
+    ]
+    assert [text for _, text in found(frame) if text.startswith(what)]
+
+
+def test_rows_that_alternate_by_label() -> None:
+    """Every other row has an effect; a dense screen lists the same genes in the same order, and is not accused."""
+    frame = rows(genes=20).sample(frac=1, random_state=0)
+    effect = (frame["label"] != "none").to_numpy()
+    n = min(effect.sum(), (~effect).sum())
+    by_turns = np.stack([np.flatnonzero(effect)[:n], np.flatnonzero(~effect)[:n]], axis=1).ravel()
+    [(_, what), *_] = found(frame.iloc[by_turns].reset_index(drop=True))
+    assert what == "the order of rows in the file modulo 2 gives labels away: DE 1.000 within perturbations and target genes"
+    dense = pd.DataFrame([(f"P{p}", f"G{g}") for p in range(60) for g in range(8)], columns=["pert", "gene"])
+    rate = np.where(np.isin(np.arange(480) % 8, (0, 3, 7)), 0.9, 0.1)
+    dense["label"] = np.where(np.random.default_rng(0).random(480) < rate, "up", "none")
+    assert found(dense.assign(split="train", pair_id=dense["pert"] + dense["gene"])) == []
 
 
 @pytest.mark.parametrize("axis", ["pert", "gene"])

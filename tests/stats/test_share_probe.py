@@ -32,6 +32,11 @@ def among_noise(column: Floats, n_columns: int = 20) -> Floats:
     return vectors
 
 
+def unit_vectors() -> Floats:
+    vectors = np.random.default_rng(8).normal(size=(N_UNITS, 20))
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+
+
 def probed(rows: UnitRows, vectors: Floats) -> ShareProbe:
     return probe_shares(rows, vectors, np.random.default_rng(0))
 
@@ -44,6 +49,7 @@ def probed(rows: UnitRows, vectors: Floats) -> ShareProbe:
         pytest.param(lambda share: among_noise(-1000 * share), id="on another scale"),
         pytest.param(lambda share: np.stack([np.cos(6 * share), np.sin(6 * share)], axis=1), id="as an angle"),
         pytest.param(lambda share: among_noise(np.abs(share - 0.5)) + among_noise(share), id="bent and mixed"),
+        pytest.param(lambda share: unit_vectors() * (0.2 + share[:, None]), id="as a length"),
         pytest.param(lambda share: among_noise(share) @ np.random.default_rng(1).normal(size=(20, 20)), id="turned"),
     ],
 )
@@ -88,6 +94,29 @@ def test_shares_that_sampling_fixed_have_no_ceiling() -> None:
         assert not honest.has_seen_labels
 
 
+def test_shares_that_sampling_fixed_by_the_number_of_rows_are_compared_among_units_of_as_many() -> None:
+    """The number of rows explains most of the shares, as in the challenge; what is left of them is in the vectors."""
+    rng, n_rows = np.random.default_rng(0), np.arange(N_UNITS) // 25 + 4
+    hits = np.where(n_rows < 8, 1, n_rows - 2) + rng.integers(0, 2, N_UNITS)
+    positive = np.concatenate([rng.permutation(n) < k for n, k in zip(n_rows, hits, strict=True)])
+    rows = UnitRows(positive, np.repeat(np.arange(N_UNITS), n_rows), np.concatenate([rng.permutation(12)[:n] for n in n_rows]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(share_probe._Shares, "reliability", 0.0)
+        assert probed(rows, among_noise(shares(rows))).correlation > 0.9
+        assert abs(probed(rows, among_noise(n_rows.astype(np.float64))).correlation) < 0.3
+        many = np.random.default_rng(3).normal(size=(N_UNITS, 400))  # by which a unit could be told from its group's others
+        assert abs(probed(rows, many).correlation) < 0.3
+
+
+def test_shares_of_as_few_units_as_a_dataset_has_gene_sets() -> None:
+    rng, rate = np.random.default_rng(0), np.linspace(0.1, 0.9, 20)
+    unit, other = (axis.ravel() for axis in np.meshgrid(np.arange(20), np.arange(300), indexing="ij"))
+    rows = UnitRows(rng.random(len(unit)) < rate[unit], unit, other)
+    share, noise = rows.shares(np.ones(len(rows), dtype=np.bool_), 20)[0], rng.normal(size=(20, 30))
+    assert probed(rows, np.column_stack([share, noise])).has_seen_labels
+    assert not probed(rows, np.column_stack([rate, noise])).has_seen_labels
+
+
 def test_a_ridge_leaves_each_unit_out() -> None:
     """Against a refit without the unit, its columns centred anew."""
     rng = np.random.default_rng(0)
@@ -108,7 +137,7 @@ def test_a_ridge_leaves_each_unit_out() -> None:
 
 def test_few_units_and_constant_vectors_are_not_probed() -> None:
     rows, rate = screen()
-    assert probed(rows.take(rows.unit < 20), among_noise(rate)) == NOT_PROBED
+    assert probed(rows.take(rows.unit < 14), among_noise(rate)) == NOT_PROBED
     assert probed(rows, np.full((N_UNITS, 2), np.nan)) == NOT_PROBED
     assert probed(rows, np.ones((N_UNITS, 2))) == NOT_PROBED
     assert not NOT_PROBED.has_seen_labels

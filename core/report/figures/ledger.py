@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from core.experiments.ledger import LedgerLine, score_histories
 from core.experiments.ledger_words import family_text, summary_sentences
-from core.plots import score_history
+from core.plots import drawing, score_history
 from core.report.captioned import CaptionedFigure
 from core.report.figure_kind import FigureKind
 from core.report.material import Material
@@ -26,7 +26,7 @@ def histories(lines: Sequence[LedgerLine]) -> list[CaptionedFigure]:
             f"of {table['label'].iloc[best]}, {table['score'].iloc[best]:.3f}."
         )
         n = table["n"].dropna()
-        rows = f"n {int(n.iloc[0]):,}" if len(n) and n.nunique() == 1 else "n differs, see the table"
+        rows = drawing.rows_text(n.iloc[0], metric) if len(n) and n.nunique() == 1 else "numbers of rows differ, see the table"
         band = (
             "band: 95% interval of one score" if table["low"].notna().any() else "no interval: the noise of a score is not known"
         )

@@ -172,7 +172,9 @@ def _draw_step(step: Step, passages: Passages, depth: int) -> dict[str, Any]:
         "open": error != "" or is_marked,
         "leaning": _leaning(events),
         "parts": [
-            _draw_agent(piece, passages, depth) if isinstance(piece, list) else {**_draw_part(piece), "passages": _marked_lines(piece, passages)}
+            _draw_agent(piece, passages, depth)
+            if isinstance(piece, list)
+            else {**_draw_part(piece), "passages": _marked_lines(piece, passages)}
             for piece in step
         ],
     }

@@ -60,14 +60,14 @@ def _show_slice_table(table: pd.DataFrame, metric: str) -> None:
         table,
         "slices",
         {
-            "n": number(format="localized"),
-            "n_labelled": number("labelled", format="localized"),
+            "n": number("rows", format="localized"),
+            "n_labelled": number("labelled rows", format="localized"),
             "estimate": number(metric, format="%.3f"),
             "low": number(format="%.3f"),
             "high": number(format="%.3f"),
             "clusters": number(format="localized", help=clusters),
             "cost": number(format="%+.4f", help=cost),
-            "rows": st.column_config.LinkColumn("rows", display_text="open"),
+            "rows": st.column_config.LinkColumn("open", display_text="open"),
         },
         height="auto",
     )
