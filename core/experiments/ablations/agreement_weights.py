@@ -26,7 +26,8 @@ MIRROR = "kNN counts where they disagree"
 
 def agreement_of(a: Floats, b: Floats) -> Floats:
     """Return 1 − |a − b| of ranks, of shape (n_rows,): 1 for the same rank, near 0 for opposite ones, 1 where one is NaN."""
-    return np.nan_to_num(1 - np.abs(a - b), nan=1.0)
+    agreement: Floats = 1 - np.abs(a - b)
+    return np.where(np.isnan(agreement), 1.0, agreement)
 
 
 def weights_by_agreement(weight: float, agreement: Floats, *, to_base: bool) -> Floats:
