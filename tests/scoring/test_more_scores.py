@@ -19,6 +19,7 @@ from core.scoring.comparison_words import comparison_sentences
 from core.scoring.run_scores import RunRows, count_rows
 from core.stats.scores_and_labels import scores_from_probabilities
 from core.transfer.similarity import Space
+from tests.scoring.test_compare_runs import OTHER, rows_of
 from tests.scoring.test_run_scores import loaded
 
 
@@ -120,6 +121,12 @@ def test_a_verdict_that_rests_on_the_labels_is_said_to(rows: RunRows) -> None:
     assert ("labels of the same" in found.depends) is False
     with pytest.raises(InputError, match="nowhere: labels no row"):
         sensitivity.vary(compared, {"nowhere": np.full(len(same), None)})
+
+
+def test_without_labels_no_verdict_is_varied() -> None:
+    a, b = rows_of(labels=[None] * 8), rows_of(labels=[None] * 8, scores=OTHER, name="b")
+    with pytest.raises(InputError, match="no row that both runs have has a label"):
+        sensitivity.vary(compare_runs(a, b), {})
 
 
 def test_labels_of_another_dataset_are_matched_by_pair(rows: RunRows, demo_workspace: Workspace) -> None:
