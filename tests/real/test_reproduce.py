@@ -17,8 +17,8 @@ from core.experiments.published.reproduce import Reproduced
 pytestmark = pytest.mark.real
 
 PACKS = ("gene_desc", "string_edges", "hagai_lps_prior")
-# Measured with spaces or runs that are not public: what differs says so.
-DIFFER = {"detectable.embedding", "detectable.weight", "z.w_dir", "detectable.knn", "z.knn_fusion"}
+# Measured with spaces or runs that are not public, or rounded otherwise (16.5% of pairs against "16%"): what differs says so.
+DIFFER = {"grn.connected", "detectable.embedding", "detectable.weight", "z.w_dir", "detectable.knn", "z.knn_fusion"}
 
 
 @pytest.fixture(scope="module")

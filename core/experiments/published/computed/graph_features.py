@@ -27,7 +27,8 @@ def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
     task = direction if wanted["what"] == "dir" or wanted.get("directed") else de
     connected = _connected(task)
     if wanted["what"] == "connected":
-        return Computed(float(connected[task.rows].mean()))
+        n, of = int(connected[task.rows].sum()), int(task.rows.sum())
+        return Computed(n / of, f"{n:,} of {of:,} rows are connected")
     chosen = task.rows & connected
     return Computed(auroc(task.positive[chosen], task.values[chosen]))
 
