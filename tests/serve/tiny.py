@@ -24,7 +24,7 @@ from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 SEED = 0
 ROUNDS, STEPS = 6, 300  # at most so many rounds of so many steps
-BATCH, TOGETHER = 6, 2
+BATCH = 6
 RATE = 4e-3
 LONGEST = 8192
 VOCABULARY = 1536
@@ -108,25 +108,15 @@ def foresee(model: Qwen3ForCausalLM, batch: list[tuple[list[int], list[int]]]) -
     return model.lm_head(hidden), ids[:, 1:][answers[:, 1:]]
 
 
-def add_gradients(model: Qwen3ForCausalLM, batch: list[tuple[list[int], list[int]]]) -> None:
-    """Add up the gradients of the mean loss of all answered tokens, two exercises of like length at a time: less is padded."""
-    by_length = sorted(batch, key=lambda each: len(each[0]) + len(each[1]))
-    answered_tokens = sum(len(answer) for _, answer in batch)
-    for first in range(0, len(batch), TOGETHER):
-        expected, answered = foresee(model, by_length[first : first + TOGETHER])
-        loss = torch.nn.functional.cross_entropy(expected, answered, reduction="sum") / answered_tokens
-        loss.backward()
-
-
 def teach(model: Qwen3ForCausalLM, by_kind: dict[str, list[Encoded]], shares: dict[str, float], rng: random.Random) -> None:
     """One round, in which the rate rises and falls again; shares: how much of it goes to each kind."""
     optimiser = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01, betas=(0.9, 0.95))
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=STEPS, pct_start=0.1)
     for _ in range(STEPS):
         drawn = [rng.choice(by_kind[kind]) for kind in rng.choices(list(shares), list(shares.values()), k=BATCH)]
-        batch = [(exercise.prompt, rng.choice(exercise.answers)) for exercise in drawn]
+        expected, answered = foresee(model, [(exercise.prompt, rng.choice(exercise.answers)) for exercise in drawn])
         optimiser.zero_grad()
-        add_gradients(model, batch)
+        torch.nn.functional.cross_entropy(expected, answered).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
         schedule.step()
