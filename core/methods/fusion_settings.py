@@ -48,7 +48,6 @@ class FusionSettings:
         False,
         "Let the others weigh less in rows where their rank is far from the base's.",
         is_usage=True,
-        not_on_form="it is for arms whose rule is fixed beforehand, and sliders invite tuning",
     )
 
     def __post_init__(self) -> None:
