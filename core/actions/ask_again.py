@@ -7,10 +7,11 @@ with nothing changed is the same for every change, so a second change costs half
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from core.actions import launch, run_control
+from core.actions.asked_arms import Progress
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.run_to_end import find_done, run_to_end
 from core.actions.workspace import Workspace
@@ -33,7 +34,6 @@ REPEATS = 5
 MOST_TEXT_BYTES = 8 * LONGEST  # of a file with a card's text
 _KEY_DIGITS = 6  # of a run's id, so that names of several changes differ
 _LONGEST_NAME = 120
-Progress = Callable[[str, int, int], object]  # is told a run's name, how many are done, and of how many
 
 
 @dataclass(frozen=True, slots=True)

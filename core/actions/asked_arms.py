@@ -1,17 +1,22 @@
-"""Arms that ask the rows of a run again: whether that still asks the same, and what it would cost."""
+"""Arms that ask the rows of a run again: each as a run, whether that still asks the same, and what it would cost."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 from core.actions import launch
+from core.actions.component_loader import WorkspaceComponents, default_dataset
+from core.actions.run_to_end import find_done
 from core.actions.workspace import Workspace
-from core.engine.request import Expectation, expect, expected_calls
-from core.engine.spec import RunSpec
+from core.engine.request import Expectation, RunRequest, expect, expected_calls
+from core.engine.spec import LabelViewSpec, RunSpec
 from core.errors import StateError
 from core.methods.base import method_named
 from core.store.runs import Run
+
+Progress = Callable[[str, int, int], object]  # is told a run's name, how many are done, and of how many
 
 
 class AsksServer(Protocol):
@@ -26,6 +31,42 @@ class AsksServer(Protocol):
     def concurrency(self) -> int:
         """How many calls at once."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class AskedArm:
+    """One arm as a run. is_done: whether that run is there and done."""
+
+    request: RunRequest
+    spec: RunSpec
+    is_done: bool
+
+
+class ArmPlanner:
+    """Plans the arms of a run, each of the same rows. asked: how they are asked, fields of `RunRequest`."""
+
+    def __init__(self, workspace: Workspace, run: Run, rows: tuple[str, ...], **asked: Any) -> None:
+        self._workspace, self._run, self._rows, self._asked = workspace, run, rows, asked
+        self._loader = WorkspaceComponents(workspace, default_dataset(workspace, run.dataset))
+
+    def plan(self, name: str, options: Mapping[str, object], seed: int) -> AskedArm:
+        """Returns the arm of this name: the run with other options, or under another seed. Raises InputError."""
+        run = self._run
+        request = RunRequest(
+            method=run.method,
+            dataset=run.dataset,
+            options=options,
+            rows=self._rows,
+            name=name,
+            model=run.model or "",
+            labels=LabelViewSpec(**run.spec["view"]),
+            seed=seed,
+            repeat=int(run.spec.get("repeat", 0)),
+            **self._asked,
+        )
+        spec = launch.resolve(self._workspace, request, components=self._loader)
+        spec = replace(spec, parents=(run.id,), calls=request.calls.identity)  # as for the run, whatever a file says now
+        return AskedArm(request, spec, find_done(self._workspace, spec) is not None)
 
 
 def refuse_changed(run: Run, again: RunSpec) -> None:

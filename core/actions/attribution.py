@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from core.actions import jobs, launch
+from core.actions import jobs
 from core.actions import runs as run_actions
-from core.actions.asked_arms import cost_of, refuse_changed
+from core.actions.asked_arms import ArmPlanner, AskedArm, Progress, cost_of, refuse_changed
 from core.actions.component_loader import WorkspaceComponents, default_dataset
-from core.actions.run_to_end import find_done, run_to_end
+from core.actions.run_to_end import run_to_end
 from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
-from core.engine.request import Expectation, RunRequest, calls_at_once, choose_rows, one_server
-from core.engine.spec import LabelViewSpec, RunSpec
+from core.engine.request import Expectation, calls_at_once, choose_rows, one_server
 from core.errors import NotFound, StateError
 from core.experiments.attribution_arms import (
     MOST_REPEATS,
@@ -33,12 +32,10 @@ from core.jobs.work import work_on
 from core.llm.call_settings import CallSettings
 from core.records import from_json, to_json
 from core.store import evidence, notes, predictions, runs
-from core.store.runs import Run
 from core.texts import list_known
 
 PAGE = "attribution"  # of the presets that attributions are saved as
 REPEATS = 3
-Progress = Callable[[str, int, int], object]  # is told a run's name, how many are done, and of how many
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,28 +62,18 @@ class AttributionRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedArm:
-    """One arm as a run. is_done: whether that run is there and done."""
-
-    key: ArmKey
-    request: RunRequest
-    spec: RunSpec
-    is_done: bool
-
-
-@dataclass(frozen=True, slots=True)
 class AttributionPlan:
     """What an attribution will make. cost: of the arms that are not done yet."""
 
     request: AttributionRequest
     spec: AttributionSpec
-    arms: tuple[PlannedArm, ...]
+    arms: Mapping[ArmKey, AskedArm]
     cost: Expectation
 
     @property
     def left(self) -> int:
         """How many arms are not done yet."""
-        return sum(not arm.is_done for arm in self.arms)
+        return sum(not arm.is_done for arm in self.arms.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,39 +114,19 @@ def plan_attribution(workspace: Workspace, request: AttributionRequest) -> Attri
     tools = choose_tools(run, given, called, request.tools)
     refuse_meeting_seeds(run, request.repeats)
     spec = AttributionSpec(run.id, run.name, run.dataset, rows, tools, request.repeats)
-    loader = WorkspaceComponents(workspace, default_dataset(workspace, run.dataset))
-    arms = tuple(_plan_arm(workspace, spec, run, arm, request, loader) for arm in spec.arms)
-    refuse_changed(run, arms[0].spec)
-    return AttributionPlan(
-        request, spec, arms, cost_of(workspace, [arm.spec for arm in arms if not arm.is_done], arms[0].spec, request)
-    )
-
-
-def _plan_arm(
-    workspace: Workspace,
-    spec: AttributionSpec,
-    run: Run,
-    arm: ArmKey,
-    request: AttributionRequest,
-    loader: WorkspaceComponents,
-) -> PlannedArm:
-    asked = RunRequest(
-        method=run.method,
-        dataset=run.dataset,
-        options=options_of_arm(run, arm),
-        rows=spec.rows,
-        name=spec.name_of(arm),
-        model=run.model or "",
-        labels=LabelViewSpec(**run.spec["view"]),
-        seed=seed_of_arm(run, arm),
-        repeat=int(run.spec.get("repeat", 0)),
+    planner = ArmPlanner(
+        workspace,
+        run,
+        rows,
         calls=request.calls.over_run(run.spec),
         endpoint=request.endpoint,
         concurrency=request.concurrency,
     )
-    resolved = launch.resolve(workspace, asked, components=loader)
-    resolved = replace(resolved, parents=(run.id,), calls=asked.calls.identity)  # as for the run, whatever a file says now
-    return PlannedArm(arm, asked, resolved, find_done(workspace, resolved) is not None)
+    arms = {arm: planner.plan(spec.name_of(arm), options_of_arm(run, arm), seed_of_arm(run, arm)) for arm in spec.arms}
+    first = arms[spec.arms[0]].spec
+    refuse_changed(run, first)
+    left = [arm.spec for arm in arms.values() if not arm.is_done]
+    return AttributionPlan(request, spec, arms, cost_of(workspace, left, first, request))
 
 
 def run_attribution(
@@ -173,11 +140,11 @@ def run_attribution(
     with work_on(job_of(workspace, plan.spec.key), PAGE) as reporter:
         loader = WorkspaceComponents(workspace, default_dataset(workspace, plan.spec.dataset))
         made: dict[ArmKey, str] = {}
-        for i, arm in enumerate(plan.arms):
-            reporter.report(i / len(plan.arms), plan.spec.name_of(arm.key))
+        for i, (key, arm) in enumerate(plan.arms.items()):
+            reporter.report(i / len(plan.arms), plan.spec.name_of(key))
             if progress is not None:
-                progress(plan.spec.name_of(arm.key), i, len(plan.arms))
-            made[arm.key] = run_to_end(workspace, arm.request, arm.spec, components=loader, replace=overwrite).id
+                progress(plan.spec.name_of(key), i, len(plan.arms))
+            made[key] = run_to_end(workspace, arm.request, arm.spec, components=loader, replace=overwrite).id
         found = SavedAttribution(plan.spec, made)
         if found != saved:
             run_actions.save_preset(workspace, PAGE, plan.spec.key, found.as_json())
@@ -196,7 +163,7 @@ def save_attribution(workspace: Workspace, plan: AttributionPlan) -> SavedAttrib
         there = notes.presets_of_page(db, PAGE).get(plan.spec.key)
     if there is not None:
         return read_saved(there)
-    saved = SavedAttribution(plan.spec, {arm.key: arm.spec.key for arm in plan.arms})
+    saved = SavedAttribution(plan.spec, {key: arm.spec.key for key, arm in plan.arms.items()})
     run_actions.save_preset(workspace, PAGE, plan.spec.key, saved.as_json())
     return saved
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.actions import benchmark_ledger, jobs, launch
 from core.actions import runs as run_actions
+from core.actions.asked_arms import Progress
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.launch import FindMethod
 from core.actions.run_to_end import find_done, run_to_end
@@ -31,7 +32,6 @@ from core.store.runs import Run
 
 SEED_STEP = 1000
 PAGE = "benchmark"  # of the presets that benchmarks are saved as
-Progress = Callable[[str, int, int], object]  # is told a run's name, how many are done, and of how many
 
 
 @dataclass(frozen=True, slots=True)

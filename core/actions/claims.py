@@ -9,7 +9,7 @@ from core.actions.component_loader import default_dataset
 from core.actions.workspace import Workspace
 from core.audit.claim_checks import LEAST_SCORE, Knowledge
 from core.audit.claims import Symbols
-from core.datasets.knowledge_packs import Descriptions, Network, Pack, Regulation
+from core.datasets.knowledge_packs import Descriptions, Network, Pack, Regulation, Signalling
 from core.scoring.argument_kinds import load_texts
 from core.scoring.claim_counts import RunClaims, find_run_claims, with_worth
 from core.store import pairs
@@ -31,7 +31,7 @@ def claims_of_run(workspace: Workspace, run: str, texts: str = "", role: str = "
 
 
 def _packs(workspace: Workspace, organism: str) -> Iterator[Pack]:
-    for kind in (Regulation.kind, Network.kind, Descriptions.kind):
+    for kind in (Regulation.kind, Signalling.kind, Network.kind, Descriptions.kind):
         pack = packs.read_latest(workspace, kind, organism)
         if pack is not None:
             yield pack
@@ -51,7 +51,9 @@ def _knowledge(found: list[Pack]) -> Knowledge:
     interactions: set[frozenset[str]] = set()
     for pack in found:
         if isinstance(pack, Regulation):
-            signs |= {(factor.casefold(), target.casefold()): sign for (factor, target), sign in pack.signs.items()}
+            for (factor, target), sign in pack.signs.items():
+                pair = factor.casefold(), target.casefold()
+                signs[pair] = sign if signs.get(pair, sign) == sign else 0  # two packs that disagree leave the direction open
         elif isinstance(pack, Network):
             interactions |= {frozenset((a.casefold(), b.casefold())) for a, b, score in pack.edges if score >= LEAST_SCORE}
     sources = tuple(pack.kind for pack in found if isinstance(pack, Regulation | Network))

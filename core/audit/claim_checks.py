@@ -34,8 +34,8 @@ class ClaimsRequest:
 class Knowledge:
     """What packs say of pairs of genes, found in any case.
 
-    signs: (regulator, target) → 1 activates, −1 represses, 0 in an unknown direction. interactions: pairs of genes. sources: the
-    names of the packs.
+    signs: (regulator, target) → 1 activates, −1 represses, 0 in an unknown direction, or where packs disagree.
+    interactions: pairs of genes. sources: the names of the packs.
     """
 
     signs: Mapping[tuple[str, str], int] = field(default_factory=dict)

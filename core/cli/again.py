@@ -11,7 +11,7 @@ import typer
 
 from core.actions import ask_again
 from core.actions.ask_again import MOST_TEXT_BYTES, AgainRequest
-from core.cli.base import Json, RunName, say_progress, show
+from core.cli.base import Json, RunName, say_arm, say_progress, show
 from core.cli.settings import takes
 from core.errors import InputError
 from core.experiments.asked_again import report_again
@@ -43,7 +43,7 @@ def again(
         show({"runs": plan.left, "rows": 1, **asdict(plan.cost)}, as_json, cost)
         return
     say_progress(cost)
-    made = ask_again.ask_again(context.obj, plan, progress=_say_run)
+    made = ask_again.ask_again(context.obj, plan, progress=say_arm)
     with context.obj.store.read() as db:
         found = report_again(db, plan.pair_id, *made)
     show(again_json(found), as_json, "\n".join(again_lines(found)))
@@ -58,10 +58,6 @@ def _texts(files: Mapping[str, str]) -> dict[str, str]:
         except UnicodeDecodeError as error:
             raise InputError(f"{file}: cannot be read ({error}), expected a text file") from error
     return found
-
-
-def _say_run(name: str, done: int, total: int) -> None:
-    say_progress(f"{done + 1} of {total}: {name}")
 
 
 @app.command()

@@ -9,7 +9,7 @@ import typer
 
 from core.actions import attribution
 from core.actions.attribution import AttributionRequest
-from core.cli.base import Json, RunName, say_progress, show
+from core.cli.base import Json, RunName, say_arm, say_progress, show
 from core.cli.settings import takes
 from core.experiments.attribution import report_attribution
 from core.experiments.attribution_words import attribution_json, attribution_lines, cost_sentence
@@ -36,11 +36,7 @@ def attribute(
         show(shape, as_json, cost)
         return
     say_progress(cost)
-    saved = attribution.run_attribution(context.obj, plan, progress=_say_arm)
+    saved = attribution.run_attribution(context.obj, plan, progress=say_arm)
     with context.obj.store.read() as db:
         found = report_attribution(db, saved.spec, saved.runs)
     show(attribution_json(found), as_json, "\n".join(attribution_lines(found)))
-
-
-def _say_arm(arm: str, done: int, total: int) -> None:
-    say_progress(f"{done + 1} of {total}: {arm}")

@@ -107,6 +107,11 @@ def say_progress(text: str) -> None:
         say(text)
 
 
+def say_arm(name: str, done: int, total: int) -> None:
+    """Prints which run of several a command makes now, as `say_progress` does."""
+    say_progress(f"{done + 1} of {total}: {name}")
+
+
 def show(result: Mapping[str, Any], as_json: bool, text: str) -> None:
     """Prints a command's result: one JSON object (NaN as null), or text for people."""
     print(json.dumps(_without_nan(result), ensure_ascii=False) if as_json else text)

@@ -11,7 +11,7 @@ import typer
 from core.actions import benchmarks, ledger
 from core.actions.benchmark_ledger import looked_lines
 from core.actions.benchmark_plans import plan_inputs
-from core.cli.base import Json, say_progress, show, show_scores
+from core.cli.base import Json, say_arm, show, show_scores
 from core.experiments import benchmark_shapes
 from core.experiments.benchmark_report import report_benchmark
 from core.experiments.benchmark_spec import BenchmarkSpec, read_benchmark
@@ -45,7 +45,7 @@ def benchmark(
 ) -> None:
     """Run a blinded paired benchmark: every arm a run, compared inside the same cells. Interrupted, the same command resumes."""
     spec = _read(file, name)
-    saved = benchmarks.run_benchmark(context.obj, spec, overwrite=replace, progress=_say_arm)
+    saved = benchmarks.run_benchmark(context.obj, spec, overwrite=replace, progress=say_arm)
     with context.obj.store.read() as db:
         found = report_benchmark(db, saved.spec, saved.dataset, saved.rows, saved.runs)
     looked = looked_lines(context.obj, found)
@@ -63,7 +63,3 @@ def plan(context: typer.Context, file: SpecFile, as_json: Json = False) -> None:
     with context.obj.store.read() as db:
         found = plan_benchmark(db, spec, inputs)
     show(plan_json(found), as_json, "\n".join(plan_lines(found)))
-
-
-def _say_arm(arm: str, done: int, total: int) -> None:
-    say_progress(f"{done + 1} of {total}: {arm}")

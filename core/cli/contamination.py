@@ -9,7 +9,7 @@ import typer
 
 from core.actions import contamination as actions
 from core.actions.contamination import ContaminationRequest
-from core.cli.base import Json, RunName, say_progress, show
+from core.cli.base import Json, RunName, say_arm, say_progress, show
 from core.cli.settings import takes
 from core.experiments.attribution_words import cost_sentence
 from core.experiments.contamination import report_contamination
@@ -43,11 +43,7 @@ def contamination(
         show(shape, as_json, cost)
         return
     say_progress(cost)
-    saved = actions.run_contamination(context.obj, plan, progress=_say_arm)
+    saved = actions.run_contamination(context.obj, plan, progress=say_arm)
     with context.obj.store.read() as db:
         found = report_contamination(db, saved.spec, saved.runs)
     show(contamination_json(found), as_json, "\n".join(contamination_lines(found)))
-
-
-def _say_arm(arm: str, done: int, total: int) -> None:
-    say_progress(f"{done + 1} of {total}: {arm}")

@@ -18,7 +18,7 @@ from core.errors import InputError, NothingCovered, StateError
 from core.methods.fusion_settings import FusionSettings, Part
 from core.stats.arrays import Codes, Floats
 from core.transfer.evaluation import Evaluation, evaluate
-from core.transfer.fusion import Component, Reference, component_of, percentiles_of
+from core.transfer.fusion import Component, Reference, agreement_with_base, component_of, percentiles_of
 from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings, read_knn_settings
 from core.transfer.prior_support import support_range, weights_by_support
@@ -112,19 +112,11 @@ def load_components(loader: ComponentLoader, settings: FusionSettings) -> tuple[
 
 
 def scale_by_agreement(components: Sequence[Component], reference: Reference) -> list[Component]:
-    """Returns the components with the weight of each but the base multiplied by its agreement with the base in each row.
-
-    That is 1 − |difference of their percentiles|, the mean of DE and DIR, in [0, 1]; 1 in a row that one of them does not cover.
-    """
-    ranks = percentiles_of(components, reference)
-    apart = np.stack([np.abs(each - each[0]) for each in (ranks.de, ranks.up)])
-    known = ~np.isnan(apart)
-    far = np.where(known, apart, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    found = list(components)
-    for place in range(1, len(found)):
-        agreement = 1 - far[place]
-        before = found[place].weight_scale
-        found[place] = replace(found[place], weight_scale=agreement if before is None else before * agreement)
+    """Returns the components with the weight of each but the base multiplied by its agreement with the base in each row."""
+    agreement = agreement_with_base(percentiles_of(components, reference))
+    found = list(components[:1])
+    for each, scale in zip(components[1:], agreement[1:], strict=True):
+        found.append(replace(each, weight_scale=scale if each.weight_scale is None else each.weight_scale * scale))
     return found
 
 

@@ -33,15 +33,7 @@ def figure(table: pd.DataFrame, floor: tuple[float, float, float]) -> go.Figure:
 
 
 def _row(row: Any) -> dict[str, object]:
-    words, name = estimate_text(row.estimate, row.low, row.high), drawing.escape(row.name, forest_plot.NAME_LENGTH)
-    p = f"p after Holm {number_text(row.p_holm, '.4f')}"
-    return {
-        "name": f"<b>{name}</b>" if row.confirmed else name,
-        "words": f"{words} · {p}",
-        "hover": f"{drawing.escape(row.name)}<br>{words}<br>{p}<br>{drawing.rows_text(row.n)}",
-        "colour": theme.CHOSEN if row.confirmed else theme.BASELINE,
-        "symbol": "circle",
-        "estimate": row.estimate,
-        "low": row.low,
-        "high": row.high,
-    }
+    ends = row.estimate, row.low, row.high
+    words, p = estimate_text(*ends), f"p after Holm {number_text(row.p_holm, '.4f')}"
+    hover = f"{drawing.escape(row.name)}<br>{words}<br>{p}<br>{drawing.rows_text(row.n)}"
+    return forest_plot.dot_row(row.name, f"{words} · {p}", hover, ends, chosen=row.confirmed)

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.plots import drawing, forest_plot, theme
+from core.plots import drawing, forest_plot
 from core.texts import estimate_text, number_text
 
 COLUMNS = ("name", "score", "estimate", "low", "high", "n", "p_holm", "falls")
@@ -25,15 +25,7 @@ def figure(table: pd.DataFrame) -> go.Figure:
 
 
 def _row(row: Any) -> dict[str, object]:
-    words, name = estimate_text(row.estimate, row.low, row.high, "+.3f"), drawing.escape(row.name, forest_plot.NAME_LENGTH)
-    p = f"p after Holm {number_text(row.p_holm, '.4f')}"
-    return {
-        "name": f"<b>{name}</b>" if row.falls else name,
-        "words": f"{words} · {p}",
-        "hover": f"{drawing.escape(row.name)}: {number_text(row.score)}<br>{words}<br>{p}<br>{drawing.rows_text(row.n)}",
-        "colour": theme.CHOSEN if row.falls else theme.BASELINE,
-        "symbol": "circle",
-        "estimate": row.estimate,
-        "low": row.low,
-        "high": row.high,
-    }
+    ends = row.estimate, row.low, row.high
+    words, p = estimate_text(*ends, "+.3f"), f"p after Holm {number_text(row.p_holm, '.4f')}"
+    hover = f"{drawing.escape(row.name)}: {number_text(row.score)}<br>{words}<br>{p}<br>{drawing.rows_text(row.n)}"
+    return forest_plot.dot_row(row.name, f"{words} · {p}", hover, ends, chosen=row.falls)

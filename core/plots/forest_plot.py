@@ -47,6 +47,14 @@ def draw_forest(
     return _draw_words(figure, rows)
 
 
+def dot_row(name: str, words: str, hover: str, ends: Sequence[float], *, chosen: bool) -> dict[str, object]:
+    """A row of the table with a dot, bold and in colour if it is chosen. name: as text; ends: estimate, low, high."""
+    shown = drawing.escape(name, NAME_LENGTH)
+    look = {"colour": theme.CHOSEN if chosen else theme.BASELINE, "symbol": "circle"}
+    place = dict(zip(("estimate", "low", "high"), ends, strict=True))
+    return {"name": f"<b>{shown}</b>" if chosen else shown, "words": words, "hover": hover, **look, **place}
+
+
 def heading_row(name: str) -> dict[str, object]:
     """A row of the table that names the group below it. name: as text."""
     nothing = {"words": "", "hover": "", "colour": theme.NONE, "symbol": "circle"}

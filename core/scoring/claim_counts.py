@@ -124,7 +124,7 @@ def as_json(found: RunClaims, asked: ClaimsRequest) -> Mapping[str, Any]:
 
 def describe_claims(found: RunClaims) -> str:
     """What was looked for, and by what it was checked, in words."""
-    packs = " and ".join(found.sources) or "no pack: none of regulation or of a network is imported"
+    packs = " and ".join(found.sources) or "no pack: none of regulation, signalling or a network is imported"
     n = sum(count.supported + count.contradicted + count.not_known for count in found.counts)
     texts, answers = (sum(getattr(count, name) for count in found.counts) for name in ("texts", "answers"))
     return (

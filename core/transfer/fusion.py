@@ -140,6 +140,17 @@ def _stack_scales(components: Sequence[Component]) -> Floats | None:
     return np.stack([np.ones(len(c.p_de)) if c.weight_scale is None else c.weight_scale for c in components])
 
 
+def agreement_with_base(components: Percentiles) -> Floats:
+    """How far each component agrees with the base in each row, of shape (n_components, n_rows), in [0, 1].
+
+    1 − |difference of their percentiles|, the mean of DE and DIR; 1 in a row that one of them does not cover.
+    """
+    apart = np.stack([np.abs(each - each[0]) for each in (components.de, components.up)])
+    known = ~np.isnan(apart)
+    agreement: Floats = 1 - np.where(known, apart, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return agreement
+
+
 def weights_in_rows(components: Percentiles, weights: Weights) -> Weights:
     """The weights of each row, of shape (n_components, n_rows): those of all but the base scaled, the base taking the rest.
 

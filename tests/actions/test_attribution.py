@@ -218,8 +218,10 @@ def test_arms_are_asked_as_the_run_was_unless_other_settings_are_chosen(asked: t
     file.write_text(f'[[endpoint]]\naddress = "{workspace.settings.endpoint}"\ntemperature = 0.3\n')
     try:
         plan = attribution.plan_attribution(workspace, AttributionRequest(run, "sample=4"))
-        assert [arm.spec.calls for arm in plan.arms] == [{}] * len(plan.arms)
+        assert [arm.spec.calls for arm in plan.arms.values()] == [{}] * len(plan.arms)
         cold = AttributionRequest(run, "sample=4", calls=CallSettings(temperature=0.0))
-        assert {str(arm.spec.calls) for arm in attribution.plan_attribution(workspace, cold).arms} == {"{'temperature': 0.0}"}
+        assert {str(arm.spec.calls) for arm in attribution.plan_attribution(workspace, cold).arms.values()} == {
+            "{'temperature': 0.0}"
+        }
     finally:
         file.unlink()

@@ -384,7 +384,6 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "job_control.find_named": lambda s: job_control.find_named(s.crashed, "r"),
     "job_control.list_jobs": lambda s: job_control.list_jobs(s.crashed),
     "attribution.is_done": lambda s: attribution.is_done(s.crashed, SavedAttribution(ATTRIBUTION.spec, {})),
-    "contamination.find_saved": lambda s: contamination.find_saved(s.plain, "a"),
     "contamination.plan_contamination": lambda s: contamination.plan_contamination(
         s.crashed, contamination.ContaminationRequest("r")
     ),

@@ -6,10 +6,8 @@ the fusion that they are compared with: one pre-registered arm, and its mirror i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
-
-import numpy as np
 
 from core.experiments.ablations.arms import Arm, describe_changes, score_arms
 from core.experiments.ablations.base import Ablation, Outcome
@@ -17,17 +15,11 @@ from core.experiments.ablations.blending import BASE, WEIGHT, Base, Predicted, b
 from core.experiments.ablations.material import Material
 from core.experiments.ablations.priors import CENTRE, CUTS, SPACES, Neighbours
 from core.stats.arrays import Floats
-from core.transfer.fusion import Component, fuse, percentiles_of, weights_of
+from core.transfer.fusion import Component, agreement_with_base, percentiles_of
 
 SAME = "the same weight for every row"
 REGISTERED = "base counts where they disagree"
 MIRROR = "kNN counts where they disagree"
-
-
-def agreement_of(a: Floats, b: Floats) -> Floats:
-    """Return 1 − |a − b| of ranks, of shape (n_rows,): 1 for the same rank, near 0 for opposite ones, 1 where one is NaN."""
-    agreement: Floats = 1 - np.abs(a - b)
-    return np.where(np.isnan(agreement), 1.0, agreement)
 
 
 def weights_by_agreement(weight: float, agreement: Floats, *, to_base: bool) -> Floats:
@@ -39,26 +31,23 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
     base, weight = base_of(material, options["base"]), options["weight"]
     knn = Neighbours(tuple(material.spaces(options["spaces"])), centre=options["centre"])
     predicted = predict_rows(material, base, knn, options["cuts"])
-    arms = [
-        fused_arm(SAME, base, [predicted], [[weight] * len(predicted)], f"weight {weight:g}"),
-        _arm(REGISTERED, base, predicted, weight, to_base=True),
-        _arm(MIRROR, base, predicted, weight, to_base=False),
-        Arm(f"{base.name} alone", (base.scores,) * len(predicted)),
-    ]
+    agreements = [_agreement(base, each) for each in predicted]
+    arms = [fused_arm(SAME, base, [predicted], [[weight] * len(predicted)], f"weight {weight:g}")]
+    for name, to_base, end in ((REGISTERED, True, 0), (MIRROR, False, 1)):
+        weights = [weights_by_agreement(weight, agreement, to_base=to_base) for agreement in agreements]
+        note = f"weight from {weight:g} where the ranks agree to {end} where they are opposite"
+        arms.append(fused_arm(name, base, [predicted], [weights], note))
+    arms.append(Arm(f"{base.name} alone", (base.scores,) * len(predicted)))
     table = score_arms(trial_of(material, base, predicted), arms, SAME)
     remark = f"{REGISTERED!r} is the arm to register: its rule has no parameter of its own."
     return Outcome(table, describe_changes(table, SAME), (remark,))
 
 
-def _arm(name: str, base: Base, predicted: Sequence[Predicted], weight: float, *, to_base: bool) -> Arm:
-    scores = []
-    for each in predicted:
-        parts = [Component(base.name, base.scores.p_de, base.scores.p_up), Component("knn", each.priors.de, each.priors.up)]
-        ranks = percentiles_of(parts)
-        of_axes = [weights_by_agreement(weight, agreement_of(*rows), to_base=to_base) for rows in (ranks.de, ranks.up)]
-        scores.append(fuse(ranks, weights_of([of_axes[0]], [of_axes[1]])).scores())
-    end = "0" if to_base else "1"
-    return Arm(name, tuple(scores), f"weight from {weight:g} where the ranks agree to {end} where they are opposite")
+def _agreement(base: Base, predicted: Predicted) -> Floats:
+    priors = predicted.priors
+    parts = [Component(base.name, base.scores.p_de, base.scores.p_up), Component("knn", priors.de, priors.up)]
+    agreement: Floats = agreement_with_base(percentiles_of(parts))[1]
+    return agreement
 
 
 ABLATION = Ablation(

@@ -7,13 +7,14 @@ import pandas as pd
 import pytest
 
 from core.evidence.packs import Packs, Source
-from core.experiments.ablations.agreement_weights import agreement_of, weights_by_agreement
+from core.experiments.ablations.agreement_weights import weights_by_agreement
 from core.experiments.ablations.arms import Trial
 from core.experiments.ablations.calibration_ties import _flatten, _ordered
 from core.experiments.ablations.functional_neighbours import membership_space, partners_of
 from core.experiments.ablations.perturbation_neighbours import network_similarity
 from core.experiments.ablations.program_priors import describe_expectations, program_counts
 from core.experiments.ablations.trained_classifier import predict_cells
+from core.transfer.fusion import Percentiles, agreement_with_base
 from core.transfer.labelled_rows import rows_of
 from core.transfer.protocols import EvaluationProtocol, cells_of, parts_of
 
@@ -85,7 +86,11 @@ def test_recalibration_keeps_the_order_and_ties_are_broken_as_said() -> None:
 
 
 def test_weights_follow_agreement_to_one_side_or_the_other() -> None:
-    agreement = agreement_of(np.array([0.2, 0.1, 0.5]), np.array([0.2, 0.9, np.nan]))
-    assert agreement.tolist() == pytest.approx([1.0, 0.2, 1.0])
+    base, other = np.array([0.2, 0.1, 0.5, 0.3]), np.array([0.2, 0.9, np.nan, 0.5])
+    ranks = Percentiles(np.stack([base, other]), np.stack([base, base]))
+    agreement = agreement_with_base(ranks)
+    assert agreement[0].tolist() == [1.0] * 4
+    assert agreement[1].tolist() == pytest.approx([1.0, 0.6, 1.0, 0.9])  # the mean of both questions, of one where one is missing
+    agreement = np.array([1.0, 0.2, 1.0])
     assert weights_by_agreement(0.5, agreement, to_base=True).tolist() == pytest.approx([0.5, 0.1, 0.5])
     assert weights_by_agreement(0.5, agreement, to_base=False).tolist() == pytest.approx([0.5, 0.9, 0.5])
