@@ -106,7 +106,9 @@ def why_unknown(run: Run) -> str | None:
     """Why nobody here can ask a run again with other names; None for a run that can be asked."""
     cannot = "how much of its answers is memory of names cannot be known: "
     if not isinstance(run.spec.get("options"), Mapping):
-        return f"{cannot}it was not made here, so its prompts and settings are not, and nobody can ask it again with other names"
+        return (
+            f"{cannot}it was not made here, its prompts and settings are unknown, and so nobody can ask it again with other names"
+        )
     if run.method not in methods() or not _choices(run.method):
         return f"{cannot}{run.method} cannot be shown other names; prompt_only, debate, react and summer can"
     return None
