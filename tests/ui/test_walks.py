@@ -16,6 +16,7 @@ from tests.ui.serving import chromium, serving
 from tests.ui.test_apptest import text_of, the_run
 
 LABELLED, COLLAPSED = "simulated debate", "simulated collapsed debate"
+HAS_FOCUS = "() => new Promise((done) => { const look = () => document.hasFocus() ? done() : setTimeout(look, 20); look(); })"
 
 
 def stops_of(workspace: Workspace, walk: str) -> list[Stop]:
@@ -128,6 +129,7 @@ def test_a_walk_through_plays_by_the_arrow_keys(open_tab: OpenTab, little_copy: 
         slides = tab.frame_locator("iframe[title=Slides]")
         slides.locator("#place").wait_for()
         tab.wait_for_function("document.fullscreenElement !== null")
+        slides.locator(":root").evaluate(HAS_FOCUS)  # which it gets once it fills the screen
         tab.keyboard.press("ArrowRight")
         slides.locator("#place", has_text="2 / 2").wait_for()
         assert slides.locator(".slide.now h2").inner_text() == "Half is less."
