@@ -77,7 +77,8 @@ def show_sentence(task: SpaceTask, whose: str) -> None:
             null = ask_null(task)
             told = sentences.space_sentence(found.value, null.value)
             told += "" if null.ready else "; the same with permuted vectors is being computed"
-        st.caption(as_text(f"{whose}: {told}"), help=terms.explain(told))
+        with st.container(key="space-sentence"):
+            st.caption(as_text(f"{whose}: {told}"), help=terms.explain(told))
 
     shell.draw_until_ready(draw, lambda: is_ready(task))
 
