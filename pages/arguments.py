@@ -14,8 +14,8 @@ if run is None:
 
 
 st.caption(
-    "Rubrics: one question, asked of every text · Label: answer it yourself · Worth: what those answers say about being right · "
-    "Kinds: groups of arguments that are alike · Claims: what they say about genes, checked · Clash: points answered and ignored"
+    "Rubrics: a question to every text · Label: answer it yourself · Worth: what answers say about being right · "
+    "Kinds: arguments that are alike · Claims: about genes, checked · Clash: points, answered or not"
 )
 widgets.show_tabs(
     "tab",

@@ -91,8 +91,9 @@ def _show_points(run: Run, found: RunClash) -> None:
         return
     shown = points.head(_MOST_SHOWN)
     st.caption(f"{len(shown):,} of {len(points):,} points")
-    row = [links.page_address("rows", dataset=run.dataset, run=run.id, row=pair_id) for pair_id in shown["pair_id"]]
-    table = shown[list(_COLUMNS)].assign(row=row).rename(columns={"answered_by": "answered by", "verdict": "the judge on it"})
+    rows = [links.page_address("rows", dataset=run.dataset, run=run.id, row=pair_id) for pair_id in shown["pair_id"]]
+    table = shown[list(_COLUMNS)].rename(columns={"answered_by": "answered by", "verdict": "the judge on it"})
+    table.insert(0, "row", rows)
     tables.show_table(table, "points", {"row": st.column_config.LinkColumn("row", display_text=r"row=([^&]+)")})
 
 

@@ -63,4 +63,5 @@ def _number(name: str, part: ScaledScore) -> Number:
 
 def _range_text(part: ScaledScore) -> str:
     """The interval of a value on the scale."""
-    return f"[{part.low:.2f}, {part.high:.2f}]" if part.low == part.low else "no interval"
+    ends = ", ".join(number_text(end, ".2f") for end in (part.low, part.high))
+    return f"[{ends}]" if part.low == part.low else "no interval"
