@@ -18,7 +18,10 @@ from tests.ui.test_apptest import text_of
 
 def test_a_replicate_is_named_and_the_score_stands_on_its_scale(small_workspace: Workspace, visit: Visit) -> None:
     assert "Replicate of the screen" not in [each.label for each in visit(small_workspace, "scores", run="debate").selectbox]
-    assert import_upload(small_workspace, TRAIN + b"Pd_Gd,Pd,Gd,up\n", "train.csv", ImportOptions(dataset="again")).kind == "challenge_train"
+    assert (
+        import_upload(small_workspace, TRAIN + b"Pd_Gd,Pd,Gd,up\n", "train.csv", ImportOptions(dataset="again")).kind
+        == "challenge_train"
+    )
     app = visit(small_workspace, "scores", run="debate")
     assert app.selectbox(key="id-replicate").value is None  # nothing says by itself that a dataset is a replicate
     text = text_of(visit(small_workspace, "scores", run="debate", replicate="again"))
