@@ -102,11 +102,12 @@ def plan_reading(
     chosen = model or health.models[0]
     answers = "logprobs" if health.logprobs else "letters"
     is_clash = rubric == SPEECHES
-    options: dict[str, object] = {"run": run.id, "effort": settings.effort}
     request = RunRequest(
         (_CLASH if is_clash else _METHOD).name,
         run.dataset,
-        options if is_clash else reading_options(rubric, **options, answers=answers, passage=settings.passage),
+        {"run": run.id, "effort": settings.effort}
+        if is_clash
+        else reading_options(rubric, run.id, answers=answers, passage=settings.passage, effort=settings.effort),
         name=settings.name or f"{rubric.name} of {run.name} by {chosen}{' with passages' * settings.passage}",
         model=chosen,
         seed=settings.seed,

@@ -117,9 +117,15 @@ def _count(debates: pd.DataFrame, points: pd.DataFrame) -> Iterator[ClashCount]:
                 held, own = held[held["outcome"] == outcome], own[own["outcome"] == outcome]
             of_status = own["status"].value_counts()
             decisive = own[own["verdict"] != ""]
+            answered, ignored, unclear = (int(of_status.get(status, 0)) for status in STATUSES)
             yield ClashCount(
-                *(str(side), outcome, len(held), len(own)),
-                *(int(of_status.get(status, 0)) for status in STATUSES),
+                str(side),
+                outcome,
+                debates=len(held),
+                points=len(own),
+                answered=answered,
+                ignored=ignored,
+                unclear=unclear,
                 judged=int(own["has_verdict"].sum()),
                 decisive=len(decisive),
                 decisive_ignored=int((decisive["status"] == "ignored").sum()),

@@ -408,6 +408,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "cell_jobs.describe_typed": lambda s: cell_jobs.describe_typed(s.plain, "p.h5ad", LabelSettings(), "127.0.0.1"),
     "claims.claims_of_run": lambda s: claims.claims_of_run(s.crashed, "r"),
     "clash.clash_of_run": lambda s: clash.clash_of_run(s.crashed, "r"),
+    "cell_evaluation.score_evaluation": lambda s: cell_evaluation.score_evaluation(s.crashed, "r", "r"),
     "cells.control_expression_of": lambda s: cells.control_expression_of(s.plain, "d"),
     "cells.find_problems": lambda s: with_cursor(s.plain, lambda db: cells.find_problems(s.plain, db)),
     "cells.screen_folder": lambda s: cells.screen_folder(s.plain, default_dataset(s.plain, None)),

@@ -82,7 +82,7 @@ def _show_points(run: Run, found: RunClash) -> None:
     sides = {side: side for side in dict.fromkeys(found.points["side"])}
     left, middle, right = st.columns(3, vertical_alignment="bottom")
     side = choose_one(left.selectbox, "clash_side", "Side", sides, index=None, placeholder="any")
-    statuses = {status: status for status in STATUSES}
+    statuses: dict[str, str] = {status: status for status in STATUSES}
     status = choose_one(middle.selectbox, "clash_status", "Points that are", statuses, index=None, placeholder="any")
     decisive = right.toggle("Only those that the judge takes up", **bind("clash_decisive", False))
     points = select_points(found.points, side or "", status or "", decisive=decisive)
