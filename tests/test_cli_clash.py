@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.actions.workspace import Workspace
-from core.llm.scripted_replies import Script
+from core.llm.scripted_replies import Script, write_reply
 from core.llm.scripted_server import serving
 from tests.commands import core, core_json
 
@@ -27,16 +27,19 @@ def test_points_are_counted_by_side_and_outcome_and_chosen(small_workspace: Work
     }
     by_outcome = {each["outcome"]: each["points"] for each in found["counts"] if each["side"] == "UP"}
     assert by_outcome["right"] + by_outcome["wrong"] == 3
-    assert [each["rubric"] for each in found["worth"]] == ["ignored point", "ignored point that decides"]
+    assert found["worth"] == []  # every row has an ignored point, and none one that decides
     assert "judge gives no reason" in found["sentences"][0]
     chosen = core_json(place, "clash", "debate", "--reading", found["reading"], "--side", "DOWN", "--status", "ignored")["points"]
     assert [(each["pair_id"], each["stage"]) for each in chosen] == [(row, "dir") for row in ("Pa_Ga", "Pa_Gb", "Pb_Ga")]
 
 
 def test_invented_quotations_are_counted_and_none_is_shown(small_workspace: Workspace) -> None:
+    """The reader quotes rightly in the row of Gb alone: six quotations there, one invented in each of the other four debates."""
     place = small_workspace.settings.workspace
     invented = '{"points": [{"side": "UP", "point": "It was shown in 2019.", "answer": "", "verdict": ""}]}'
-    with serving(Script(answer=lambda _: invented)) as url:
+    script = Script(answer=lambda prompt: write_reply(prompt) if "Target gene: Gb" in prompt.text else invented)
+    with serving(script) as url:
         found = core_json(place, "clash", "debate", "--endpoint", url)
-    assert (found["points"], found["quotes"], found["not_found"]) == ([], 0, 6)
-    assert "6 of 6 quotations are not found in the text" in core(place, "clash", "debate", "--reading", "newest").out
+    assert ({each["pair_id"] for each in found["points"]}, found["quotes"], found["not_found"]) == ({"Pa_Gb"}, 6, 4)
+    assert [(each["rubric"], each["yes"]["n"], each["no"]["n"]) for each in found["worth"]] == [("ignored point", 1, 2)]
+    assert "4 of 10 quotations are not found in the text" in core(place, "clash", "debate", "--reading", "newest").out

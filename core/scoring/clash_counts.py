@@ -149,6 +149,7 @@ def _worth(db: Cursor, run: Run, debates: pd.DataFrame, points: pd.DataFrame) ->
             pd.DataFrame({"pair_id": read, "answer": np.where(read.isin(having["pair_id"]), "yes", "no")}),
         )
         for name, having in chosen.items()
+        if 0 < having["pair_id"].nunique() < len(read)  # else there is nothing to compare
     ]
     return tuple(rubric_worth(rows, load_outcomes(db, rows), readings))
 

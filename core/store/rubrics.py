@@ -250,11 +250,15 @@ def clash_events(cursor: Cursor, reading: str) -> list[tuple[str, str, str]]:
 
 def clash_of_row(cursor: Cursor, run: str, pair_id: str) -> list[tuple[str, str]]:
     """What the newest finished `clash` of a run (id) read of each debate of a row: stage, meta as JSON."""
+    newest = cursor.execute(
+        """SELECT id FROM run WHERE method = 'clash' AND status = 'done' AND list_contains(parents, ?)
+           ORDER BY created_at DESC, name LIMIT 1""",
+        [run],
+    ).fetchone()
+    if newest is None:  # most runs were never read: nothing is looked for among all events
+        return []
     return cursor.execute(
-        """SELECT stage, meta FROM trace_event WHERE pair_id = ? AND kind = 'clash' AND run = (
-             SELECT id FROM run WHERE method = 'clash' AND status = 'done' AND list_contains(parents, ?)
-             ORDER BY created_at DESC, name LIMIT 1) ORDER BY seq""",
-        [pair_id, run],
+        "SELECT stage, meta FROM trace_event WHERE run = ? AND pair_id = ? AND kind = 'clash' ORDER BY seq", [newest[0], pair_id]
     ).fetchall()
 
 
