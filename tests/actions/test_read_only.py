@@ -578,6 +578,7 @@ def content_of(stage: Stage) -> dict[Path, bytes]:
     return {file: file.read_bytes() for file in files if file.suffix not in (".lock", ".log", ".holder")}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", ["read-only", "a reader"])
 def test_every_action_refuses_and_changes_nothing(stage: Stage, how: str) -> None:
     shut = replace(stage, crashed=closed(stage.crashed, how), plain=closed(stage.plain, how))
@@ -599,6 +600,7 @@ def beating(stage: Stage) -> Iterator[None]:
     folder.heartbeat.write_bytes(kept)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", ["read-only", "a reader"])
 def test_who_only_reads_changes_nothing_and_asks_no_server(stage: Stage, counted: ModelServer, how: str) -> None:
     shut = replace(stage, crashed=closed(stage.crashed, how), plain=closed(stage.plain, how))
