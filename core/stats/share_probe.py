@@ -35,7 +35,7 @@ _TOP_COLUMNS, _BINS = 3, 8
 _WAVES, _SCALES = 60, (1.0, 3.0)  # random directions for each scale, in 1 / standard deviation
 _ROWS_ALIKE = 30  # units that are compared with others of about as many rows
 MOST_MULTIPLIED = 64  # columns of which every product is tried
-_LEAST_FREE = 30  # units more than columns, so that what a regression on all columns leaves is known well enough
+LEAST_FREE = 30  # units more than columns, so that what a regression on all columns leaves is known well enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ def _all_columns(shares: _Shares, columns: Floats) -> Iterator[ShareProbe]:
     basis, sizes, _ = np.linalg.svd(known, full_matrices=False)
     basis = basis[:, sizes > 1e-6 * sizes.max()]
     free = len(used) - basis.shape[1] - 1
-    if free < _LEAST_FREE:
+    if free < LEAST_FREE:
         return
     rest = whole - basis @ (basis.T @ whole)
     left = float((rest**2).sum()) / free
