@@ -100,7 +100,7 @@ def distance_sentences(found: DistanceScores) -> list[str]:
     for part, cosines in zip(found.slices, found.cosines, strict=True):
         reach = "" if cosines is None else f"cosine {cosines[0]:.2f} to {cosines[1]:.2f}"
         scores = "  ".join(f"{name} {interval_text(one.score.shown):22}" for name, one in part.parts.items())
-        counts = f"{part.n_labelled:>7,} labelled rows, {part.parts['DIR'].score.n:>7,} of them in DIR"
+        counts = f"{part.n_labelled:>7,} labelled rows, {part.parts['DIR'].score.n:>7,} of them up or down"
         lines.append(f"{part.name:18} {counts}  {scores} {reach}".rstrip())
     return [*lines, change_sentence(found)]
 

@@ -91,7 +91,7 @@ def test_distance_slices_hold_all_rows_nearest_first(rows: RunRows) -> None:
     assert shape["farthest_less_nearest"]["mean"]["estimate"] == found.change.mean.value
     *_, line, _, sentence = distance_scores.distance_sentences(found)
     assert f"of “farthest quarter” ({found.slices[3].n_labelled:,} rows) " in sentence
-    assert f" {found.slices[3].n_de:,} of them in DIR " in line
+    assert f" {found.slices[3].n_de:,} of them up or down " in line
 
 
 def test_a_space_that_knows_labels_measures_no_distance(rows: RunRows) -> None:
