@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -54,13 +55,14 @@ print(json.dumps(found))
 
 
 @pytest.fixture
-def found(tmp_path: Path) -> dict[str, Any]:
-    """What a confined process could do."""
-    own, secret = tmp_path / "own", tmp_path / "secrets.toml"
-    own.mkdir()
-    secret.write_text("api_key = 'secret'")
-    command = [sys.executable, "-c", _TRIES, str(own), str(secret), "9"]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, check=False, timeout=120)
+def found() -> dict[str, Any]:
+    """What a confined process could do. Its files are not in memory: what lies there may be read."""
+    with TemporaryDirectory() as folder:
+        own, secret = Path(folder, "own"), Path(folder, "secrets.toml")
+        own.mkdir()
+        secret.write_text("api_key = 'secret'")
+        command = [sys.executable, "-c", _TRIES, str(own), str(secret), "9"]
+        done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr.decode()
     return dict(json.loads(done.stdout))
 
