@@ -85,8 +85,7 @@ SPREADS = {"none": (0.0, 0.0), "pert": (0.6, 0.0), "both": (0.45, 0.45)}
 @pytest.mark.parametrize("auroc", AUROCS)
 @pytest.mark.parametrize("perts", PERTS)
 def test_scores_and_differences_of_every_size(perts: int, auroc: float, spread: str, record: Record) -> None:
-    """A cell that most data sets have an interval in covers 93 to 98% within its noise; up to 99.5% without effects of ten
-    perturbations or fewer: whether there are any, so few sums do not tell."""
+    """A cell that most data sets have an interval in covers 93 to 98% within its noise; three perturbations have none."""
     number = 400 if perts == 386 else 1000
     genes, rows = PERTS[perts]
     design = Design(perts, genes, rows, *SPREADS[spread])
@@ -98,8 +97,9 @@ def test_scores_and_differences_of_every_size(perts: int, auroc: float, spread: 
     coverages = {name: covered(some) for name, some in found.items()}
     record(**{name: f"{coverages[name]:.3f} ({shares[name]:.2f})" for name in found})
     common = {name: coverages[name] for name, share in shares.items() if share >= 0.5}
-    most = 0.995 if spread == "none" and perts <= 10 else 0.98 + 2.6 * np.sqrt(0.0196 / number)
-    assert all(0.93 - 2.6 * np.sqrt(0.0651 / number) <= coverage <= most for coverage in common.values()), common
+    low, high = 0.93 - 2.6 * np.sqrt(0.0651 / number), 0.98 + 2.6 * np.sqrt(0.0196 / number)
+    assert all(low <= coverage <= high for coverage in common.values()), common
+    assert bool(common) or perts == 3 or auroc > 0.9, shares
 
 
 def _shown(pair: Pair) -> list[tuple[str, Interval, float]]:

@@ -23,6 +23,7 @@ from tests.experiments.benchmark_baselines import cases as lines
 
 strength.register()
 
+MEMORY_DISK, ENOUGH_BYTES = Path("/dev/shm"), 12 << 30  # of which the suite fills less than half
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 PUBLISHED = {
     "challenge": """
@@ -64,6 +65,9 @@ class MarkVariants:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(MarkVariants())
+    # Stores wait for the disk with each change; pytest takes the folder of its temporary ones from here.
+    if "PYTEST_DEBUG_TEMPROOT" not in os.environ and MEMORY_DISK.is_dir() and shutil.disk_usage(MEMORY_DISK).free > ENOUGH_BYTES:
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = str(MEMORY_DISK)
 
 
 @pytest.hookimpl(trylast=True)

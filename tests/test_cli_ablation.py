@@ -42,6 +42,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return worlds.template(tmp_path_factory.mktemp("ablations"), furnish)
 
 
+@pytest.mark.soak
 def test_the_list_says_what_each_asks_and_lacks(place: Path, workspace: Workspace) -> None:
     found = core_json(place, "ablation", "list")["ablations"]
     assert [each["name"] for each in found] == list(ablations())
@@ -51,6 +52,7 @@ def test_the_list_says_what_each_asks_and_lacks(place: Path, workspace: Workspac
     assert any("a gene space" in one for each in lacking for one in each["missing"])
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", list(ablations()))
 def test_every_ablation_gives_a_table_and_a_sentence_or_says_what_it_lacks(place: Path, name: str) -> None:
     quick = {"cuts": "2", "epochs": "1"}

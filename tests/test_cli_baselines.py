@@ -24,6 +24,7 @@ def found(place: Path) -> dict[str, Any]:
     return result
 
 
+@pytest.mark.soak
 def test_nulls_are_a_half_and_baselines_that_read_knowledge_follow(found: dict[str, Any]) -> None:
     by_name = {each["name"]: each for each in found["baselines"]}
     assert list(by_name)[-6:] == [*FREE, "graph attention network"]
@@ -45,6 +46,7 @@ def test_coverage_hops_and_published_numbers_stand_beside(found: dict[str, Any])
     assert {each["method"]: each["de"] for each in found["published"]}["GAT"] == 0.53
 
 
+@pytest.mark.soak
 def test_the_same_in_words(place: Path) -> None:
     out = core(place, "baselines", "--dataset", "k562").out
     assert out.startswith("k562, split test, 60 labelled rows")

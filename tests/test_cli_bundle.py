@@ -116,6 +116,7 @@ def test_an_imported_run_is_known_by_its_id_and_cannot_be_resumed(made: Path, fr
         assert "imported, not made by a worker of this workspace" in done.err
 
 
+@pytest.mark.soak
 def test_undo_leaves_the_workspace_as_it_was(made: Path, fresh: Path, tmp_path: Path) -> None:
     core_json(made, "bundle", "argued", "--out", str(tmp_path / "run.zip"))
     before = everything(desk_at(fresh))
@@ -126,6 +127,7 @@ def test_undo_leaves_the_workspace_as_it_was(made: Path, fresh: Path, tmp_path: 
         assert after[table] == before[table], table
 
 
+@pytest.mark.soak
 def test_another_file_is_never_overwritten_silently(made: Path, tmp_path: Path) -> None:
     out = tmp_path / "run.zip"
     out.write_bytes(b"something else")
@@ -138,6 +140,7 @@ def test_another_file_is_never_overwritten_silently(made: Path, tmp_path: Path) 
     assert list(tmp_path.iterdir()) == [out]
 
 
+@pytest.mark.soak
 def test_read_only_lets_a_bundle_out_and_none_in(
     made: Path, fresh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,6 +155,7 @@ def test_read_only_lets_a_bundle_out_and_none_in(
     assert everything(desk_at(fresh)) == before
 
 
+@pytest.mark.soak
 def test_where_no_dataset_knows_its_rows_it_says_which_is_expected(made: Path, tmp_path: Path) -> None:
     core_json(made, "bundle", "ruled", "--out", str(tmp_path / "run.zip"))
     empty = desk_at(tmp_path / "empty")
@@ -163,6 +167,7 @@ def test_where_no_dataset_knows_its_rows_it_says_which_is_expected(made: Path, t
     assert everything(empty) == before
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("damage", ["cut", "flipped", "text"])
 def test_a_damaged_bundle_changes_nothing(made: Path, fresh: Path, tmp_path: Path, damage: str) -> None:
     out = tmp_path / "run.zip"

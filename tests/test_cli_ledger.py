@@ -68,6 +68,7 @@ def test_what_is_wrong_is_one_line(place: Path, words: tuple[str, ...], said: st
     assert (done.status, said in done.err, done.err.count("\n")) == (1, True, 1)
 
 
+@pytest.mark.soak
 def test_a_ledger_that_somebody_rewrote_is_found(place: Path) -> None:
     """As one does behind the app, with DuckDB alone."""
     core_json(place, "ledger", "import", "--published")

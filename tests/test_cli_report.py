@@ -56,6 +56,7 @@ def test_a_report_is_saved_listed_built_and_deleted(place: Path, tmp_path: Path)
     assert (gone.status, "report 'ours': not in this workspace" in gone.err) == (1, True)
 
 
+@pytest.mark.soak
 def test_what_was_done_is_in_the_audit_log_and_a_reader_may_only_build(place: Path, tmp_path: Path) -> None:
     workspace = open_workspace(replace(open_workspace().settings, workspace=place, author="Ada"))
     core_json(place, "report", "new", "ours", "--runs", LABELLED, "--figures", "labels")

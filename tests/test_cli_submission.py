@@ -87,6 +87,7 @@ def test_a_debate_comes_back_as_it_was(made: Path, tmp_path: Path, track: str) -
     assert (back.method, back.model, back.track) == ("debate", "scripted", track)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("agent", ["react", "coordinator"])
 def test_an_agents_run_comes_back_as_it_was_and_is_the_same_again(made: Path, tmp_path: Path, agent: str) -> None:
     first, second = tmp_path / "first.zip", tmp_path / "second.zip"
@@ -102,6 +103,7 @@ def test_an_agents_run_comes_back_as_it_was_and_is_the_same_again(made: Path, tm
     assert second.read_bytes() == first.read_bytes()
 
 
+@pytest.mark.soak
 def test_the_package_of_an_import_is_the_same_again(made: Path, tmp_path: Path) -> None:
     """All but the number of distinct tools, which belongs to the evidence and not to the row."""
     first, second = tmp_path / "first.zip", tmp_path / "second.zip"
@@ -265,6 +267,7 @@ def test_what_cannot_be_checked(made: Path, workspace: Workspace, tmp_path: Path
     assert core_json(made, "check", str(file), "--track", "B")["valid"] is False
 
 
+@pytest.mark.soak
 def test_a_fusion_is_packaged_with_what_its_base_said(workspace: Workspace, tmp_path: Path, given: tuple[str, ...]) -> None:
     worlds.furnish(workspace)
     place = workspace.settings.workspace

@@ -53,6 +53,7 @@ def test_from_a_process_of_its_own(furnished: Path) -> None:
     assert wrong.stderr == "error: space 'far': not in this workspace, which has near\n"
 
 
+@pytest.mark.soak
 def test_every_pack_and_an_embedding_are_imported(workspace: Workspace, tmp_path: Path) -> None:
     folder = tmp_path / "files"
     folder.mkdir()
@@ -188,6 +189,7 @@ def test_under_folds_knn_prints_the_mean_of_ten_cuts_and_its_null(place: Path) -
     assert {**without, "seconds": 0} == {**core_json(place, *command), "permuted": None, "seconds": 0}
 
 
+@pytest.mark.soak
 def test_the_saved_run_scores_what_knn_calls_saved(place: Path, workspace: Workspace) -> None:
     found = core_json(place, "knn", "--space", "near", "--folds", "2", "--seed", "4", "--permutations", "0", "--name", "run")
     with workspace.store.read() as db:
@@ -201,6 +203,7 @@ def test_the_saved_run_scores_what_knn_calls_saved(place: Path, workspace: Works
     assert (found["saved"]["de"], found["saved"]["dir"]) == pytest.approx((held.de.value, held.dir.value), abs=1e-12)
 
 
+@pytest.mark.soak
 def test_knobs_of_knn_change_what_it_gives(place: Path) -> None:
     plain = core_json(place, "knn", "--space", "near", "--protocol", "loo")
     for knob in (
@@ -231,6 +234,7 @@ def test_a_run_is_named_once(place: Path) -> None:
     assert [(run["method"], run["status"], run["total"]) for run in named] == [("knn", "done", 70)]
 
 
+@pytest.mark.soak
 def test_a_run_of_another_space_is_another_run(place: Path, workspace: Workspace) -> None:
     """The same command after its space was replaced: refused under the same name, made anew with --replace."""
     command = ("run", "knn", "--set", "spaces=near", "--set", "protocol=test", "--name", "lent")
@@ -310,6 +314,7 @@ def test_fuse_and_decompose(place: Path, workspace: Workspace) -> None:
     assert said in core_json(place, "score", "fused")["constant"]
 
 
+@pytest.mark.soak
 def test_a_reference_on_labelled_rows(place: Path) -> None:
     core_json(place, "knn", "--space", "near", "--protocol", "test", "--name", "knn")
     command = ["fuse", "--base", "llm test", "--with", "knn", "--w-de", "0.5", "--w-dir", "0.5", "--reference", "train"]

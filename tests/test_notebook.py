@@ -14,6 +14,7 @@ from core.scoring import run_scores
 NOTEBOOK = REPOSITORY / "docs" / "notebook.ipynb"
 
 
+@pytest.mark.soak
 def test_the_notebook_runs_on_the_demo(demo_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PERTURBDESK_WORKSPACE", str(demo_workspace.settings.workspace))
     names: dict[str, Any] = {}

@@ -47,6 +47,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("workspace")
 
 
+@pytest.mark.soak
 def test_wrong_usage_is_one_line(place: Path) -> None:
     """Of some commands; soak/test_hostile.py asks all of them."""
     words = list(every_command())
@@ -75,6 +76,7 @@ def test_the_middle_is_left_out_and_what_is_expected_stays(place: Path) -> None:
     assert "expected one of" in line
 
 
+@pytest.mark.soak
 def test_what_is_progress_is_for_a_terminal(tmp_path: Path) -> None:
     files = tmp_path / "files"
     files.mkdir()

@@ -156,6 +156,7 @@ def test_nothing_that_a_server_echoes_is_kept_or_printed(
     assert everything_below(tmp_path) == {}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "content",
     [

@@ -44,6 +44,7 @@ def names_in(tree: ast.AST) -> Iterator[str]:
             yield node.value
 
 
+@pytest.mark.soak
 def test_a_page_gets_the_workspace_of_its_session() -> None:
     for file in INTERFACE:
         place = str(file.relative_to(ROOT))

@@ -1,8 +1,9 @@
 """Whether texts about genes state labels: "Stat1 … Irf1 … down", in words or in any code.
 
 A mention is a symbol in a text about another gene (or beside another symbol in one sentence) with which it makes a labelled
-row. Three things are looked at: words of direction beside mentions, whatever token beside mentions goes along with the
-labels, and whether being mentioned means an effect.
+row. Four things are looked at: words of direction beside mentions, whatever token beside mentions goes along with the
+labels, numbers beside them, and whether being mentioned means an effect. Beside means near; or where the sentence begins, as
+above a list ("Induced by loss of: Stat1, Irf1"), or ends.
 """
 
 from __future__ import annotations
@@ -19,10 +20,13 @@ STATED_RIGHT, LEAST_CHANCE = 0.85, 0.005  # the share of words of direction that
 LEAST_CODED, CODED_RIGHT, CODED_ABOVE = 20, 0.80, 0.20  # the same of any token, and how far above the commonest label
 LEAST_NAMED, NAMED_RIGHT = 40, 0.95  # rows that are only named, and the share of them with an effect
 SHOWN = 3
-_NEAR = 5  # tokens after a mention, and before it, in which its word is looked for
-_KNOCKDOWN = re.compile(r"\bknock(?:ed|ing|s)?[- ]?down\b", re.I)  # says nothing about which way the target gene goes
+LEAST_NUMBERED, NUMBERED = 20, 0.90  # rows with a number beside them, of each label compared half as many; AUROC
+_NEAR = 5  # tokens after a mention, before it, before the first of its sentence and at the end, in which its word is looked for
+_KNOCKDOWN = re.compile(r"\bknock(?:ed|ing|s)?[- ]?down\b|\bloss (?=of\b)", re.I)  # does not say which way the target gene goes
 _SENTENCE = re.compile(r"[\n;|]+|(?<=[.!?])\s+")
-_TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-.]*[A-Za-z0-9]|[A-Za-z0-9]|[↑↓→⇑⇓]|[+\-−]\d*")
+_NUMBER = re.compile(r"[+\-−]?\d+(?:\.\d+)?$")
+_SIGNS = "\u2190-\u21ff\u25a0-\u27bf\U0001f300-\U0001faff"  # arrows, shapes, pictures
+_TOKEN = re.compile(rf"[A-Za-z0-9][A-Za-z0-9\-.]*[A-Za-z0-9]|[A-Za-z0-9]|[{_SIGNS}]|[+\-−](?:\d+(?:\.\d+)?)?")
 _WORDS: tuple[tuple[Label, re.Pattern[str]], ...] = (
     (Label.NONE, re.compile(r"(none|unchanged|unaffected|no|not|n\.?s|0)$", re.I)),
     (
@@ -31,6 +35,7 @@ _WORDS: tuple[tuple[Label, re.Pattern[str]], ...] = (
     ),
     (Label.DOWN, re.compile(r"(down|down-?regulat\w*|decreas\w*|reduc\w*|lower\w*|falls?|loss|↓|⇓|[-−]1?)$", re.I)),
 )
+_DIRECTIONS = (Label.UP, Label.DOWN)
 _OPPOSITE = {Label.UP: Label.DOWN, Label.DOWN: Label.UP, Label.NONE: Label.NONE}
 
 
@@ -60,7 +65,9 @@ class TextCheck:
 class _Mention:
     row: str
     label: Label
-    tokens: tuple[str, ...]  # after the mention, then before it, nearest first, "" where there is none
+    tokens: tuple[
+        str, ...
+    ]  # _NEAR after the mention, then before it, nearest first, above the list, last; "" where there is none
     of: str
 
 
@@ -68,7 +75,8 @@ def check_texts(name: str, texts: Mapping[str, str], rows: Mapping[tuple[str, st
     """Look for labels in texts by symbol; rows: id and label by (perturbation, target gene), in casefold."""
     mentions = list({(each.row, each.of): each for each in _mentions(texts, rows)}.values())
     stated = [(each, said) for each in mentions if (said := _said(each)) is not None]
-    findings = [*_find_stated(stated), *([] if _right(stated) else _find_coded(mentions)), *_find_named(mentions)]
+    coded = [] if _right(stated) else [*_find_coded(mentions), *_find_numbered(mentions)]
+    findings = [*_find_stated(stated), *coded, *_find_named(mentions)]
     return TextCheck(name, len(texts), len({each.row for each in mentions}), len(stated), tuple(findings))
 
 
@@ -78,7 +86,10 @@ def _mentions(texts: Mapping[str, str], rows: Mapping[tuple[str, str], tuple[str
         for sentence in _SENTENCE.split(_KNOCKDOWN.sub("knockdown", text)):
             tokens = _tokens(sentence, symbols)
             at = [i for i, token in enumerate(tokens) if token.casefold() in symbols]
-            before = [about.casefold()]
+            before, ends = (
+                [about.casefold()],
+                [*_padded(tokens[: at[0]][::-1]), *_padded(tokens[at[-1] + 1 :][::-1])] if at else [],
+            )
             for k, i in enumerate(at):
                 symbol = tokens[i].casefold()
                 until, since = (at[k + 1] if k + 1 < len(at) else len(tokens)), (at[k - 1] + 1 if k else 0)
@@ -87,7 +98,7 @@ def _mentions(texts: Mapping[str, str], rows: Mapping[tuple[str, str], tuple[str
                     for pair in ((other, symbol), (symbol, other)):
                         if pair in rows and other != symbol:
                             row, label = rows[pair]
-                            yield _Mention(row, Label(label), tuple(near), about)
+                            yield _Mention(row, Label(label), (*near, *ends), about)
                 before = [about.casefold(), symbol]
 
 
@@ -95,7 +106,7 @@ def _tokens(sentence: str, symbols: Set[str]) -> list[str]:
     """The words and signs of a sentence; what is joined by hyphens or dots is taken apart unless it is a symbol (H2-K1)."""
     tokens = []
     for token in _TOKEN.findall(sentence):
-        joined = len(token) > 2 and token[0].isalnum() and token.casefold() not in symbols
+        joined = len(token) > 2 and token[0].isalnum() and token.casefold() not in symbols and not _NUMBER.match(token)
         tokens += re.split(r"[-.]+", token) if joined else [token]
     return tokens
 
@@ -144,7 +155,7 @@ def _find_coded(mentions: list[_Mention]) -> Iterator[str]:
     if len(mentions) < LEAST_CODED:
         return
     commonest = max(Counter(each.label for each in mentions).values()) / len(mentions)
-    for place in range(2 * _NEAR):
+    for place in range(4 * _NEAR):
         seen: dict[str, Counter[Label]] = defaultdict(Counter)
         for each in mentions:
             seen[each.tokens[place]][each.label] += 1
@@ -160,6 +171,35 @@ def _foretold(counts: Counter[Label], label: Label) -> bool:
     """Whether the label is the commonest among the other rows with its token."""
     others = counts - Counter([label])
     return bool(others) and max(others, key=others.__getitem__) == label
+
+
+def _find_numbered(mentions: list[_Mention]) -> Iterator[str]:
+    """Numbers beside mentions that order up and down, or that are larger for an effect, as they are or by their size."""
+    numbered = {each.row: (each, value) for each in mentions if (value := _number(each)) is not None}
+    labels, values = [each.label for each, _ in numbered.values()], [value for _, value in numbered.values()]
+    for task, found in (
+        ("DIR", [(label == Label.UP, value) for label, value in zip(labels, values, strict=True) if label in _DIRECTIONS]),
+        ("DE", [(label != Label.NONE, value) for label, value in zip(labels, values, strict=True)]),
+        ("DE", [(label != Label.NONE, abs(value)) for label, value in zip(labels, values, strict=True)]),
+    ):
+        share = _auroc(found)
+        if max(share, 1 - share) >= NUMBERED:
+            rows = [f"{each.row} ({value:g}, in the text about {each.of})" for each, value in numbered.values()]
+            yield f"states labels in numbers: {task} {share:.2f} by {len(found):,} numbers beside the row's names: {_some(rows)}"
+            return
+
+
+def _number(mention: _Mention) -> float | None:
+    return next((float(token.replace("−", "-")) for token in mention.tokens[: 2 * _NEAR] if _NUMBER.match(token)), None)
+
+
+def _auroc(found: list[tuple[bool, float]]) -> float:
+    """The AUROC of few numbers, 0.5 from fewer than LEAST_NUMBERED or too few of either class."""
+    high, low = ([value for hit, value in found if hit == wanted] for wanted in (True, False))
+    if len(found) < LEAST_NUMBERED or min(len(high), len(low)) < LEAST_NUMBERED // 2:
+        return 0.5
+    won = sum((a > b) + 0.5 * (a == b) for a in high for b in low)
+    return won / (len(high) * len(low))
 
 
 def _find_named(mentions: list[_Mention]) -> Iterator[str]:

@@ -34,6 +34,6 @@ def figure(table: pd.DataFrame, floor: tuple[float, float, float]) -> go.Figure:
 
 def _row(row: Any) -> dict[str, object]:
     ends = row.estimate, row.low, row.high
-    words, p = estimate_text(*ends), f"p after Holm {number_text(row.p_holm, '.4f')}"
+    words, p = estimate_text(*ends), f"one-sided p after Holm {number_text(row.p_holm, '.4f')}"
     hover = f"{drawing.escape(row.name)}<br>{words}<br>{p}<br>{drawing.rows_text(row.n)}"
     return forest_plot.dot_row(row.name, f"{words} · {p}", hover, ends, chosen=row.confirmed)

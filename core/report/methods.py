@@ -18,8 +18,8 @@ _INTERVALS = (
     "All are 95%. The one shown is the widest of those that take rows, perturbations, genes, or perturbations and genes "
     "at once as independent, with Student's t: rows that share a perturbation or a gene are not independent. Degrees of "
     "freedom are Satterthwaite's, limits of a score stand on the logit scale, and there are none where the standard error "
-    "rests on too few rows. Variances are DeLong's and their clustered forms; the two-way "
-    "variance is V(perturbations) + V(genes) − V(rows)."
+    "rests on too few rows, or on two or three perturbations or genes. Variances are DeLong's and their clustered forms; "
+    "the two-way variance is V(perturbations) + V(genes) − V(rows)."
 )
 _COMPARISON = (
     "Two runs are compared on the rows that both cover, always paired, inside the cells of either. P(better) is from the "

@@ -100,7 +100,8 @@ def distance_sentences(found: DistanceScores) -> list[str]:
     for part, cosines in zip(found.slices, found.cosines, strict=True):
         reach = "" if cosines is None else f"cosine {cosines[0]:.2f} to {cosines[1]:.2f}"
         scores = "  ".join(f"{name} {interval_text(one.score.shown):22}" for name, one in part.parts.items())
-        lines.append(f"{part.name:18} {part.n_labelled:>7,} labelled rows  {scores} {reach}".rstrip())
+        counts = f"{part.n_labelled:>7,} labelled rows, {part.parts['DIR'].score.n:>7,} of them up or down"
+        lines.append(f"{part.name:18} {counts}  {scores} {reach}".rstrip())
     return [*lines, change_sentence(found)]
 
 
@@ -108,12 +109,12 @@ def change_sentence(found: DistanceScores) -> str:
     """Whether the mean score of the farthest rows differs from that of the nearest."""
     if found.change is None:
         return "All rows are equally far, so distances cannot be compared."
-    known = [part.name for part in found.slices if part.name not in OUTSIDE.values()]
+    known = [f"“{part.name}” ({part.n_labelled:,} rows)" for part in found.slices if part.name not in OUTSIDE.values()]
     shown = found.change.mean.shown
     words = _AGAINST[side_of(shown)]
     if why := why_no_interval(shown):
         words = f"{words} ({why})"
-    return f"The mean of “{known[-1]}” {words} that of “{known[0]}”: {interval_text(shown, signed=True)}, {TWO_WAY}"
+    return f"The mean of {known[-1]} {words} that of {known[0]}: {interval_text(shown, signed=True)}, {TWO_WAY}"
 
 
 def distance_shape(found: DistanceScores) -> dict[str, Any]:
@@ -128,6 +129,7 @@ def distance_shape(found: DistanceScores) -> dict[str, Any]:
                 "name": part.name,
                 "n": part.n,
                 "n_labelled": part.n_labelled,
+                "n_dir": part.parts["DIR"].score.n,
                 "cosine": None if cosines is None else list(cosines),
                 **{name.lower(): shape_shown(one.score) for name, one in part.parts.items()},
             }

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from core.scoring.space_leaks import AXES, TASKS, UNITS, task_rows
+from core.stats.arrays import Floats
 from core.stats.share_probe import probe_shares
 from core.stats.space_probe import Question, probe_within
 from core.stats.unit_rows import UnitRows
@@ -18,6 +19,7 @@ from core.transfer.row_index import RowIndex
 NOISES = (0.0, 0.25, 0.5, 0.75, 1.0)
 TRIES = 2  # of which both have to be found
 NOISE_COLUMNS = 16
+TURNED_COLUMNS = 96  # into which shares are turned, each a mixture of the shares and of noise
 MOST_ROWS = 3_000  # of the perturbations (or genes) whose labels are planted as columns
 SEED = 0
 
@@ -26,20 +28,23 @@ SEED = 0
 class LeakPower:
     """The noise that planted leaks of one axis and task may have and still be found in both of two tries; NaN if none is found.
 
-    shares: noise in standard deviations of the shares, in one of 17 columns. matrix: standard deviation of the noise that is
-    added to each label (1 and -1, or 1 and 0), with a column for each of `columns` symbols of the other axis.
+    shares: noise in standard deviations of the shares, in one of 17 columns; turned: the same in TURNED_COLUMNS columns, none of
+    which is the shares. matrix: standard deviation of the noise that is added to each label (1 and -1, or 1 and 0), with a column
+    for each of `columns` symbols of the other axis.
     """
 
     axis: Axis
     task: Question
     shares: float
+    turned: float
     matrix: float
     columns: int
 
     def describe(self) -> str:
         """The power in words."""
         units = UNITS[self.axis][1]
-        return f"{self.task} of {units}: label shares {_upto(self.shares, ' SD')}; a matrix of labels {_upto(self.matrix, '')}"
+        shares = f"label shares {_upto(self.shares, ' SD')}, turned into {TURNED_COLUMNS} columns {_upto(self.turned, ' SD')}"
+        return f"{self.task} of {units}: {shares}; a matrix of labels {_upto(self.matrix, '')}"
 
 
 def leak_power(index: RowIndex) -> tuple[LeakPower, ...]:
@@ -53,16 +58,32 @@ def _powers(index: RowIndex) -> Iterator[LeakPower]:
             rows = task_rows(index, axis, task)[1].renumbered()
             if rows.positive.any() and not rows.positive.all():
                 some = rows.some_of_other(MOST_ROWS, np.random.default_rng(SEED)).renumbered()
-                shares, matrix = partial(_is_share_leak_found, rows), partial(_is_matrix_found, task, some)
-                yield LeakPower(axis, task, _most_noise(shares), _most_noise(matrix), int(some.other.max()) + 1)
+                yield LeakPower(
+                    axis,
+                    task,
+                    shares=_most_noise(partial(_is_share_leak_found, rows)),
+                    turned=_most_noise(partial(_is_turned_found, rows)),
+                    matrix=_most_noise(partial(_is_matrix_found, task, some)),
+                    columns=int(some.other.max()) + 1,
+                )
 
 
 def _is_share_leak_found(rows: UnitRows, noise: float, rng: np.random.Generator) -> bool:
+    return probe_shares(rows, _with_shares(rows, NOISE_COLUMNS + 1, noise, rng), rng).has_seen_labels
+
+
+def _is_turned_found(rows: UnitRows, noise: float, rng: np.random.Generator) -> bool:
+    turn = np.linalg.qr(rng.normal(size=(TURNED_COLUMNS, TURNED_COLUMNS)))[0]
+    return probe_shares(rows, _with_shares(rows, TURNED_COLUMNS, noise, rng) @ turn, rng).has_seen_labels
+
+
+def _with_shares(rows: UnitRows, n_columns: int, noise: float, rng: np.random.Generator) -> Floats:
+    """Columns of noise, of which the first is the standardised shares with noise."""
     n_units = int(rows.unit.max()) + 1
     shares, _ = rows.shares(np.ones(len(rows), dtype=np.bool_), n_units)
-    vectors = rng.normal(size=(n_units, NOISE_COLUMNS + 1))
-    vectors[:, 0] = shares + noise * shares.std() * vectors[:, 0]
-    return probe_shares(rows, vectors, rng).has_seen_labels
+    vectors = rng.normal(size=(n_units, n_columns))
+    vectors[:, 0] = (shares - shares.mean()) / max(shares.std(), 1e-12) + noise * vectors[:, 0]
+    return vectors
 
 
 def _is_matrix_found(task: Question, rows: UnitRows, noise: float, rng: np.random.Generator) -> bool:

@@ -11,13 +11,14 @@ from typing import Literal
 
 import pandas as pd
 
-from core.audit.label_statements import TextCheck
+from core.audit.label_statements import STATED_RIGHT, TextCheck
 from core.audit.shared_symbols import SharedSymbols, SplitOverlap
 from core.scoring.row_leaks import RowFinding
 from core.scoring.run_leaks import RunCheck
 from core.scoring.space_leaks import SpaceCheck
 from core.stats.count_controls import CountControls, score_count_controls
 from core.stats.run_probe import LIMIT
+from core.stats.share_probe import LEAST_FREE, MOST_MULTIPLIED, MOST_UNITS
 from core.store.datasets import Dataset
 from core.store.runs import Run
 
@@ -26,9 +27,13 @@ NOT_PROBED = (
     "Not probed: how runs were made, their prompts, traces and literature. "
     f"A run with an AUROC between {1 - LIMIT:.2f} and {LIMIT:.2f} can have seen labels unnoticed, and one beyond is only "
     "suspicious: a model may be that good. "
-    "Spaces are probed for target genes and for perturbations, not for both together. "
-    "Shares of a part of the rows, such as half of them, or that were bent until high and low ones are alike, can pass; so can "
-    "a label in an id that a key hides."
+    "Spaces are probed for target genes and for perturbations, not for both together; for products of two columns "
+    f"up to {MOST_MULTIPLIED} columns, never for products of more. "
+    f"Shares that are turned into many columns pass if fewer than {LEAST_FREE} units are left over, and so do shares that know "
+    "less than biology may: of half of the rows, of one side of the mean alone, bent until high and low ones are alike, or with "
+    f"much noise. At most {MOST_UNITS} units are probed. "
+    f"Texts pass in which fewer than {STATED_RIGHT:.0%} of the directions are right, or that name genes otherwise than the rows "
+    "do; so does a label in an id that a key hides."
 )
 
 

@@ -16,7 +16,7 @@ from core.stats.share_probe import probe_shares
 from core.transfer.row_index import RowIndex
 
 MOST_WORDS, LEAST_TEXTS, MOST_TEXTS = 400, 8, 0.6  # words that are counted: how many, and in how many (share of) texts
-_WORD = re.compile(r"\w+")
+_WORD, _NUMBER = re.compile(r"\w+"), re.compile(r"[-+−]?\b\d+(?:\.\d+)?\b")
 
 
 def check_pack(name: str, texts: Mapping[str, str], index: RowIndex) -> TextCheck:
@@ -31,13 +31,13 @@ def check_pack(name: str, texts: Mapping[str, str], index: RowIndex) -> TextChec
 
 def _find_shares(texts: Mapping[str, str], index: RowIndex, symbols: list[str]) -> Iterator[str]:
     """The axes and tasks whose label shares the words of texts predict above the noise ceiling."""
-    words = _count_words(texts, symbols)
+    words = np.hstack([_count_words(texts, symbols), _read_numbers(texts, symbols)])
     if words.shape[1]:
         for axis in AXES:
             for task in TASKS:
                 probe = probe_shares(task_rows(index, axis, task)[1], words, np.random.default_rng(SEED))
                 if probe.has_seen_labels:
-                    yield f"words go along with labels: {shares_text(axis, task, probe)}"
+                    yield f"words or numbers go along with labels: {shares_text(axis, task, probe)}"
 
 
 def _count_words(texts: Mapping[str, str], symbols: list[str]) -> Floats:
@@ -55,4 +55,18 @@ def _count_words(texts: Mapping[str, str], symbols: list[str]) -> Floats:
     for row, words in known.items():
         table[row] = 0.0
         table[row, [columns[word] for word in words if word in columns]] = 1.0
+    return table
+
+
+def _read_numbers(texts: Mapping[str, str], symbols: list[str]) -> Floats:
+    """The first and the last number of each symbol's text, of shape (n_symbols, 2); their means where a text has none."""
+    place, table = {symbol: row for row, symbol in enumerate(symbols)}, np.full((len(symbols), 2), np.nan)
+    for gene, text in texts.items():
+        numbers = _NUMBER.findall(text)
+        if numbers and (row := place.get(gene.casefold())) is not None:
+            table[row] = [float(number.replace("−", "-")) for number in (numbers[0], numbers[-1])]
+    known = np.isfinite(table[:, 0])
+    if known.sum() < LEAST_TEXTS:
+        return np.empty((len(symbols), 0))
+    table[~known] = table[known].mean(axis=0)
     return table

@@ -15,8 +15,10 @@ AXES: tuple[Unit, ...] = ("pert", "gene")
 Z95 = float(ndtri(0.975))
 FEWEST_CARRIERS = 6  # effective rows, below which the standard error of a score says too little of itself
 FEWEST_OF_DIFFERENCE = 8  # the same of a difference
+FEWEST_CLUSTERS = 4  # of three, two degrees of freedom do not tell whether an axis adds anything: they cover .91 to .99
 NO_INTERVAL = "none: "
 TOO_FEW = f"{NO_INTERVAL}its standard error rests on too few rows"
+TOO_FEW_CLUSTERS = f"{NO_INTERVAL}its standard error rests on fewer than {FEWEST_CLUSTERS} perturbations or genes"
 BY_CHANCE = f"{NO_INTERVAL}its standard error is 0 by chance"
 WIDEST_METHODS: dict[Unit, str] = {
     "two-way": "largest defined of the two-way, perturbation, gene and row standard errors, Student's t",
@@ -139,16 +141,18 @@ def auroc_interval(widest: Interval, found: Carriers, limits: tuple[float, float
     """The interval shown of an AUROC, of a mean of some or of a difference: Student's t with Satterthwaite's degrees of freedom.
 
     widest: that of `widest_interval`, whose estimate and standard error it has. A score has limits on the logit scale, a
-    difference symmetric ones. There is none where the error rests on fewer than FEWEST_CARRIERS rows (FEWEST_OF_DIFFERENCE),
-    or is 0 by chance.
+    difference symmetric ones. There is none where the error rests on fewer than FEWEST_CARRIERS rows (FEWEST_OF_DIFFERENCE)
+    or FEWEST_CLUSTERS clusters of an axis that has several, or is 0 by chance.
     """
     nan = float("nan")
     if np.isnan(widest.se) or (widest.se == 0 and found.is_constant):
         return widest
     is_difference = limits != (0.0, 1.0)
     few = not found.numbers["row"] >= (FEWEST_OF_DIFFERENCE if is_difference else FEWEST_CARRIERS)
-    if widest.se == 0 or few:
-        return replace(widest, low=nan, high=nan, se=nan, method=TOO_FEW if widest.se else BY_CHANCE)
+    too_few_clusters = widest.clusters is not None and widest.clusters < FEWEST_CLUSTERS
+    if widest.se == 0 or few or too_few_clusters:
+        why = BY_CHANCE if widest.se == 0 else TOO_FEW_CLUSTERS if too_few_clusters else TOO_FEW
+        return replace(widest, low=nan, high=nan, se=nan, method=why)
     scale: Scale = "plain" if is_difference else "logit"
     method = widest.method.replace("Student's t", f"Student's t with Satterthwaite's df{', logit' if scale == 'logit' else ''}")
     return _with_error(

@@ -13,6 +13,7 @@ itself.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,8 @@ _FEW_PENALTIES = (1e-3, 0.1, 1.0)
 _TOP_COLUMNS, _BINS = 3, 8
 _WAVES, _SCALES = 60, (1.0, 3.0)  # random directions for each scale, in 1 / standard deviation
 _ROWS_ALIKE = 30  # units that are compared with others of about as many rows
+MOST_MULTIPLIED = 64  # columns of which every product is tried
+LEAST_FREE = 30  # units more than columns, so that what a regression on all columns leaves is known well enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +83,11 @@ def probe_shares(rows: UnitRows, vectors: Floats, rng: np.random.Generator) -> S
     if shares.reliability <= 0:
         return _probe_fixed(known, columns, rng)
     waves = standardised(_waves(columns, rng))
-    predictions = (_ridge(columns, shares.known), _ridge(waves, shares.known), *_single_columns(columns, shares.known))
-    return max((_against_ceiling(shares, found) for found in predictions), key=lambda found: found.excess)
+    predictions = [_ridge(columns, shares.known), _ridge(waves, shares.known), *_single_columns(columns, shares.known)]
+    if columns.shape[1] <= MOST_MULTIPLIED:
+        predictions.append(_products(columns, shares.known))
+    found = [*(_against_ceiling(shares, each) for each in predictions), *_all_columns(shares, columns)]
+    return max(found, key=lambda each: each.excess)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -171,6 +177,32 @@ def _ridge(columns: Floats, targets: Floats) -> Floats:
     return np.asarray(predicted)
 
 
+def _all_columns(shares: _Shares, columns: Floats) -> Iterator[ShareProbe]:
+    """Compare what a regression of whole shares on all columns leaves of them with their noise, of which it has to leave all.
+
+    Shares that are turned into many columns are lost in a ridge that learns from half of the rows. What least squares leaves,
+    by its degrees of freedom, is what no sum of the columns explains, however many there are. The noise is the variance of a
+    share less the product of its halves.
+    """
+    counts = shares.both.sum(axis=1)
+    used = np.flatnonzero(counts > 0)
+    whole = (0.5 * (shares.known + shares.target).sum(axis=1)[used] / counts[used])[:, None]
+    whole -= whole.mean()
+    known = columns[used] - columns[used].mean(axis=0)
+    basis, sizes, _ = np.linalg.svd(known, full_matrices=False)
+    basis = basis[:, sizes > 1e-6 * sizes.max()]
+    free = len(used) - basis.shape[1] - 1
+    if free < LEAST_FREE:
+        return
+    rest = whole - basis @ (basis.T @ whole)
+    left = float((rest**2).sum()) / free
+    noise = whole[:, 0] ** 2 - shares.products.sum(axis=1)[used] / counts[used]
+    error = np.hypot(noise.std(ddof=1) / np.sqrt(len(used)), left * np.sqrt(2 / free))
+    variance, excess = float((whole**2).mean()), float((noise.mean() - left) / error) if error > 0 else 0.0
+    explained, ceiling = (float(np.sqrt(np.clip(1 - part / variance, 0.0, 1.0))) for part in (left, noise.mean()))
+    yield ShareProbe(len(used), explained, ceiling, excess)
+
+
 def _waves(columns: Floats, rng: np.random.Generator) -> Floats:
     """Random Fourier features of two widths, which show a ridge what is no line in several columns together."""
     n_columns = columns.shape[1]
@@ -198,6 +230,21 @@ def _single_columns(columns: Floats, targets: Floats) -> tuple[Floats, Floats, F
         group = bins[:, np.argmax(by_bins[:, k])]
         steps[:, k] = (sum_by_group(group, _BINS, centred[:, k]) / np.maximum(sum_by_group(group, _BINS), 1))[group]
     return lines, first, steps
+
+
+def _products(columns: Floats, targets: Floats) -> Floats:
+    """Predictions of each target by the product of two columns that correlates most with it: what a sign hides shows there."""
+    centred = targets - targets.mean(axis=0)
+    best = np.full(targets.shape[1], -1.0)
+    predicted: Floats = np.zeros_like(centred)
+    for i in range(columns.shape[1]):
+        products: Floats = standardised(columns[:, i:] * columns[:, i : i + 1])
+        fits = products.T @ centred
+        top = np.abs(fits).argmax(axis=0) if len(fits) else np.zeros(0, dtype=np.intp)
+        better = np.flatnonzero(np.abs(fits[top, np.arange(len(top))]) > best[: len(top)])
+        best[better] = np.abs(fits[top[better], better])
+        predicted[:, better] = products[:, top[better]] * fits[top[better], better] / len(columns)
+    return predicted
 
 
 def _fit(known: Floats, target: Floats, asked: Floats) -> Floats:

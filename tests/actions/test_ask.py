@@ -34,6 +34,7 @@ def asked(workspace: Workspace, url: str, pert: str, gene: str, **more: object) 
     return ask.ask(workspace, question, begin=run_control.work_on)
 
 
+@pytest.mark.soak
 def test_a_pair_of_the_dataset_in_any_spelling(small_workspace: Workspace) -> None:
     with serving() as url:
         found = asked(small_workspace, url, " pa", "GA ")
@@ -45,6 +46,7 @@ def test_a_pair_of_the_dataset_in_any_spelling(small_workspace: Workspace) -> No
     assert small_workspace.run_folder(found.run.id).spec().view.kind == "folds"
 
 
+@pytest.mark.soak
 def test_an_unknown_pair_is_a_row_of_its_run_and_none_of_the_dataset(small_workspace: Workspace) -> None:
     with small_workspace.store.read() as db:
         before = (datasets.counts(db).to_dict(), pairs.frame(db, datasets.find(db, "bmdm").id).to_dict())
@@ -70,6 +72,7 @@ def test_ids_that_would_be_the_same_are_not(small_workspace: Workspace) -> None:
     assert (first.pair.pair_id, second.pair.pair_id) == ("A_B_C", "A_B_C_")
 
 
+@pytest.mark.soak
 def test_what_was_asked_is_not_asked_twice(small_workspace: Workspace) -> None:
     with serving() as url:
         first, second = asked(small_workspace, url, "Pa", "Ga"), asked(small_workspace, url, "Pa", "Ga")
@@ -136,12 +139,14 @@ def test_a_question_that_cannot_be_asked_leaves_nothing(
     assert everything() == before
 
 
+@pytest.mark.soak
 def test_a_symbol_is_found_in_the_other_role_too(small_workspace: Workspace) -> None:
     with serving() as url:
         found = asked(small_workspace, url, "gB", "pA")  # Gb is a target gene of the dataset alone, Pa a perturbation
     assert (found.pair.pert, found.pair.gene) == ("Gb", "Pa")
 
 
+@pytest.mark.soak
 def test_the_longest_symbols_give_a_name_that_a_run_can_have(small_workspace: Workspace) -> None:
     with serving() as url:
         found = asked(small_workspace, url, "P" * MAX_NAME, "G" * MAX_NAME)
@@ -240,6 +245,7 @@ def test_the_command_that_is_interrupted_says_so(small_workspace: Workspace) -> 
         assert runs.find(db, "asked Pa → Ga, debate").status == "interrupted"
 
 
+@pytest.mark.soak
 def test_how_the_server_is_asked_belongs_to_the_question(small_workspace: Workspace) -> None:
     place = small_workspace.settings.workspace
     settings = ("--dataset", "bmdm", "--model", "scripted", "--set", "rounds=0", "--set", "tools=gene_class")

@@ -118,6 +118,7 @@ def test_the_judge_alone_reads_the_stored_briefs_word_for_word(world: World) -> 
     assert world.prompts(without.id, "de", "EFFECT") == []
 
 
+@pytest.mark.soak
 def test_nothing_changed_is_asked_once_for_all_changes(world: World) -> None:
     first = world.ask(without=(MOVES,), judge_only=True)
     before = world.requests()
@@ -147,6 +148,7 @@ def test_the_whole_debate_is_held_again(world: World) -> None:
     assert seeds == {None, 1000, 2000}
 
 
+@pytest.mark.soak
 def test_an_edited_text_reaches_the_prompt_and_is_kept(world: World) -> None:
     [card] = [each for each in world_cards(world) if each["tool"] == MOVES and not each["key"].startswith("*")][:1]
     text = f"gene class, gene {card['key']}: of a family\nthat never changes."

@@ -129,6 +129,7 @@ def test_one_interrupted_goes_on(workspace: Workspace) -> None:
     assert len(found.tools) == 2
 
 
+@pytest.mark.soak
 def test_a_tool_is_compared_on_the_rows_of_its_test(asked: tuple[Workspace, Asked], monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer that could not be read takes its row out of the tool's movement and of the floor beside it, wherever it was asked
     for; the floor of all tools has the rows that were read with every tool."""
@@ -213,6 +214,7 @@ def test_what_cannot_be_asked_again_is_refused(asked: tuple[Workspace, Asked]) -
     assert wrong.err.strip().endswith(f"expected at most the {ROWS} rows there are")
 
 
+@pytest.mark.soak
 def test_arms_are_asked_as_the_run_was_unless_other_settings_are_chosen(asked: tuple[Workspace, Asked]) -> None:
     workspace, run = asked[0], asked[1].found.spec.run
     file = workspace.settings.data / ENDPOINT_FILE

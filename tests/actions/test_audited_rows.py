@@ -26,6 +26,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return write_pairs(tmp_path / "train.csv", ROWS - 1), submission
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("batch_rows", [1, 7, 10_000])
 def test_a_run_is_the_same_however_many_batches_it_is_written_in(
     workspace: Workspace, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, batch_rows: int
@@ -55,6 +56,7 @@ def test_rows_left_out_are_not_written() -> None:
     assert (len(rows), len(left)) == (10, 8)
 
 
+@pytest.mark.soak
 def test_memory_does_not_grow_with_the_rows() -> None:
     small, large = (_peak_bytes(n) for n in (1_000, 8_000))
     assert large < small + 8_000_000, "the texts of 8,000 rows are 80 MB"

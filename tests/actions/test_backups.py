@@ -83,6 +83,7 @@ def test_a_backup_of_a_running_run_goes_on_where_it_was(tmp_path: Path, monkeypa
             assert not any(b"key-that-no-backup-holds" in opened.read(name) for name in opened.namelist())
 
 
+@pytest.mark.soak
 def test_a_run_that_ends_while_its_journal_is_copied_is_not_said_to_be_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -273,6 +274,7 @@ def store_of(archive: Path, folder: Path, *statements: str) -> Path:
     return file
 
 
+@pytest.mark.soak
 def test_a_store_with_a_view_for_a_table_restores_nothing(backup_file: Path, tmp_path: Path) -> None:
     view = "CREATE VIEW note AS SELECT content AS id FROM read_text('/etc/passwd')"
     hostile = with_store(backup_file, tmp_path / "hostile.zip", store_of(backup_file, tmp_path, "DROP TABLE note", view))
@@ -299,6 +301,7 @@ def test_a_restored_audit_log_that_is_broken_is_said(backup_file: Path, tmp_path
     assert commands.core_json(tmp_path / "new", "doctor")["chains"][1]["broken_from"] == 1
 
 
+@pytest.mark.soak
 def test_a_store_that_is_older_than_the_backups_list_says_is_said(backup_file: Path, tmp_path: Path) -> None:
     """The end of both chains was cut off, which only the list in the backup knows."""
     store = store_of(backup_file, tmp_path, "DELETE FROM trail")
@@ -309,6 +312,7 @@ def test_a_store_that_is_older_than_the_backups_list_says_is_said(backup_file: P
     ]
 
 
+@pytest.mark.soak
 def test_a_backup_states_the_heads_of_the_chains(backup_file: Path, tmp_path: Path) -> None:
     there = restored(backup_file, tmp_path / "there")
     stated = json.loads(members_of(backup_file)["manifest.json"])["heads"]["audit log"]

@@ -60,6 +60,7 @@ def kinds(workspace: Workspace) -> list[str]:
     return [entry.kind for entry in ledger.list_entries(workspace)]
 
 
+@pytest.mark.soak
 def test_the_result_is_the_change_that_the_benchmark_reports(screen: Workspace) -> None:
     spec = spec_of(CLAIMED + 'unit = "row"\n')
     saved = benchmarks.run_benchmark(screen, spec)
@@ -78,6 +79,7 @@ def test_the_result_is_the_change_that_the_benchmark_reports(screen: Workspace) 
     assert "registered before its result" in benchmark_sentence(line, "b")
 
 
+@pytest.mark.soak
 def test_it_is_registered_before_its_arms_are_made(done: Run) -> None:
     screen, saved = done
     registration, result = ledger.list_entries(screen)
@@ -88,6 +90,7 @@ def test_it_is_registered_before_its_arms_are_made(done: Run) -> None:
     assert all(registration.written_at < at for at in made if at and registration.written_at)
 
 
+@pytest.mark.soak
 def test_twice_the_same_changes_nothing(done: Run) -> None:
     screen, saved = done
     before = ledger.list_entries(screen)
@@ -105,6 +108,7 @@ def test_who_names_it_after_the_runs_were_made_has_seen_the_result(screen: Works
     assert [entry.seen_before for entry in ledger.list_entries(screen)] == [True, True]
 
 
+@pytest.mark.soak
 def test_a_killed_benchmark_has_one_entry_of_each_kind(screen: Workspace) -> None:
     spec = spec_of(VOTED + ABOUT + 'level = "other"\n')
     voting = Voting(stop_after=50)
@@ -118,6 +122,7 @@ def test_a_killed_benchmark_has_one_entry_of_each_kind(screen: Workspace) -> Non
     assert [entry.seen_before for entry in entries] == [False, False]
 
 
+@pytest.mark.soak
 def test_the_rule_that_was_registered_first_decides(screen: Workspace) -> None:
     rule = DecisionRule("de", "fused", "two-way", 0.3)
     ledger.register(screen, Registration("b", "by hand", "it rises", rule))

@@ -147,6 +147,7 @@ def test_both_arms_are_scored_inside_the_same_cells(screen: Workspace) -> None:
     assert any(line.startswith("Noise floor: LLM + kNN under another cut") for line in benchmark_lines(found))
 
 
+@pytest.mark.soak
 def test_a_view_holds_no_label_of_the_rows_perturbation_or_gene(screen: Workspace) -> None:
     voting = Voting()
     saved = benchmarks.run_benchmark(screen, parse_benchmark(VOTED), method=methods_with(voting))

@@ -61,6 +61,7 @@ def refused(workspace: Workspace, content: bytes, words: str, **how: Any) -> Non
     assert worlds.kept_files(workspace) == files
 
 
+@pytest.mark.soak
 def test_it_says_where_it_comes_from(small_workspace: Workspace, other: Workspace, sent: bytes) -> None:
     outcome = brought(other, sent)
     assert (outcome.kind, outcome.name, outcome.rows, outcome.new) == ("bundle", "debate", 4, True)
@@ -79,6 +80,7 @@ def test_no_label_travels(sent: bytes) -> None:
     assert "label" not in json.dumps(manifest)
 
 
+@pytest.mark.soak
 def test_a_taken_name_is_told_apart(other: Workspace, sent: bytes) -> None:
     import_upload(other, cases.submission([("Pa_Ga", 0.1, 0.1, "none")]), "debate.csv")
     outcome = brought(other, sent)
@@ -120,6 +122,7 @@ def test_replacing_takes_one_run_and_no_other_of_that_name(small_workspace: Work
         assert [run.name for run in run_records.list_all(db)] == ["debate"]
 
 
+@pytest.mark.soak
 def test_rows_that_the_dataset_does_not_know_are_rejected(small_workspace: Workspace, tmp_path: Path, sent: bytes) -> None:
     runs.add_note(small_workspace, "debate", "Pc_Gc", "of a row that they lack")
     sent = bundles.build_bundle(small_workspace, "debate").content
@@ -260,6 +263,7 @@ def test_a_specification_that_no_page_could_read(other: Workspace, sent: bytes, 
     refused(other, with_manifest(sent, change), "the specification of its")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("part", "field"), [("evidence", "body"), ("evidence", "source"), ("call", "reply"), ("call", "key")])
 def test_evidence_and_calls_have_the_ids_of_what_they_say(workspace: Workspace, tmp_path: Path, part: str, field: str) -> None:
     """Another's id would stand in for that one in every later run."""
@@ -312,6 +316,7 @@ class Talkative(Counting):
         return dataclasses.replace(constant(pair, tokens=5), calls=(call,), evidence=tuple(seen))
 
 
+@pytest.mark.soak
 def test_paths_and_addresses_of_this_machine_stay_here(workspace: Workspace, tmp_path: Path) -> None:
     made = bundles.build_bundle(answered(workspace), "r")
     assert {problem.rule: problem.rows for problem in made.problems} == {"failed": ("Qb0_Hb0",), "places": ()}
@@ -363,6 +368,7 @@ def pair_of(pair_id: str) -> Any:
     return Pair(pair_id, pert, gene, None, "test")
 
 
+@pytest.mark.soak
 def test_a_run_of_the_engine_is_replaced_with_its_journal(workspace: Workspace) -> None:
     made = answered(workspace)
     with made.store.read() as db:
@@ -381,6 +387,7 @@ def test_a_run_of_the_engine_is_replaced_with_its_journal(workspace: Workspace) 
         assert db.execute("SELECT count(*) FROM bundled_run").fetchall() == [(0,)]
 
 
+@pytest.mark.soak
 def test_a_submission_takes_the_place_of_a_run_of_the_engine_and_its_journal(workspace: Workspace) -> None:
     made = answered(workspace)
     with made.store.read() as db:
@@ -398,6 +405,7 @@ def test_a_journal_without_its_run_is_not_covered_up(workspace: Workspace) -> No
     refused(made, sent, "a journal of its run lies in data/runs/")
 
 
+@pytest.mark.soak
 def test_a_path_and_an_upload_are_the_same(other: Workspace, tmp_path: Path, sent: bytes) -> None:
     (tmp_path / "file").write_bytes(sent)
     [outcome] = import_paths(other, [tmp_path / "file"])

@@ -85,6 +85,7 @@ def test_a_table_is_kept_with_the_run_of_the_file(workspace: Workspace, predicte
         assert db.execute("SELECT count(*) FROM cell_evaluation").fetchall() == [(0,)]
 
 
+@pytest.mark.soak
 def test_without_a_run_nothing_is_kept(workspace: Workspace, predicted: Path, asked: list[CellChoice]) -> None:
     read_only = Workspace(replace(workspace.settings, read_only=True))
     _, run = evaluate_predictions(read_only, predicted, EvaluationOptions(CellOptions(real=predicted)))

@@ -125,6 +125,7 @@ def test_one_that_was_killed_says_so_and_is_started_again_as_it_was(
         job_control.resume(workspace, job)
 
 
+@pytest.mark.soak
 def test_all_settings_reach_the_command(workspace: Workspace, screen: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = LabelSettings(
         perturbation="condition",

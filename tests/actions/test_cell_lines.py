@@ -60,6 +60,7 @@ def both_orders(tmp_path_factory: pytest.TempPathFactory) -> list[Workspace]:
     return made
 
 
+@pytest.mark.soak
 def test_both_orders_make_one_dataset(both_orders: list[Workspace]) -> None:
     assert content(both_orders[0]) == content(both_orders[1])
     for workspace in both_orders:
@@ -85,6 +86,7 @@ def test_one_file_alone(workspace: Workspace) -> None:
         assert datasets.list_all(db) == []
 
 
+@pytest.mark.soak
 def test_a_contradiction_is_rejected_in_either_order_and_comes_back(workspace: Workspace) -> None:
     wrong = [("A", "Y", 1, "train"), ("A", "X", 1, "train"), ("B", "X", 1, "train")]
     detail = {
@@ -152,6 +154,7 @@ def test_a_run_stays_while_its_labels_change_and_is_scored_by_those_of_now(works
     assert all(found.dir.value != found.dir.value for found in scores[::2])
 
 
+@pytest.mark.soak
 def test_a_run_blocks_only_the_undo_that_takes_its_rows(workspace: Workspace) -> None:
     bring(workspace, DIR, "k562-dir.csv")
     bring(workspace, DE, "k562-de.csv")

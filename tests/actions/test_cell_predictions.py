@@ -46,6 +46,7 @@ def frame(workspace: Workspace, run: str) -> pd.DataFrame:
         return predictions.frame(db, runs.find(db, run).id).set_index("pair_id")
 
 
+@pytest.mark.soak
 def test_the_score_is_that_of_the_ranks(small: Workspace, tmp_path: Path) -> None:
     path = table(tmp_path / "model.csv", {("A", "G"): 0.9, ("A", "H"): 0.5, ("B", "G"): -0.4, ("B", "H"): 0.1})
     made = import_predictions(small, path, PredictionOptions(name="model"))
@@ -119,6 +120,7 @@ def test_files_that_bring_no_run_are_refused_and_nothing_is_written(small: Works
         assert runs.list_all(db) == []
 
 
+@pytest.mark.soak
 def test_bad_rows_are_rejected_and_listed(small: Workspace, tmp_path: Path) -> None:
     path = table(tmp_path / "m.csv", {("A", "G"): 0.9, ("A", "H"): 0.2, ("B", "G"): -1.0, ("B", "H"): float("inf")})
     made = import_predictions(small, path, PredictionOptions())
@@ -133,6 +135,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return worlds.template(tmp_path_factory.mktemp("screen"), worlds.furnish)
 
 
+@pytest.mark.soak
 def test_a_stand_in_never_enters_a_fusion(made: Path, workspace: Workspace, tmp_path: Path) -> None:
     """The rows that the model lacks are ranked by the base alone, as if the run were not there."""
     here = worlds.copied(made, workspace)

@@ -108,6 +108,7 @@ def test_undo_removes_rows_and_tables(workspace: Workspace, screen: Path) -> Non
     assert make(workspace, screen).new
 
 
+@pytest.mark.soak
 def test_a_backup_holds_the_tables(workspace: Workspace, screen: Path, tmp_path: Path) -> None:
     made = make(workspace, screen)
     (workspace.settings.data / "cells" / ".abc.1.part").mkdir()
@@ -119,6 +120,7 @@ def test_a_backup_holds_the_tables(workspace: Workspace, screen: Path, tmp_path:
     assert not any(".part" in name for name in files_of(restored))
 
 
+@pytest.mark.soak
 def test_tables_of_no_dataset_are_found(workspace: Workspace, screen: Path) -> None:
     make(workspace, screen)
     (workspace.settings.data / "cells" / "abc").mkdir()

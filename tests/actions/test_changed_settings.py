@@ -58,6 +58,7 @@ def go_on(workspace: Workspace, run: Run, **changes: object) -> Run:
     return run_control.resume(workspace, run.id, settings=settings, begin=here(ASKING))
 
 
+@pytest.mark.soak
 def test_a_run_whose_server_died_goes_on_at_another_and_stays_the_same_run(tmp_path: Path) -> None:
     workspace, run = stopped_run(tmp_path)
     with serving() as url:
@@ -86,6 +87,7 @@ def test_the_model_has_to_be_the_runs_own(tmp_path: Path) -> None:
     assert run_control.settings_of(workspace, "r").servers == NOWHERE  # what was refused is not kept
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("changes", "error", "words"),
     [

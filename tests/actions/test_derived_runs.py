@@ -110,6 +110,7 @@ def base_rates(layout: RowIndex, rows: np.ndarray, protocol: EvaluationProtocol)
     return np.array(found).T
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("protocol", [TEST, LOO, FOLDS], ids=lambda protocol: protocol.kind)
 @pytest.mark.parametrize(
     "similarity",
@@ -160,6 +161,7 @@ def test_a_row_that_nothing_covers_has_the_base_rates_and_says_so(workspace: Wor
     assert event["meta"] == {"prior_de": None, "prior_up": None, "support": 0.0}
 
 
+@pytest.mark.soak
 def test_priors_by_hand(small_workspace: Workspace) -> None:
     """Gc at cosines 0.8 and 0.96 to Ga and Gb, of two rows each: prior 0.64·2 / (0.64·2 + 0.9216·2) with power 2."""
     import_upload(small_workspace, worlds.table_of({"Ga": [1, 0], "Gb": [0.6, 0.8], "Gc": [0.8, 0.6]}), "axes.csv")
@@ -176,6 +178,7 @@ def test_priors_by_hand(small_workspace: Workspace) -> None:
     assert trace_of(small_workspace, run, "Pc_Gc")["role"] == "NEIGHBOURS"
 
 
+@pytest.mark.soak
 def test_without_an_effect_there_is_no_direction_to_ask_for(small_workspace: Workspace) -> None:
     """Gc is like Gb alone, whose rows are none: P(DE) is 0 and nothing stands in for the direction."""
     import_upload(small_workspace, worlds.table_of({"Ga": [1, 0], "Gb": [0, 1], "Gc": [0, 2]}), "axes.csv")
@@ -203,6 +206,7 @@ def test_labels_without_a_direction_leave_a_flag(workspace: Workspace) -> None:
     ]
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("world")
 def test_the_same_specification_gives_the_same_run(workspace: Workspace) -> None:
     made = knn(workspace, "knn", LOO)
@@ -238,6 +242,7 @@ def test_a_run_of_an_earlier_version_is_another_run(workspace: Workspace) -> Non
     assert knn(workspace, "new").id == old.id
 
 
+@pytest.mark.soak
 def test_other_vectors_or_labels_are_another_specification(workspace: Workspace, world: Screen) -> None:
     knn(workspace, "knn")
     other_vectors(workspace, world)
@@ -274,6 +279,7 @@ SYMBOLS = [f"S{i}" for i in range(8)]
 CROSSED = [(a, b) for a in SYMBOLS for b in SYMBOLS if a != b]
 
 
+@pytest.mark.soak
 def test_under_folds_it_is_rebuilt_from_what_each_cell_may_see(workspace: Workspace, tmp_path: Path) -> None:
     """Labels that no row of a cell may see do not change that cell's priors, and do change others'."""
     labels = np.random.default_rng(0).choice(["up", "down", "none"], len(CROSSED))
@@ -317,6 +323,7 @@ def space_of(world: Screen, layout: RowIndex) -> Space:
     return Space("near", np.array([world.vectors.get(symbol, [NAN] * 4) for symbol in layout.symbols]))
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("world")
 def test_under_test_it_is_taken_as_it_is(workspace: Workspace) -> None:
     """Of the rows to be predicted, the one whose gene has labels under other perturbations is covered."""
@@ -394,6 +401,7 @@ def test_shares_sum_to_one_and_to_the_priors_of_the_run(
     assert covered > 5
 
 
+@pytest.mark.soak
 def test_a_test_row_sees_all_labelled_rows(workspace: Workspace, world: Screen) -> None:
     run = knn(workspace, "knn")
     for pair_id in ("Q0_H0", "Q1_H3"):
@@ -469,6 +477,7 @@ def test_a_fusion_is_weighted_percentiles_of_its_parents(workspace: Workspace) -
     assert found["tool_calls"].tolist() == base_rows["tool_calls"].tolist()
 
 
+@pytest.mark.soak
 def test_flags_say_what_fell_back_and_what_is_partly_covered(workspace: Workspace, world: Screen) -> None:
     knn(workspace, "knn", LOO)
     fuse(workspace, "fused", "llm train", "knn")
@@ -496,6 +505,7 @@ def test_a_partly_covered_row_keeps_the_bases_percentile_whatever_the_weight(wor
     assert run.id in made.parents
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("world")
 def test_a_fusion_of_a_fusion_counts_rows_that_its_base_did_not_cover(workspace: Workspace) -> None:
     """A kNN as base says nothing on some rows; the LLM speaks for them, so they are no fallback of the fusion."""
@@ -511,6 +521,7 @@ def test_a_fusion_of_a_fusion_counts_rows_that_its_base_did_not_cover(workspace:
     assert not any("partly_covered" in flags for flags in flags_of(rows_of(workspace, "outer")).values())
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("world")
 def test_rows_that_nobody_covers_stay_flagged(workspace: Workspace) -> None:
     knn(workspace, "one", LOO)
@@ -576,6 +587,7 @@ def test_a_fusion_without_weights_by_support_is_what_it_was_before_there_were_an
         fuse(workspace, "x", "llm train", "knn", by_support="some")
 
 
+@pytest.mark.soak
 def test_by_support_against_labelled_rows_a_rows_prediction_stands_alone(workspace: Workspace, world: Screen) -> None:
     """Support is then scaled over the labelled rows too, so that a row's number does not depend on which others there are."""
     knn(workspace, "knn")
@@ -607,6 +619,7 @@ def test_the_same_fusion_is_the_same_run_and_another_is_refused(workspace: Works
     assert save_fusion(workspace, wanted, "fused", replace=True).id != made.id
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("others", "weights", "message"),
     [
@@ -646,6 +659,7 @@ def some_test_rows(workspace: Workspace, world: Screen) -> list[str]:
     return sorted(some, key=world.ids.index)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("weight", [0.35, *(pytest.param(end, marks=pytest.mark.soak) for end in (0.0, 1.0))])
 def test_against_labelled_rows_a_rows_prediction_stands_alone(workspace: Workspace, world: Screen, weight: float) -> None:
     knn(workspace, "knn")
@@ -658,6 +672,7 @@ def test_against_labelled_rows_a_rows_prediction_stands_alone(workspace: Workspa
     assert "Percentiles over labelled reference rows." in trace_of(workspace, part, some[0])["content"]
 
 
+@pytest.mark.soak
 def test_over_the_population_it_does_not(workspace: Workspace, world: Screen) -> None:
     knn(workspace, "knn")
     some = some_test_rows(workspace, world)
@@ -712,6 +727,7 @@ def test_a_knn_whose_space_changed_has_no_priors_of_its_own_any_more(workspace: 
 # --- decomposition ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("w_de", "w_dir"), [(0.3, 0.9), *(pytest.param(*each, marks=pytest.mark.soak) for each in ((0.5, 0.5), (1.0, 0.6)))]
 )
@@ -752,6 +768,7 @@ def test_what_is_no_fusion_of_that_base_is_refused(workspace: Workspace) -> None
     assert everything(workspace) == before
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("world")
 def test_the_same_decomposition_is_the_same_run(workspace: Workspace) -> None:
     knn(workspace, "knn", LOO)
@@ -772,6 +789,7 @@ def launched(workspace: Workspace, method: str, name: str, rows: str = "", **opt
     return launch.start(workspace, RunRequest(method, options=options, rows=rows, name=name))
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("world")
 def test_a_knn_of_some_rows_gives_them_the_same_predictions(workspace: Workspace) -> None:
     knn(workspace, "whole", FOLDS)
@@ -786,6 +804,7 @@ def knn_spec(workspace: Workspace, **more: object) -> RunSpec:
     return launch.resolve(workspace, RunRequest("knn", options=options, rows="split=test"))
 
 
+@pytest.mark.soak
 def test_a_knn_of_the_engine_whose_space_changed_has_no_priors_of_its_own_any_more(workspace: Workspace, world: Screen) -> None:
     launched(workspace, "knn", "engine", "split=test", spaces="near", protocol="test")
     references = {"llm test": "llm train"}
@@ -836,6 +855,7 @@ def test_a_worker_refuses_another_space_than_planned(workspace: Workspace, world
     )
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("world")
 def test_a_run_of_a_worker_is_replaced_when_no_worker_is_on_it(workspace: Workspace) -> None:
     """Its journal goes with it; while a worker beats, both stay."""

@@ -35,6 +35,7 @@ def silent_server() -> Iterator[str]:
         yield f"http://127.0.0.1:{server.getsockname()[1]}/v1"
 
 
+@pytest.mark.soak
 def test_it_prints_what_the_contract_says(small_workspace: Workspace) -> None:
     folder = small_workspace.settings.workspace
     log.configure(small_workspace.settings, "app")

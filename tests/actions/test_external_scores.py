@@ -83,6 +83,7 @@ def test_every_column_becomes_a_run_that_can_be_undone(here: Workspace) -> None:
         assert runs.find(db, "graph change").has_rank_scores
 
 
+@pytest.mark.soak
 def test_a_question_that_is_not_answered_has_no_score(here: Workspace) -> None:
     import_upload(here, content(), "graph.csv", ImportOptions(name="by effect", de="change"))
     import_upload(here, content(), "graph.csv", ImportOptions(name="by direction", dir="rise"))
@@ -102,6 +103,7 @@ def test_they_are_compared_in_the_question_that_both_answer(here: Workspace) -> 
     assert "no comparison" in nothing
 
 
+@pytest.mark.soak
 def test_they_are_components_of_fusions(here: Workspace) -> None:
     import_upload(here, content(), "graph.csv", ImportOptions(name="by direction", dir="rise"))
     derived.save_fusion(here, FusionSettings("llm train", ("by direction",), (1.0,), (1.0,)), "fused")

@@ -76,6 +76,7 @@ def test_it_is_started_fails_with_its_cause_and_can_be_resumed(here: Workspace) 
     assert log_of(here) == [("resume fine-tune", name), ("finetune", name)]
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("installed")
 def test_one_that_is_done_is_returned_and_made_again_only_if_told_so(here: Workspace, tmp_path: Path) -> None:
     out = tmp_path / "model"

@@ -33,6 +33,7 @@ def test_without_the_package_its_requirements_file_is_named(monkeypatch: pytest.
         rouge_1_recall("a", "a")
 
 
+@pytest.mark.soak
 def test_recall_counts_each_word_of_the_label_as_often_as_it_has_it() -> None:
     pytest.importorskip("rouge_score", reason="requirements-gene-sets.txt is not installed")
     # the, chain, of, the, chain: in the phrase are the (once), chain (once): 2 of 5

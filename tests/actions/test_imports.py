@@ -142,6 +142,7 @@ def test_a_submission_before_its_pairs_says_what_to_do(workspace: Workspace) -> 
     assert "train.csv" in outcome.message
 
 
+@pytest.mark.soak
 def test_a_folder_is_imported_in_the_order_that_works(workspace: Workspace, tmp_path: Path) -> None:
     folder = tmp_path / "files"
     folder.mkdir()

@@ -30,6 +30,7 @@ def files(workspace: Workspace) -> list[Path]:
     return sorted((workspace.settings.cache / "permuted").glob("*"))
 
 
+@pytest.mark.soak
 def test_a_null_is_computed_once(workspace: Workspace, found: DatasetPriors, monkeypatch: pytest.MonkeyPatch) -> None:
     first = numbers_of(workspace, found, FOLDS, 7)
     assert first.cuts is not None

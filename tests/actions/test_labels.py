@@ -112,6 +112,7 @@ def fill(workspace: Workspace) -> Sample:
     return sample
 
 
+@pytest.mark.soak
 def test_a_file_of_labels_loses_nothing(small_workspace: Workspace) -> None:
     fill(small_workspace)
     before, drawn = stored(small_workspace), samples(small_workspace)

@@ -39,6 +39,7 @@ def line_of(workspace: Workspace, name: str) -> LedgerLine:
     return next(line for line in ledger.list_lines(workspace) if line.entry.name == name)
 
 
+@pytest.mark.soak
 def test_a_result_is_the_comparison_of_two_runs(filled: Workspace) -> None:
     registration = ledger.register(filled, wanted("arguing"))
     result = ledger.record_result(filled, "arguing", Recording(note="first look"))
@@ -54,6 +55,7 @@ def test_a_result_is_the_comparison_of_two_runs(filled: Workspace) -> None:
     assert result.code_version
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("metric", "unit"), [("de", "row"), ("dir", "pert"), ("mean", "gene")])
 def test_the_rule_chooses_metric_and_unit(filled: Workspace, metric: str, unit: str) -> None:
     ledger.register(filled, wanted(f"{metric} by {unit}", metric=metric, unit=unit))
@@ -63,6 +65,7 @@ def test_the_rule_chooses_metric_and_unit(filled: Workspace, metric: str, unit: 
     assert result.se == getattr(getattr(found, metric).change, unit).se
 
 
+@pytest.mark.soak
 def test_a_registration_after_its_result_says_so(filled: Workspace) -> None:
     """Both runs are there, with labels: whoever registers now can have looked."""
     assert ledger.register(filled, wanted("late")).seen_before
@@ -85,6 +88,7 @@ def test_a_registration_before_its_run_does_not(filled: Workspace) -> None:
     assert "seen" not in verdict_text(line_of(filled, "early"))
 
 
+@pytest.mark.soak
 def test_a_second_entry_is_linked_to_the_first_whose_rule_decides(filled: Workspace) -> None:
     first = ledger.register(filled, wanted("twice", smallest_effect=0.9))
     assert ledger.register(filled, wanted("twice", smallest_effect=0.9)) == first  # the same again adds nothing
@@ -165,6 +169,7 @@ def test_a_deleted_run_takes_no_entry_with_it_and_a_backup_has_them_all(filled: 
     assert ledger.list_entries(other) == before
 
 
+@pytest.mark.soak
 def test_nothing_in_the_code_changes_or_deletes_an_entry() -> None:
     """No statement of any room does, and the module of the table, its actions and its commands only add and list."""
     forbidden = re.compile(

@@ -103,6 +103,7 @@ def test_no_prediction_sees_a_test_label(two: tuple[Workspace, Workspace], run: 
     assert one["p_de"].nunique() > 5
 
 
+@pytest.mark.soak
 def test_a_kept_training_label_matters(two: tuple[Workspace, Workspace], tmp_path_factory: pytest.TempPathFactory) -> None:
     """The guard of the tests here: had a label of training been another, the kNN would be another."""
     workspace = line_with(tmp_path_factory.mktemp("guard"), 1)

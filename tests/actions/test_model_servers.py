@@ -119,6 +119,7 @@ def test_the_file_of_endpoints_says_how_a_server_is_asked_and_what_it_costs(tmp_
     assert model_servers.endpoint_of(workspace, NOBODY, "m").calls == of_model
 
 
+@pytest.mark.soak
 def test_a_run_costs_what_its_own_server_takes_for_its_model(tmp_path: Path) -> None:
     workspace, method = workspace_with(tmp_path, 1), Asking()
     with canned(lambda _: Canned(completion())) as (url, _):

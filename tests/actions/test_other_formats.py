@@ -139,6 +139,7 @@ def test_labels_in_every_form_of_a_table(tmp_path: Path, suffix: str) -> None:
     assert (found.cell_line, found.rejected) == ("k562", ())
 
 
+@pytest.mark.soak
 def test_a_packed_table_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
     (tmp_path / "k562-de.csv.gz").write_bytes(gzip.compress(ROWS.encode() + b"," * (80 << 20)))
     with pytest.raises(UnsafeFile, match="unpacks to more than"):

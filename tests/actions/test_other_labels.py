@@ -52,6 +52,7 @@ def test_thresholds_vary_around_those_of_the_dataset() -> None:
         vary_thresholds(Thresholds(), [0.0])
 
 
+@pytest.mark.soak
 def test_a_screen_is_labelled_anew_from_what_its_dataset_keeps(screen: Workspace) -> None:
     with screen.store.read() as db:
         dataset = datasets.find(db, "screen")

@@ -49,6 +49,7 @@ def ways(workspace: Workspace, folder: Path) -> list[Callable[..., Imported]]:
     return [as_file, partial(import_upload, workspace)]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", worlds.PACKS)
 def test_a_pack_comes_once_and_goes_whole(workspace: Workspace, tmp_path: Path, kind: str) -> None:
     """As a file or as an upload: what has come the one way is here for the other."""

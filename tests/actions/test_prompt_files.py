@@ -78,6 +78,7 @@ def run_named(workspace: Workspace, name: str) -> Run:
         return runs.find(db, name)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("answers", ["letters", "logprobs"])
 @pytest.mark.parametrize("form", [csv_of, jsonl_of])
 def test_the_prompts_of_a_file_are_asked_as_they_stand(
@@ -174,6 +175,7 @@ def test_a_template_may_be_a_file(tmp_path: Path) -> None:
         launch.read_options(method, ["template=nowhere.txt"])
 
 
+@pytest.mark.soak
 def test_lengths_are_counted_as_those_of_a_template(workspace: Workspace) -> None:
     words = "word " * (A_PROMPT_TOKENS // 2)  # more bytes than tokens are allowed, and fewer tokens
     with serving() as url:
@@ -252,6 +254,7 @@ def test_a_hash_leads_nowhere_else(workspace: Workspace) -> None:
         prompt_files.read_kept(workspace, "../desk.duckdb")
 
 
+@pytest.mark.soak
 def test_a_backup_holds_what_was_asked(workspace: Workspace, tmp_path: Path, server: str) -> None:
     run = started(workspace, server, csv_of(ASKED))
     core_json(workspace.settings.workspace, "backup", "--out", str(tmp_path / "b.zip"))

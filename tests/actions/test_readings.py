@@ -67,6 +67,7 @@ def find(workspace: Workspace, name: str) -> Run:
         return runs.find(db, name)
 
 
+@pytest.mark.soak
 def test_a_reading_is_a_run_of_the_rows_with_texts(read: Workspace) -> None:
     run, parent = find(read, "reading"), find(read, "debate")
     assert run.is_reading
@@ -106,6 +107,7 @@ def test_the_same_reading_is_found_and_another_seed_is_another(read: Workspace, 
     assert plan("debate").request.name == "names-a-program of debate by scripted"
 
 
+@pytest.mark.soak
 def test_what_it_costs_is_said_beforehand(read: Workspace, tmp_path: Path) -> None:
     """The first time the answers' reasoning is not known; then answers are as long as those of earlier readings."""
     workspace = copy_of(read, tmp_path)
@@ -164,6 +166,7 @@ def delete_readings(workspace: Workspace) -> None:
                 runs.delete(db, run.id)
 
 
+@pytest.mark.soak
 def test_an_interrupted_reading_goes_on_and_asks_nothing_twice(read: Workspace, tmp_path: Path) -> None:
     workspace = copy_of(read, tmp_path)
     rubric = replace(RUBRIC, question="Is it interrupted?")
@@ -323,6 +326,7 @@ def test_verdicts_and_rows_are_read_with_the_dossier_that_was_seen(
     assert all(f"- {tool.replace('_', ' ')}, " in task for tool in tools)
 
 
+@pytest.mark.soak
 def test_a_reading_goes_and_comes_as_a_bundle_and_as_tables(read: Workspace, tmp_path: Path) -> None:
     built = bundles.build_bundle(read, "reading")
     assert [problem.rule for problem in built.problems] == ["parents"]
@@ -338,6 +342,7 @@ def test_a_reading_goes_and_comes_as_a_bundle_and_as_tables(read: Workspace, tmp
     assert export.export(read, "reading", "csv")[1] == ROWS
 
 
+@pytest.mark.soak
 def test_a_reading_of_a_run_that_is_gone_stops_and_says_so(read: Workspace, tmp_path: Path) -> None:
     workspace = copy_of(read, tmp_path)
     with serving() as url:

@@ -98,6 +98,7 @@ def test_a_shared_server_asks_nobody_else(small_workspace: Workspace, stranger: 
         assert [run.name for run in runs.list_all(db)] == ["debate"]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("path", PATHS)
 def test_a_stranger_gets_no_key_on_a_machine_of_ones_own(small_workspace: Workspace, stranger: Listener, path: str) -> None:
     try:
@@ -159,6 +160,7 @@ def test_a_file_that_is_read_again_brings_in_no_stranger(tmp_path: Path, strange
     assert any("refused" in line and "PERTURBDESK_ENDPOINTS" in line for line in run_control.log_tail(workspace, run.id))
 
 
+@pytest.mark.soak
 def test_asked_again_attributed_and_benchmarked_runs_ask_no_stranger(small_workspace: Workspace, stranger: Listener) -> None:
     own = with_key(small_workspace, endpoints=(stranger.url,))
     request = RunRequest("debate", "bmdm", {"rounds": 0}, "split=train", "argued", "scripted", endpoint=stranger.url)
@@ -184,6 +186,7 @@ def test_no_cluster_of_a_stranger_is_joined(small_workspace: Workspace) -> None:
         launch.start(shared, request)
 
 
+@pytest.mark.soak
 def test_the_simulated_server_is_this_servers_own(small_workspace: Workspace) -> None:
     shared = with_key(small_workspace, **SHARED)
     question = Question("Pa", "Ga", "prompt_only", "bmdm", ask.SCRIPTED, ask.SCRIPTED)

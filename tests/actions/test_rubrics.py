@@ -50,6 +50,7 @@ def test_names_are_taken_once(workspace: Workspace, tmp_path: Path) -> None:
         rubrics.add_file(workspace, tmp_path / "r.toml")
 
 
+@pytest.mark.soak
 def test_an_own_rubric_outlives_an_undo_and_a_backup(small_workspace: Workspace, tmp_path: Path) -> None:
     rubrics.add(small_workspace, OWN)
     undo.undo(small_workspace, "debate.csv")

@@ -28,6 +28,7 @@ def nobody(*_: Any) -> None:
     """Begins nothing: what a run looks like before its worker."""
 
 
+@pytest.mark.soak
 def test_the_same_run_is_returned_and_another_of_its_name_refused(workspace: Workspace) -> None:
     method = Counting()
     first = run_control.start(workspace, wish(workspace, method), "r", fast(), begin=here(method))
@@ -55,6 +56,7 @@ def test_a_run_is_known_by_its_specification_whatever_it_is_called(workspace: Wo
     assert one.spec["rows"] == 8
 
 
+@pytest.mark.soak
 def test_a_run_that_nobody_works_on_yet(workspace: Workspace) -> None:
     run = run_control.start(workspace, wish(workspace, Counting()), "r", fast(), begin=nobody)
     assert (run.status, run.origin, status(workspace, run).state) == ("waiting", "run here", "waiting")
@@ -72,6 +74,7 @@ def test_a_run_that_nobody_works_on_yet(workspace: Workspace) -> None:
         assert changes.latest(db)["action"].tolist()[:3] == ["resume", "cancel", "run"]
 
 
+@pytest.mark.soak
 def test_what_a_crashed_worker_left_is_folded_and_its_state_recorded(workspace: Workspace) -> None:
     spec = wish(workspace, Counting())
     run = run_control.start(workspace, spec, "r", fast(), begin=nobody)
@@ -88,6 +91,7 @@ def test_what_a_crashed_worker_left_is_folded_and_its_state_recorded(workspace: 
     assert any("ended: done" in line for line in run_control.log_tail(workspace, "r"))
 
 
+@pytest.mark.soak
 def test_a_run_that_the_store_lost_is_taken_over_with_its_rows(workspace: Workspace) -> None:
     method = Counting()
     run = run_control.start(workspace, wish(workspace, method), "r", fast(), begin=here(method))

@@ -81,6 +81,7 @@ def all_spaces(workspace: Workspace) -> list[SpaceRecord]:
         return records.list_all(db)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", BUILT)
 def test_the_same_specification_gives_the_same_space_and_another_is_refused(furnished: Workspace, kind: str) -> None:
     made = build(furnished, kind)
@@ -129,6 +130,7 @@ def overwrite(cache: Path) -> None:
         file.write_bytes(b"prose")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("harm", [empty, damage, overwrite])
 def test_what_is_built_is_made_again_when_the_cache_is_lost(furnished: Workspace, harm: Callable[[Path], None]) -> None:
     made = {kind: build(furnished, kind, kind) for kind in BUILT}
@@ -339,6 +341,7 @@ def test_an_embedding_that_was_built_over_can_come_again(furnished: Workspace) -
     assert (again.new, again.name) == (True, "again")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("change", ["delete", "load over", "build over"])
 def test_the_demo_can_be_taken_back_without_its_space(demo_workspace: Workspace, workspace: Workspace, change: str) -> None:
     worlds.copied(demo_workspace.settings.workspace, workspace)
@@ -381,6 +384,7 @@ def test_a_workspace_without_rows_has_no_coverage(workspace: Workspace) -> None:
         build(workspace, "text", "t")
 
 
+@pytest.mark.soak
 def test_read_only_refuses_every_change(workspace: Workspace, tmp_path: Path) -> None:
     worlds.furnish(workspace)
     for kind in worlds.PACKS:

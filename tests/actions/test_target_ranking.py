@@ -127,6 +127,7 @@ def test_a_backup_holds_what_is_trained(workspace: Workspace, tmp_path: Path) ->
     assert target_ranking.evaluate_saved(other, "small", EvaluationRequest()).table.equals(before.evaluations()[0].table)
 
 
+@pytest.mark.soak
 def test_one_is_deleted_and_what_was_done_is_in_the_audit_log(workspace: Workspace) -> None:
     folder = train(workspace)
     target_ranking.delete(workspace, "small")

@@ -36,6 +36,7 @@ def texts(sentence: str, by: int = 1) -> dict[str, str]:
         ("After loss of {pert} → {gene} goes {label}.", "as they are"),
         ("{pert} {code} 7 |", "in a code"),
         ("Screen {code} {pert}.", "in a code"),
+        ("When {pert} was taken out by a guide in a screen of ours the message of the gene as measured {word}.", "as they are"),
     ],
 )
 @pytest.mark.parametrize("by", [0, 1])
@@ -46,6 +47,38 @@ def test_statements_are_found_in_texts_about_either_gene(sentence: str, way: str
     assert finding.startswith(f"states labels {way}")
     assert "pert0_gene0 (" in finding or "pert" in finding
     assert "state labels" in found.describe()
+
+
+@pytest.mark.parametrize(
+    ("heads", "way"),
+    [
+        ({"up": "Induced by loss of", "down": "Reduced by loss of", "none": "Not changed by loss of"}, "as they are"),
+        ({"up": "Group one:", "down": "Group two:", "none": "Group three:"}, "in a code"),
+        ({"up": "📈", "down": "📉", "none": "⚪"}, "in a code"),
+    ],
+)
+def test_what_stands_above_a_list_is_said_of_each_name_in_it(heads: dict[str, str], way: str) -> None:
+    lists = {
+        f"gene{g}": ". ".join(
+            f"{head} {', '.join(pert for (pert, gene), said in PAIRS.items() if (gene, said) == (f'gene{g}', label))}"
+            for label, head in heads.items()
+        )
+        for g in range(30)
+    }
+    assert check_texts("pack", lists, ROWS).findings[0].startswith(f"states labels {way}")
+
+
+@pytest.mark.parametrize("form", ["fold change {:.2f}", "({:+.2f})"])
+def test_numbers_beside_names_are_found_and_random_ones_are_not(form: str) -> None:
+    rng, middle = np.random.default_rng(1), {"up": 3.0, "down": 0.3, "none": 1.0}
+    about, random = ({f"gene{g}": "" for g in range(30)} for _ in range(2))
+    for (pert, gene), label in PAIRS.items():
+        value = middle[label] * rng.uniform(0.8, 1.2)
+        about[gene] += f"{pert} {form.format(np.log(value) if '+' in form else value)}. "
+        random[gene] += f"{pert} {form.format(rng.uniform(0.2, 4))}. "
+    [finding] = check_texts("pack", about, ROWS).findings
+    assert finding.startswith("states labels in numbers: DIR 1.00 by ")
+    assert check_texts("pack", random, ROWS).findings == ()
 
 
 def test_inverted_statements_are_found() -> None:

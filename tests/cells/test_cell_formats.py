@@ -66,12 +66,14 @@ def test_a_zipped_store_is_read_too(tmp_path: Path) -> None:
         np.testing.assert_array_equal(values_of(file), COUNTS)
 
 
+@pytest.mark.soak
 def test_a_store_without_x_names_its_layers(tmp_path: Path) -> None:
     path = write_store(tmp_path / "cells.zarr", X=None, layers={"counts": COUNTS})
     with pytest.raises(InputError, match=r"cells\.zarr: has no values .* --layer NAME: counts"):
         open_cells(path)
 
 
+@pytest.mark.soak
 def test_its_copy_goes_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.file_io.gettempdir", lambda: str(tmp_path))
     path = write_store(tmp_path / "cells.zarr")
@@ -85,6 +87,7 @@ def test_its_copy_goes_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert not list(tmp_path.glob("perturbdesk-*"))
 
 
+@pytest.mark.soak
 def test_identity_is_that_of_names_and_contents(tmp_path: Path) -> None:
     first, second = (write_store(tmp_path / name) for name in ("a.zarr", "b.zarr"))
     assert hash_cells(first) == hash_cells(second)
@@ -163,6 +166,7 @@ def test_hostile_stores_are_refused(tmp_path: Path, kind: str) -> None:
     assert str(path) in str(caught.value)
 
 
+@pytest.mark.soak
 def test_format_3_refuses_other_codecs_and_shards(tmp_path: Path) -> None:
     with anndata.settings.override(zarr_write_format=3):
         path = write_store(tmp_path / "cells.zarr")

@@ -85,6 +85,7 @@ def write(path: Path, **columns: list[str]) -> Path:
     return path
 
 
+@pytest.mark.soak
 def test_labels_are_refused_until_it_is_settled(tmp_path: Path) -> None:
     parts = [(*value.split("+"), CONTROL)[:2] for value in VALUES]
     path = write(tmp_path / "two.h5ad", perturbation=[a for a, _ in parts], perturbation_2=[b for _, b in parts])

@@ -67,6 +67,7 @@ def test_rarely_expressed_genes_are_not_taken_for_whole_numbers() -> None:
     assert np.isnan(p[1:]).all()  # nobody expresses these
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sparse", [True, False])
 def test_backed_equals_in_memory(screen_file: Callable[..., Path], sparse: bool) -> None:
     path = screen_file(sparse=sparse)
@@ -76,6 +77,7 @@ def test_backed_equals_in_memory(screen_file: Callable[..., Path], sparse: bool)
     assert backed.guides == whole.guides
 
 
+@pytest.mark.soak
 def test_parts_do_not_change_the_result(screen_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     path = screen_file()
     (whole, _) = changes_of(path)

@@ -152,6 +152,7 @@ def _frame(n: int) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.Index([f"cell{i}" for i in range(n)], dtype=object, name="barcode"))
 
 
+@pytest.mark.few(10)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("how", [{}, {"compression": "gzip"}, {"compression": "lzf"}, {"compression": "gzip", "shuffle": True}])
 @pytest.mark.parametrize("kind", [csr_matrix, csc_matrix, np.asarray])

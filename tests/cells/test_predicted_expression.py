@@ -59,6 +59,7 @@ def test_profiles_beside_controls_of_another_file(cells_file: WriteCells) -> Non
     assert found.read_as["controls"] == "of the real file, counts"
 
 
+@pytest.mark.soak
 def test_blocks_of_cells_give_the_same(screen_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     import anndata
 

@@ -104,6 +104,7 @@ def test_rows_that_say_nothing_are_rejected_with_their_lines(tmp_path: Path) -> 
     assert found.other_pairs == 1
 
 
+@pytest.mark.soak
 def test_a_pair_on_both_sides_of_a_part_of_the_file_counts_once(tmp_path: Path) -> None:
     """Text files are read in parts of about a megabyte."""
     other = pd.DataFrame({"pert": "Q", "gene": [f"N{i}" for i in range(200_000)], "log2_fc": 0.5})

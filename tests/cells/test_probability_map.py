@@ -50,6 +50,7 @@ def test_a_map_by_hand() -> None:
     assert np.isnan(found[3])
 
 
+@pytest.mark.soak
 @examples(30)
 @given(
     st.lists(st.integers(-400_000, 400_000).map(lambda n: n / 1000), min_size=4, max_size=60, unique=True),

@@ -79,6 +79,7 @@ def test_cell_eval_gets_cells_of_one_scale(tmp_path: Path, real: Path, scale: st
     assert np.abs(same).max() < 0.2  # of log1p; without one scale it would be 1 and more
 
 
+@pytest.mark.soak
 def test_the_scale_is_said(tmp_path: Path, real: Path) -> None:
     def words(scale: str, subset: str = "all genes") -> PredictedChanges:
         return read_predicted_cells(

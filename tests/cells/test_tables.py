@@ -12,6 +12,7 @@ from core.errors import StoreDamaged
 from tests.cells.cases import write_case
 
 
+@pytest.mark.soak
 def test_a_folder_is_whole_with_its_record(tmp_path: Path) -> None:
     write_case(tmp_path / "screen.h5ad")
     labels = label_screen(tmp_path / "screen.h5ad", LabelSettings(), lambda _: None)

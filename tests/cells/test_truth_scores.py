@@ -50,6 +50,7 @@ def score_of_truth(workspace: Workspace, folder: Path, case: tuple[str, str], ov
     return found.de.value, found.dir.value
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("scale", "subset"), RUNS)
 def test_a_run_of_them_scores_one(tmp_path: Path, workspace: Workspace, scale: str, subset: str) -> None:
     # of counts, only the sum over the genes that both files have is known: what is true is then what is true of these
@@ -57,6 +58,7 @@ def test_a_run_of_them_scores_one(tmp_path: Path, workspace: Workspace, scale: s
     assert score_of_truth(workspace, tmp_path, (scale, subset), over) == (1.0, 1.0)
 
 
+@pytest.mark.soak
 def test_counts_of_some_genes_do_not_know_the_others_sum(tmp_path: Path, workspace: Workspace) -> None:
     de, direction = score_of_truth(workspace, tmp_path, ("counts", "40 genes"), None)
     assert (round(de, 3), direction) == (0.963, 1.0)

@@ -100,6 +100,7 @@ def imported(workspace: Workspace, file: str) -> Any:
     return outcome
 
 
+@pytest.mark.soak
 def test_every_run_is_listed_with_its_counts_and_predictions(old: Workspace) -> None:
     lines = {line["name"]: line for line in core_json(old.settings.workspace, "runs")["runs"]}
     assert {name: line["id"] for name, line in lines.items()} == IDS
@@ -142,6 +143,7 @@ def test_the_killed_run_resumes_and_no_row_is_asked_for_again(old: Workspace, se
     assert journal.read_bytes().startswith(written)
 
 
+@pytest.mark.soak
 def test_the_run_that_its_budget_stopped_resumes(old: Workspace, server: str) -> None:
     finished = resume(old, "stopped by its budget", server)
     assert (finished.status, finished.done, finished.total, finished.tokens_unknown) == ("done", 30, 30, 0)
@@ -177,6 +179,7 @@ def test_a_bundle_comes_into_a_workspace_that_has_its_pairs(unpacked: Path, empt
         assert run_lines.find(db, name).id == IDS[name]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["argued", "fused"])
 def test_a_bundle_changes_nothing_where_its_run_is(old: Workspace, name: str) -> None:
     before = everything(old)
@@ -218,12 +221,14 @@ def followed(visit: Visit, workspace: Workspace, link: str) -> AppTest:
     return app
 
 
+@pytest.mark.soak
 def test_a_link_to_a_debate_shows_its_row(visit: Visit, old: Workspace) -> None:
     app = followed(visit, old, "debates")
     assert pair_of(app) == "### *Q0* ⟶ *H0*"
     assert "a note" in text_of(app)
 
 
+@pytest.mark.soak
 def test_a_link_to_what_if_shows_the_same_fusion_and_its_preset(visit: Visit, old: Workspace) -> None:
     app = followed(visit, old, "what_if")
     knn = IDS["saved knn"]
@@ -233,6 +238,7 @@ def test_a_link_to_what_if_shows_the_same_fusion_and_its_preset(visit: Visit, ol
     assert not app.exception
 
 
+@pytest.mark.soak
 def test_a_link_to_neighbours_shows_its_row_and_settings(visit: Visit, old: Workspace) -> None:
     app = followed(visit, old, "neighbours")
     assert "### *P0* ⟶ *G0*" in text_of(app)
@@ -240,6 +246,7 @@ def test_a_link_to_neighbours_shows_its_row_and_settings(visit: Visit, old: Work
     assert app.session_state["space"] == ["near"]
 
 
+@pytest.mark.soak
 def test_a_link_to_compare_shows_its_runs(visit: Visit, old: Workspace) -> None:
     text = text_of(followed(visit, old, "compare"))
     assert "fused" in text

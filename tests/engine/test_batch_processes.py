@@ -59,6 +59,7 @@ def test_they_read_what_this_process_would_and_do_not_outlive_it(tmp_path: Path)
     assert process.returncode is not None
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "limits", [{}, {"BATCH_ROWS": 1}, {"PIECE_BYTES": 1}, {"LONG_BYTES": 0}, {"LONG_BYTES": 0, "PIECE_BYTES": 1}]
 )
@@ -191,6 +192,7 @@ def _stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: list[Any],
     return written, [*(each.map(str).to_numpy().tolist() for each in frames), *seen]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("size", "most_rows"),
     [(1, 1), (1000, 5), *(pytest.param(*each, marks=pytest.mark.soak) for each in ((1000, 1), (1, 5), (1, 1000), (1000, 1000)))],

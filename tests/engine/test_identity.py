@@ -110,6 +110,7 @@ def test_every_way_to_a_derived_run_gives_its_one_id(furnished: Workspace, metho
         assert [run.name for run in runs.list_all(db) if run.method == method] == [made.name]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("method", sorted(set(methods()) - set(WAYS) - {*READING_METHODS, ASKED_AGAIN}))
 def test_every_other_method_has_one_id_by_command_and_by_request(workspace: Workspace, method: str) -> None:
     """The page Launch and the commands share `launch.start`; tests/ui/run presses its button."""

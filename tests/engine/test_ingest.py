@@ -72,6 +72,7 @@ def test_rows_and_failures_arrive_with_counts(tmp_path: Path) -> None:
     assert found(workspace)[0].finished_at is not None
 
 
+@pytest.mark.soak
 def test_the_same_journal_is_folded_once_however_often_it_is_tried(tmp_path: Path) -> None:
     workspace, folder = begun(tmp_path)
     for i, pair_id in enumerate(IDS):
@@ -82,6 +83,7 @@ def test_the_same_journal_is_folded_once_however_often_it_is_tried(tmp_path: Pat
     assert (list(rows), run.tokens, run.spent_tokens) == (IDS, 60, 90)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("at", range(6))
 def test_a_crash_between_two_transactions_costs_nothing(at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace, folder = begun(tmp_path)

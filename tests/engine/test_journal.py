@@ -76,6 +76,7 @@ def folder_at(path: Path) -> RunFolder:
     return RunFolder(path)
 
 
+@pytest.mark.soak
 @given(rows | failures | st.builds(RetryMark, st.lists(texts).map(tuple)))
 def test_an_entry_and_its_line_are_the_same(entry: Entry) -> None:
     line = encode_entry(entry)

@@ -144,6 +144,7 @@ def test_what_comes_or_goes_after_a_run_was_planned_changes_nothing_of_it(
 SOME = (add_newer, replace_and_take_back_all, bring_other_kinds)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("change", [each if each in SOME else pytest.param(each, marks=pytest.mark.soak) for each in CHANGES])
 def test_nor_between_its_first_rows_and_a_retry_of_those_that_failed(
     workspace: Workspace, change: Callable[[Workspace], None]
@@ -156,6 +157,7 @@ def test_nor_between_its_first_rows_and_a_retry_of_those_that_failed(
     assert (ended.status, ended.done, ended.failed, ended.cause) == ("done", ROWS, 0, "")
 
 
+@pytest.mark.soak
 def test_a_new_request_takes_the_packs_of_its_time(workspace: Workspace) -> None:
     old = planned(workspace)
     replace_it(workspace)
@@ -219,6 +221,7 @@ def test_a_pack_that_went_between_asking_and_starting_is_refused_before_anything
     assert core_json(workspace.settings.workspace, "runs")["runs"] == []
 
 
+@pytest.mark.soak
 def test_a_method_that_reads_no_packs_does_not_depend_on_them(workspace: Workspace) -> None:
     """Neither its identity nor its work."""
     with serving() as url:
@@ -316,6 +319,7 @@ def test_a_human_dataset_reads_human_packs_alone(workspace: Workspace, tmp_path:
     assert launch.resolve(workspace, request).packs == {"edges": packs.read(workspace, "human").sha256}
 
 
+@pytest.mark.soak
 def test_a_method_that_finds_genes_by_their_orthologs_reads_the_packs_of_another_organism_where_there_are_none(
     workspace: Workspace, tmp_path: Path
 ) -> None:

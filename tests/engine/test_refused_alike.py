@@ -38,12 +38,14 @@ def test_a_run_whose_first_rows_are_refused_alike_stops_with_the_reason_and_its_
     assert cause.endswith("; set --leave-out seed")
 
 
+@pytest.mark.soak
 def test_a_run_of_two_rows_that_are_refused_stops_too(tmp_path: Path) -> None:
     run, cause, _ = run_against(tmp_path, refuse, rows=2)
     assert (run.status, run.done, run.failed) == ("stopped", 0, 0)
     assert cause.startswith("every row is refused alike: ")
 
 
+@pytest.mark.soak
 def test_rows_that_are_refused_after_one_was_answered_fail(tmp_path: Path) -> None:
     run, cause, _ = run_against(tmp_path, lambda asked: refuse(asked) if asked.number > 1 else Canned(completion("50")))
     assert (run.status, run.done + run.failed) == ("done", 8)
@@ -57,6 +59,7 @@ def test_a_run_whose_rows_all_fail_says_why(tmp_path: Path) -> None:
     assert cause.startswith("every row failed, 8 of 8 with Declined (")
 
 
+@pytest.mark.soak
 def test_another_model_that_answers_is_said_on_the_run(tmp_path: Path) -> None:
     _, cause, _ = run_against(tmp_path, lambda _: Canned({**completion("50"), "model": "tiny-fallback"}))
     assert "answers are by tiny-fallback, not m" in cause

@@ -175,6 +175,7 @@ def test_a_watcher_reads_on_when_its_file_is_begun_anew(tmp_path: Path) -> None:
     assert watcher.read() == []
 
 
+@pytest.mark.soak
 def test_two_markers_of_one_row_are_both_served(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 1)
     heard: list[list[Any]] = [[], []]

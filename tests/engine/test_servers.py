@@ -111,6 +111,7 @@ def _stoppable(script: Script, port: int) -> Iterator[Any]:
         yield stack.close
 
 
+@pytest.mark.soak
 def test_the_identity_and_the_cache_do_not_depend_on_the_servers(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 12)
     with serving() as one, serving() as two:
@@ -123,6 +124,7 @@ def test_the_identity_and_the_cache_do_not_depend_on_the_servers(tmp_path: Path)
     assert now.counts.spent == now.counts.cost  # what the checks cost is no part of the run
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("other", "difference"),
     [

@@ -29,6 +29,7 @@ from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as canned
 
 
+@pytest.mark.soak
 def test_a_run_from_plan_to_store(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 12)
     method = Asking()
@@ -48,6 +49,7 @@ def test_a_run_from_plan_to_store(tmp_path: Path) -> None:
     assert run.tokens == run.spent_tokens == frame["tokens"].sum()
 
 
+@pytest.mark.soak
 def test_rows_are_asked_once_and_not_too_many_at_a_time(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 30)
     method = Counting(sleep_s=0.002)
@@ -113,6 +115,7 @@ def test_errors_that_no_room_expects_have_one_line_a_kind_and_one_traceback_in_t
     assert Counter(stored_rows(workspace, run.id)["error"].str.partition(":")[0]) == {"KeyError": 2, "ValueError": 18}
 
 
+@pytest.mark.soak
 def test_what_cannot_be_written_down_is_a_failure(tmp_path: Path) -> None:
     @dataclass
     class NotANumber(Base):
@@ -163,6 +166,7 @@ def test_too_few_rows_at_once_stop_the_run(tmp_path: Path) -> None:
     assert run_control.resume(workspace, "r", begin=here(Whole())).done == 3
 
 
+@pytest.mark.soak
 def test_nobody_there_stops_the_run_and_leaves_its_rows_missing(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 5)
     method = Asking()
@@ -178,6 +182,7 @@ def test_nobody_there_stops_the_run_and_leaves_its_rows_missing(tmp_path: Path) 
     assert (run.status, run.cause, run.done, run.failed) == ("done", "", 5, 0)
 
 
+@pytest.mark.soak
 def test_a_server_that_goes_away_stops_the_run(tmp_path: Path) -> None:
     """It answers the first 20 calls, then nobody does."""
     workspace = workspace_with(tmp_path, 60)
@@ -200,6 +205,7 @@ def test_a_server_that_goes_away_stops_the_run(tmp_path: Path) -> None:
     assert len(read_progress(workspace.run_folder(run.id).rows).finished) == run.done + run.failed
 
 
+@pytest.mark.soak
 def test_a_budget_ends_the_run_and_a_larger_one_goes_on(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 40)
     method = Asking()
@@ -218,6 +224,7 @@ def test_a_budget_ends_the_run_and_a_larger_one_goes_on(tmp_path: Path) -> None:
         assert (run.status, run.done, request_counts(url)["/v1/chat/completions"]) == ("done", 40, 80)
 
 
+@pytest.mark.soak
 def test_what_rows_cost_is_kept_apart_from_what_was_spent(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 6)
     method = Asking()

@@ -251,6 +251,7 @@ def test_what_fails_for_now_is_asked_for_again(met: dict[str, Met]) -> None:
         assert (name, again.answers, again.asked) == (name, met["plain"].answers, 2 * met["plain"].asked)
 
 
+@pytest.mark.few(3)
 def test_what_is_no_answer_is_an_error_by_name(met: dict[str, Met]) -> None:
     for name, (_, kind) in NO_ANSWER.items():
         failed = met[name].found

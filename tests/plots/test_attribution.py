@@ -20,8 +20,8 @@ def test_tools_stand_over_the_band_of_the_floor() -> None:
     chart = attribution.figure(TABLE, (0.05, 0.04, 0.06))
     assert list(chart.layout.yaxis.ticktext) == ["<b>gene_class</b>", "&lt;b&gt;"]
     assert list(chart.layout.yaxis2.ticktext) == [
-        "0.140 [0.130, 0.160] · p after Holm 0.0060",
-        "0.050 [no interval] · p after Holm 0.5000",
+        "0.140 [0.130, 0.160] · one-sided p after Holm 0.0060",
+        "0.050 [no interval] · one-sided p after Holm 0.5000",
     ]
     [band] = [shape for shape in chart.layout.shapes if shape.type == "rect"]
     assert (band.x0, band.x1) == (0.04, 0.06)

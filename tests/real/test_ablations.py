@@ -30,6 +30,7 @@ def test_published_graph_features_say_little_of_an_effect(place: Path) -> None:
     assert found["details"][0]["n"] == 7705
 
 
+@pytest.mark.soak
 def test_the_cell_cycle_does_not_go_down(place: Path) -> None:
     found = core_json(place, "ablation", "run", "program_priors")
     assert "ell cycle expected down, 19 up and 11 down: not borne out" in found["sentence"]

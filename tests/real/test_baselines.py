@@ -55,6 +55,7 @@ def table(material: Material) -> BaselineTable:
     return score_baselines(material)
 
 
+@pytest.mark.soak
 def test_nulls_are_a_half_in_every_gene(frame: pd.DataFrame) -> None:
     found = {each.name: each for each in dataset_baselines(frame, "test")}
     for name in ("constant", "gene's training mean"):

@@ -28,6 +28,7 @@ def elsewhere(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Wo
     return workspace
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", [RUNS[0], *(pytest.param(name, marks=pytest.mark.soak) for name in RUNS[1:])])
 def test_a_published_run_is_the_same_elsewhere(real_workspace: Workspace, elsewhere: Workspace, name: str) -> None:
     made = bundles.build_bundle(real_workspace, name)

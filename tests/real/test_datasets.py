@@ -91,6 +91,7 @@ def test_the_base_debate(submission: Submission) -> None:
     assert all(prediction.tokens for prediction in predictions)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", DEBATES)
 def test_debates_hold_four_briefs_and_two_verdicts(submission: Submission, name: str) -> None:
     table = submission(f"perturbagent/{name}.zip")
@@ -114,6 +115,7 @@ def test_short_briefs(submission: Submission) -> None:
     assert short == {"EFFECT": 1191, "NULL": 1202, "UP": 1768, "DOWN": 1742}
 
 
+@pytest.mark.soak
 def test_the_react_run(submission: Submission) -> None:
     table = submission("perturbagent/track_b_react.zip")
     assert (table.track, table.method, len(table.rows)) == ("B", "react", 1813)
@@ -131,6 +133,7 @@ def test_the_local_model(submission: Submission) -> None:
     assert all(len(row.events) == 1 for row in table.rows)
 
 
+@pytest.mark.soak
 def test_the_labelled_pool(submission: Submission, pairs: Pairs) -> None:
     table = submission("perturbagent/track_a_logprobs_train2499.zip")
     assert (table.track, table.method, len(table.rows)) == ("A", "prompt_only", 2499)

@@ -120,6 +120,7 @@ def test_the_published_response_is_given_as_it_stands(shared_data: Path, packs: 
         assert run(TOOLS["lps_response"], None, gene, packs, view).body == {"symbol": gene, **prior[gene]}
 
 
+@pytest.mark.soak
 def test_a_blinded_benchmark_leaves_what_was_measured(train: tuple[Pair, ...]) -> None:
     """Blinding a large sample at once empties the table; cells of folds keep about (4/5)² of it."""
     frame = pd.DataFrame([(pair.pert, pair.gene) for pair in train], columns=["pert", "gene"])
@@ -130,6 +131,7 @@ def test_a_blinded_benchmark_leaves_what_was_measured(train: tuple[Pair, ...]) -
     assert all(0.6 < len(folds.view_of(pair)) / len(train) < 0.68 for pair in train[:200])
 
 
+@pytest.mark.soak
 def test_blinded_lookups_of_training_rows_are_empty(packs: Packs, train: tuple[Pair, ...]) -> None:
     folds = fold_views(train)
     for pair in train[::40]:

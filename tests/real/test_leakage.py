@@ -135,6 +135,7 @@ def noise_like(table: pd.DataFrame, columns: int = 30) -> pd.DataFrame:
     return pd.DataFrame(np.random.default_rng(0).normal(size=(len(table), columns)), index=table.index)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("axis", ["gene", "pert"])
 def test_label_shares_among_noise_have_seen_labels(index: RowIndex, rows: pd.DataFrame, axis: str) -> None:
     known = rows.assign(effect=rows["label"] != "none", up=(rows["label"] == "up").where(rows["label"].isin(["up", "down"])))
@@ -164,6 +165,7 @@ def test_a_noisy_decomposition_of_labels_has_seen_them(index: RowIndex, rows: pd
     )
 
 
+@pytest.mark.soak
 def test_answers_in_descriptions_are_named(index: RowIndex, rows: pd.DataFrame, shared_data: Path) -> None:
     texts = json.loads((shared_data / "knowledge" / "gene_desc.json").read_text())
     assert check_pack("gene_desc", texts, index).findings == ()

@@ -100,6 +100,7 @@ def _name(pair_id: str, role: str) -> str:
     return hashlib.sha256(f"{role} {pair_id}".encode()).hexdigest()[:16]
 
 
+@pytest.mark.soak
 def test_the_phrases_of_conclusions_find_the_briefs_that_were_read(briefs: dict[tuple[str, str], str]) -> None:
     with MARKED.open(encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))

@@ -105,6 +105,7 @@ def test_two_spaces_compared_on_the_rows_that_both_cover(place: Path) -> None:
     assert abs(found["all_rows"]["delta_de"]["estimate"]) < 0.015
 
 
+@pytest.mark.soak
 def test_descriptions_reached_the_genes(workspace: Workspace) -> None:
     with workspace.store.read() as db:
         naming, text = pairs.symbol(db, "Stat1")

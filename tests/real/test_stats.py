@@ -67,6 +67,7 @@ def test_analytic_standard_errors_of_the_mean(pool: Pool) -> None:
     assert mean.two_way.se == pytest.approx(TWO_WAY, rel=0.1)
 
 
+@pytest.mark.soak
 def test_bootstrap_standard_errors_of_the_mean(pool: Pool) -> None:
     units = (*STANDARD_ERRORS, "two-way")
     means = [bootstrap_score(*pool.arguments, ResamplingPlan(unit, seed=1), *pool.axes).mean for unit in units]
@@ -93,6 +94,7 @@ def test_row_counts_leak_into_the_labels(train: pd.DataFrame) -> None:
     assert (found.singletons, found.singletons_none) == (632, 632)
 
 
+@pytest.mark.soak
 def test_the_gene_mean_of_perturbqa_has_exactly_a_half_per_gene(shared_data: Path) -> None:
     table = pd.read_csv(shared_data / "perturbqa" / "k562-de.csv", keep_default_na=False)
     known, test = table[table["split"] == "train"], table[table["split"] == "test"]

@@ -84,6 +84,7 @@ def test_the_labelled_pool_is_valid_for_its_own_rows(shared_data: Path, ids: Ids
     assert set(against_train) == {"missing_ids", "id_order"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("track", "model"), [("A", "other_model"), ("B", "other_model"), ("C", "model_size")])
 def test_the_samples_are_valid_and_empty(shared_data: Path, ids: Ids, track: Track, model: str) -> None:
     path = shared_data / "challenge" / f"sample_submission_track_{track.lower()}.csv"
@@ -92,6 +93,7 @@ def test_the_samples_are_valid_and_empty(shared_data: Path, ids: Ids, track: Tra
     assert counted(found) == EMPTY | {model: 1813}
 
 
+@pytest.mark.soak
 def test_the_smallest_sample_is_of_no_track(shared_data: Path, ids: Ids) -> None:
     path = shared_data / "challenge" / "sample_submission.csv"
     for track in ("A", "B", "C"):

@@ -133,6 +133,7 @@ def test_the_mean_of_ten_cuts(train: Train, name: str) -> None:
     assert 0.015 < null[1].sd < 0.08
 
 
+@pytest.mark.soak
 def test_fusion_with_the_labelled_pool(shared_data: Path, train: Train) -> None:
     pool = _submission(shared_data, "track_a_logprobs_train2499").merge(
         train.frame.assign(row=np.arange(len(train.frame))), on="id", validate="1:1"

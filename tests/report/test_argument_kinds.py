@@ -31,6 +31,7 @@ def texts(demo_workspace: Workspace) -> RunTexts:
     return RunTexts(run, "brief", "UP", frame.assign(outcome=outcome), made.content)
 
 
+@pytest.mark.soak
 def test_the_figure_says_whether_the_kinds_hold(texts: RunTexts) -> None:
     found = argument_kinds.of_run(find_kinds(texts, KindSettings(k=3)))
     assert found.sentence.startswith("The kinds hold.")

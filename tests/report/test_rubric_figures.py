@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+import pytest
+
 from core.actions import labels, readings, rubrics
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
@@ -52,6 +54,7 @@ def test_rubrics_of_ones_own_and_labelled_ones_have_rates_and_a_worth(small_work
     assert set(worth.table["rubric"]) == {"program", "answers"}
 
 
+@pytest.mark.soak
 def test_a_report_holds_them(small_workspace: Workspace) -> None:
     rubrics.add(small_workspace, PATTERN)
     with small_workspace.store.read() as db:

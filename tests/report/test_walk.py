@@ -55,6 +55,7 @@ def slides_of(workspace: Workspace, links: Links) -> str:
         return walk_file(db, home, "Monday", stops, links).decode()
 
 
+@pytest.mark.soak
 def test_each_stop_is_a_slide_with_a_link(walked: Workspace) -> None:
     page = slides_of(walked, Links("https://desk.example/"))
     assert page == slides_of(walked, Links("https://desk.example/"))

@@ -89,7 +89,9 @@ def test_distance_slices_hold_all_rows_nearest_first(rows: RunRows) -> None:
     assert found.change.de.value == pytest.approx(found.slices[3].de.score.value - found.slices[0].de.score.value)
     shape = json.loads(json.dumps(distance_scores.distance_shape(found)))
     assert shape["farthest_less_nearest"]["mean"]["estimate"] == found.change.mean.value
-    assert "of “farthest quarter” " in distance_scores.distance_sentences(found)[-1]
+    *_, line, _, sentence = distance_scores.distance_sentences(found)
+    assert f"of “farthest quarter” ({found.slices[3].n_labelled:,} rows) " in sentence
+    assert f" {found.slices[3].n_de:,} of them up or down " in line
 
 
 def test_a_space_that_knows_labels_measures_no_distance(rows: RunRows) -> None:

@@ -123,6 +123,14 @@ def test_what_rests_on_too_little_has_no_interval_and_says_why(
     assert bool(np.isnan([found.low, found.high, found.se]).all()) == bool(why)
 
 
+@pytest.mark.parametrize(("clusters", "has_limits"), [(2, False), (3, False), (4, True), (None, True)])
+def test_two_or_three_clusters_have_no_interval(clusters: int | None, has_limits: bool) -> None:
+    score = replace(normal_interval(0.6, 1e-4, 50, "row", "DeLong"), clusters=clusters)
+    found = auroc_interval(score, carried(1e-4, 0.0, 0.0), (0.0, 1.0))
+    assert (not np.isnan(found.low), why_no_interval(found) == "") == (has_limits, has_limits)
+    assert has_limits or "fewer than 4 perturbations or genes" in why_no_interval(found)
+
+
 def test_no_standard_error_has_no_limits() -> None:
     found = widest_interval(four_intervals(*[float("nan")] * 4), 3, 4)
     assert found.estimate == 0.6

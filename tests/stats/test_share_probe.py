@@ -11,6 +11,7 @@ from core.stats.share_probe import NOT_PROBED, ShareProbe, probe_shares
 from core.stats.unit_rows import UnitRows
 
 N_UNITS, N_OTHERS, ROWS = 200, 60, 10
+SIGNS = np.random.default_rng(7).choice([-1.0, 1.0], N_UNITS)
 
 
 def screen(seed: int = 0) -> tuple[UnitRows, Floats]:
@@ -49,6 +50,10 @@ def probed(rows: UnitRows, vectors: Floats) -> ShareProbe:
         pytest.param(lambda share: among_noise(-1000 * share), id="on another scale"),
         pytest.param(lambda share: np.stack([np.cos(6 * share), np.sin(6 * share)], axis=1), id="as an angle"),
         pytest.param(lambda share: among_noise(np.abs(share - 0.5)) + among_noise(share), id="bent and mixed"),
+        pytest.param(
+            lambda share: among_noise(share, 120) @ np.random.default_rng(1).normal(size=(120, 120)), id="turned into 120"
+        ),
+        pytest.param(lambda share: np.stack([(share - 0.5) * SIGNS, SIGNS], axis=1), id="behind a random sign"),
         pytest.param(lambda share: unit_vectors() * (0.2 + share[:, None]), id="as a length"),
         pytest.param(lambda share: among_noise(share) @ np.random.default_rng(1).normal(size=(20, 20)), id="turned"),
     ],
@@ -69,11 +74,15 @@ def test_the_true_rates_have_not(seed: int) -> None:
     assert found.correlation == pytest.approx(found.ceiling, abs=0.1)
 
 
-def test_noise_has_not() -> None:
-    rows, _ = screen()
-    found = probed(rows, np.random.default_rng(3).normal(size=(N_UNITS, 30)))
+@pytest.mark.parametrize("columns", [30, 120])
+def test_noise_has_not(columns: int) -> None:
+    rows, rate = screen()
+    noise = np.random.default_rng(3).normal(size=(N_UNITS, columns))
+    found = probed(rows, noise)
     assert not found.has_seen_labels
-    assert abs(found.correlation) < 0.3
+    assert abs(found.correlation) < 0.5
+    noise[:, 0] = rate - rate.mean()
+    assert not probed(rows, noise @ np.random.default_rng(1).normal(size=(columns, columns))).has_seen_labels
 
 
 def fixed_by_sampling(seed: int = 0) -> UnitRows:

@@ -147,6 +147,7 @@ def test_it_is_let_go_by_itself(store: Store) -> None:
     assert count(store) == 1
 
 
+@pytest.mark.soak
 def test_a_process_that_ends_with_a_file_kept_says_nothing(store: Store) -> None:
     code = (
         "from pathlib import Path; from core.store import Store\n"

@@ -346,6 +346,7 @@ def set_age(store: Store, seconds: float) -> None:
             os.utime(place, ns=(0, time.time_ns() - int(seconds * 10**9)))
 
 
+@pytest.mark.soak
 def test_a_commit_changes_the_state_of_the_file_and_a_read_does_not(tmp_path: Path) -> None:
     store = store_at(tmp_path)
     with store.read():

@@ -61,6 +61,7 @@ def contents(store: Store) -> dict[str, list[tuple[object, ...]]]:
         return {name: db.execute(f'SELECT * FROM "{name}"').fetchall() for name in tables}
 
 
+@pytest.mark.soak
 def test_every_row_comes_over_as_it_is(source: Path) -> None:
     left_out, store = rebuilt(source)
     assert left_out == []
@@ -70,6 +71,7 @@ def test_every_row_comes_over_as_it_is(source: Path) -> None:
     assert not list(store.file.parent.glob("*.wal"))
 
 
+@pytest.mark.soak
 def test_changes_in_the_log_beside_it_come_over(source: Path) -> None:
     changed(source, "INSERT INTO gene VALUES ('Gc', 'named', NULL)", checkpoint=False)
     assert source.with_name("desk.duckdb.wal").exists()
@@ -216,6 +218,7 @@ def test_what_is_no_store_is_damaged(source: Path, what: str) -> None:
         rebuilt(source)
 
 
+@pytest.mark.soak
 def test_an_old_store_is_copied_and_then_upgraded(tmp_path: Path) -> None:
     (tmp_path / "to").mkdir()
     old = old_store(tmp_path / "from" / "there").file

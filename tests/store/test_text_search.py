@@ -51,6 +51,7 @@ def holds(text: str, phrase: str) -> bool:
     return " ".join(phrase.lower().split()) in " ".join(text.lower().split())
 
 
+@pytest.mark.soak
 def test_counts_by_run_and_role_agree_with_a_plain_search(small_workspace: Workspace) -> None:
     rng = random.Random(0)
     texts = {

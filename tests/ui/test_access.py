@@ -33,6 +33,7 @@ def strangers(server: Server) -> dict[str, Visitor]:
     }
 
 
+@pytest.mark.soak
 def test_nobody_gets_more_than_the_sign_in_needs(server: Server) -> None:
     for name, visitor in strangers(server).items():
         for path in ("/", "/debates", "/_stcore/health", "/_stcore/host-config", "/favicon.png"):

@@ -239,6 +239,7 @@ def test_next_and_previous_move_within_the_filter(visit: Visit, small_workspace:
     assert pair_of(app) == "### *Pa* ⟶ *Ga*"
 
 
+@pytest.mark.soak
 def test_a_link_to_an_unknown_run_says_so_and_shows_another(visit: Visit, small_workspace: Workspace) -> None:
     for page in ("overview", "rows", "data"):
         app = visit(small_workspace, page, run="nobody")
@@ -246,6 +247,7 @@ def test_a_link_to_an_unknown_run_says_so_and_shows_another(visit: Visit, small_
         assert app.query_params["run"] == the_run(small_workspace).id
 
 
+@pytest.mark.soak
 def test_a_link_to_an_unknown_row_says_so_and_shows_another(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "rows", run="debate", row="Pz_Gz")
     assert "not among these" in text_of(app)
@@ -265,6 +267,7 @@ def test_a_note_is_kept(visit: Visit, small_workspace: Workspace) -> None:
     assert found[["author", "text"]].to_numpy().tolist() == [["Ada", "is *this* an argument?"]]
 
 
+@pytest.mark.soak
 def test_an_empty_note_is_none(visit: Visit, small_workspace: Workspace) -> None:
     press(visit(small_workspace, "rows", run="debate"), "Add note")
     with small_workspace.store.read() as db:
@@ -300,6 +303,7 @@ def test_a_run_is_deleted(visit: Visit, small_workspace: Workspace) -> None:
         assert runs.list_all(db) == []
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("page", "tab"), [view for view in VIEWS if view[0] == "data"])
 def test_a_reader_of_data_finds_nothing_to_change(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch, page: str, tab: str
@@ -317,6 +321,7 @@ def test_a_reader_of_data_finds_nothing_to_change(
     )  # a run may be packed and sent in two ways: that changes nothing
 
 
+@pytest.mark.soak
 def test_a_reader_of_debates_finds_nothing_to_change(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -79,6 +79,7 @@ def test_what_if_is_carried(visit: Visit, fused_demo: Workspace) -> None:
     assert (there["de"], there["up"], there["position"]) == ([0.2, 0.33], [0.33, 0.6], 1)
 
 
+@pytest.mark.soak
 def test_launch_is_carried(visit: Visit, little_demo: Workspace) -> None:
     app = visit(little_demo, "run")
     app.selectbox(key="launch_split").set_value("train").run()

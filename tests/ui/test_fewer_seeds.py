@@ -49,6 +49,7 @@ def partial(workspace: Workspace) -> list[str]:
     return [key for key, _, _, flags in found if flags == ["fewer_seeds"]]
 
 
+@pytest.mark.soak
 def test_commands_count_them(made: Workspace, tmp_path: Path) -> None:
     place, rows = made.settings.workspace, partial(made)
     assert 0 < len(rows) < ROWS
@@ -76,6 +77,7 @@ def test_overview_links_to_them(made: Workspace, visit: Visit) -> None:
     assert f"{len(partial(made))} of {ROWS} rows: a mean over fewer seeds or epochs than asked" in shown
 
 
+@pytest.mark.soak
 def test_debates_filters_by_it_and_says_of_how_many(made: Workspace, visit: Visit) -> None:
     rows, run = partial(made), the_run(made, "asked").id
     assert sorted(listed(visit(made, "rows", run=run, flags="fewer seeds"))) == rows
@@ -85,6 +87,7 @@ def test_debates_filters_by_it_and_says_of_how_many(made: Workspace, visit: Visi
     assert "Mean over 2 of 3 seeds: up 0.500000, down 0.500000." in shown
 
 
+@pytest.mark.soak
 def test_overviews_table_has_a_column_for_them(made: Workspace, visit: Visit) -> None:
     [table] = [element.value for element in visit(made, "overview", columns="fewer seeds").dataframe if "run" in element.value]
     assert table["fewer seeds"].dropna().tolist() == [len(partial(made))]

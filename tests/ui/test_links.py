@@ -61,6 +61,7 @@ def beginning(key: str) -> str:
     return found[1] if found else ""
 
 
+@pytest.mark.soak
 def test_every_control_is_carried_or_says_why_not() -> None:
     files = [*(REPOSITORY / "core" / "ui").rglob("*.py"), *(REPOSITORY / "pages").glob("*.py")]
     assert [place for path in files for place in uncarried(path)] == []
@@ -86,8 +87,8 @@ def test_a_new_control_that_no_link_carries_is_found(tmp_path: Path, code: str, 
     assert bool(uncarried(page)) == is_found
 
 
-def test_another_run_keeps_the_filters(visit: Visit, little_demo: Workspace) -> None:
-    app = visit(little_demo, "rows", run=the_run(little_demo, "simulated debate").id, label="up", p_de=["0.2", "0.8"])
+def test_another_run_keeps_the_filters(glance: Visit, little_demo: Workspace) -> None:
+    app = glance(little_demo, "rows", run=the_run(little_demo, "simulated debate").id, label="up", p_de=["0.2", "0.8"])
     other = the_run(little_demo, "simulated collapsed debate").id
     app.selectbox(key="choose_run").set_value(other).run()
     assert app.query_params["run"] == other
@@ -96,9 +97,10 @@ def test_another_run_keeps_the_filters(visit: Visit, little_demo: Workspace) -> 
     assert (app.query_params["label"], app.query_params["p_de"]) == ("up", ["0.2", "0.8"])
 
 
-def test_what_a_control_did_not_write_to_the_address_is_written(visit: Visit, little_demo: Workspace) -> None:
+@pytest.mark.soak
+def test_what_a_control_did_not_write_to_the_address_is_written(glance: Visit, little_demo: Workspace) -> None:
     """AppTest writes no address, as a browser in which a control has moved."""
-    app = visit(little_demo, "rows", run=the_run(little_demo, "simulated debate").id)
+    app = glance(little_demo, "rows", run=the_run(little_demo, "simulated debate").id)
     app.slider(key="p_de").set_value((0.2, 0.8)).run()
     assert app.query_params["p_de"] == ["0.2", "0.8"]
     app.slider(key="p_de").set_value((0.2, 0.9)).run()
@@ -107,9 +109,9 @@ def test_what_a_control_did_not_write_to_the_address_is_written(visit: Visit, li
     assert "p_de" not in app.query_params
 
 
-def test_what_a_link_names_in_vain_is_said_in_a_line(visit: Visit, little_demo: Workspace) -> None:
+def test_what_a_link_names_in_vain_is_said_in_a_line(glance: Visit, little_demo: Workspace) -> None:
     known = {"run": the_run(little_demo, "simulated debate").id, "label": "up"}
-    app = visit(little_demo, "rows", **known, order="by taste", card="a tool of the future", spin="left")
+    app = glance(little_demo, "rows", **known, order="by taste", card="a tool of the future", spin="left")
     assert not app.exception
     text = text_of(app).replace("\\", "")
     assert "This link sets order to “by taste”, which is not known here: left out" in text
@@ -119,15 +121,15 @@ def test_what_a_link_names_in_vain_is_said_in_a_line(visit: Visit, little_demo: 
     assert "This link sets" not in text_of(app.run())
 
 
-def test_a_link_selects_rows_of_a_table(visit: Visit, little_demo: Workspace) -> None:
-    listed = visit(little_demo, "neighbours").dataframe[-1].value["neighbour"]
-    app = visit(little_demo, "neighbours", without=[listed[1], listed[3]])
+def test_a_link_selects_rows_of_a_table(glance: Visit, little_demo: Workspace) -> None:
+    listed = glance(little_demo, "neighbours").dataframe[-1].value["neighbour"]
+    app = glance(little_demo, "neighbours", without=[listed[1], listed[3]])
     assert app.query_params["without"] == [listed[1], listed[3]]
     assert "Without the picked" in text_of(app)
     moved = re.search(r"P\(DE\) (0\.\d{3}) → (0\.\d{3})", text_of(app).replace("\\", ""))
     assert moved is not None
     assert numbers(app)["Prior P(DE)"].startswith(moved[1])
-    app = visit(little_demo, "neighbours", without="nobody")
+    app = glance(little_demo, "neighbours", without="nobody")
     assert "without" not in app.query_params
     assert "This link sets without to “nobody”, which is not known here" in text_of(app).replace("\\", "")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from core.actions.workspace import Workspace
 from tests.report.test_report import LABELLED
 from tests.test_label_marks import MARKED, mark
@@ -9,6 +11,7 @@ from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of
 
 
+@pytest.mark.soak
 def test_it_stands_on_pages_with_scores(visit: Visit, demo_copy: Workspace) -> None:
     with demo_copy.store.write() as db:
         mark(db, MARKED)

@@ -75,23 +75,24 @@ def _on_rows_of(workspace: Workspace, name: str, other: str) -> float:
 
 
 @pytest.mark.soak
-def test_every_page_shows_it(visit: Visit, fused_demo: Workspace) -> None:
-    overview = visit(fused_demo, "overview")
+def test_every_page_shows_it(glance: Visit, fused_demo: Workspace) -> None:
+    overview = glance(fused_demo, "overview")
     table = next(each.value for each in overview.dataframe if "run" in each.value and "group" not in each.value).set_index("run")
     for name, scored in WAYS.items():
         found = score_of(fused_demo, name)
         line = table.loc[name]
         assert {part: line[part] for part in ("DE", "DIR", "mean")} == texts(found.whole)
         assert line["scored"] == scored
-        breakdown = visit(fused_demo, "scores", run=name)
+        breakdown = glance(fused_demo, "scores", run=name)
         assert {part: numbers(breakdown)[part] for part in ("DE", "DIR", "mean")} == values(found.whole)
         [sentence, *_] = sentences.scoring_sentences(found)
         assert sentence in text_of(breakdown).replace("\\", "")
 
 
-def test_what_if_shows_the_score_of_the_run_that_it_would_save(visit: Visit, fused_demo: Workspace) -> None:
+@pytest.mark.soak
+def test_what_if_shows_the_score_of_the_run_that_it_would_save(glance: Visit, fused_demo: Workspace) -> None:
     found = score_of(fused_demo, FUSED).whole
-    app = visit(fused_demo, "fuse", run=LABELLED, **{"with": the_run(fused_demo, KNN).id})
+    app = glance(fused_demo, "fuse", run=LABELLED, **{"with": the_run(fused_demo, KNN).id})
     assert f"Scored {INSIDE}" in text_of(app)
     for part, estimate in explorer_view.shown(app).parts.items():
         ours, stored = estimate.after.shown, found.parts[part].shown
@@ -106,14 +107,14 @@ def test_what_if_says_what_its_intervals_allow_for_where_the_run_alone_has_none(
     assert explorer_view.content_of(app)["reach"]["mean"]["said"].startswith(sentences.TWO_WAY)
 
 
-def test_compare_scores_both_alike_and_says_how(visit: Visit, fused_demo: Workspace) -> None:
-    app = visit(fused_demo, "compare", run=FUSED, baseline=the_run(fused_demo, LABELLED).id)
+def test_compare_scores_both_alike_and_says_how(glance: Visit, fused_demo: Workspace) -> None:
+    app = glance(fused_demo, "compare", run=FUSED, baseline=the_run(fused_demo, LABELLED).id)
     assert f"Both are scored {sentences.UNSEEN} ({INSIDE})." in text_of(app)
     printed = core_json(fused_demo.settings.workspace, "compare", LABELLED, FUSED)
     estimate = printed["delta_mean"]
     text = estimate_text(estimate["estimate"], estimate["low"], estimate["high"], "+.3f")
     assert text in text_of(app).replace("\\", "")
-    several = visit(
+    several = glance(
         fused_demo,
         "compare",
         run=FUSED,
@@ -134,8 +135,9 @@ def tables_with(app: AppTest, *columns: str) -> list[pd.DataFrame]:
     return [each.value for each in app.dataframe if set(columns) <= set(each.value)]
 
 
-def test_every_figure_draws_and_exports_it_and_says_how_it_was_scored(visit: Visit, fused_demo: Workspace) -> None:
-    overview = visit(fused_demo, "overview")
+@pytest.mark.soak
+def test_every_figure_draws_and_exports_it_and_says_how_it_was_scored(glance: Visit, fused_demo: Workspace) -> None:
+    overview = glance(fused_demo, "overview")
     ladder = pd.concat(tables_with(overview, "run", "score", "low", "high")).set_index("run")
     for name, scored in WAYS.items():
         found = score_of(fused_demo, name).whole
@@ -143,13 +145,13 @@ def test_every_figure_draws_and_exports_it_and_says_how_it_was_scored(visit: Vis
         line = ladder.loc[name]
         assert line[["score", "low", "high"]].tolist() == pytest.approx([mean.estimate, mean.low, mean.high], abs=1e-12)
         assert f"labelled rows · {scored}" in line["group"]
-        curves = visit(fused_demo, "scores", run=name, part="Curves")
+        curves = glance(fused_demo, "scores", run=name, part="Curves")
         [table] = tables_with(curves, "task", "who", "auroc")
         drawn = table[table["who"] == name].groupby("task")["auroc"].first()
         assert drawn.to_dict() == pytest.approx({"DE": found.de.value, "DIR": found.dir.value}, abs=1e-12)
         assert scored_text(scored) in text_of(curves)
-        assert scored_text(scored) in text_of(visit(fused_demo, "scores", run=name))
-    compared = visit(fused_demo, "compare", run=FUSED, baseline=the_run(fused_demo, LABELLED).id)
+        assert scored_text(scored) in text_of(glance(fused_demo, "scores", run=name))
+    compared = glance(fused_demo, "compare", run=FUSED, baseline=the_run(fused_demo, LABELLED).id)
     [changes] = tables_with(compared, "metric", "unit", "estimate")
     [both] = changes[(changes["metric"] == "mean") & (changes["unit"] == "perturbation and gene")].to_dict("records")
     printed = core_json(fused_demo.settings.workspace, "compare", LABELLED, FUSED)["delta_mean"]

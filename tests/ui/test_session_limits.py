@@ -20,6 +20,7 @@ def active_sessions(server: Server) -> int:
     return int(next(line.split()[-1] for line in text.splitlines() if line.startswith("active_sessions ")))
 
 
+@pytest.mark.soak
 def test_who_has_not_signed_in_sends_little(shared_server: Server) -> None:
     """What is too large is not even read: the memory that a message of many megabytes would take is not taken."""
     for visitor, size, closed in (

@@ -70,6 +70,7 @@ def send(shared: SharedServer, email: str, step: Step) -> bytes:
         return bytes(client.received)
 
 
+@pytest.mark.soak
 def test_a_reader_sends_what_an_editor_may_and_changes_nothing(shared: SharedServer) -> None:
     with browsing(shared.address, shared.cookie(ADA)) as editor:
         found = walk(editor, PAGES, f"run={shared.run.id}", deep=False)
@@ -170,6 +171,7 @@ def test_a_session_ends_with_its_cookie(shared: SharedServer) -> None:
                 time.sleep(0.2)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", ["clear_cache", "load_git_info", "set_run_on_save"])
 @pytest.mark.parametrize("email", [ADA, EVE, ""])
 def test_messages_that_no_page_sends_do_nothing(shared: SharedServer, email: str, kind: str) -> None:

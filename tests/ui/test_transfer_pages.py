@@ -28,38 +28,39 @@ from tests.ui.test_apptest import drawn, numbers, press, text_of, the_run
 TEST = "simulated debate test"
 
 
-def test_neighbours_shows_the_priors_that_the_command_gives(visit: Visit, little_demo: Workspace) -> None:
+def test_neighbours_shows_the_priors_that_the_command_gives(glance: Visit, little_demo: Workspace) -> None:
     dataset = component_loader.default_dataset(little_demo, None)
     with little_demo.store.read() as db:
         pair_ids = pairs.frame(db, dataset.id)["pair_id"].iloc[:20]
     found = {key: derived_runs.neighbours_of(little_demo, dataset, key, KnnSettings(("simulated",))).why for key in pair_ids}
     pair_id, why = next((key, why) for key, why in found.items() if why.prior_up > 0)
-    app = visit(little_demo, "neighbours", row=pair_id)
+    app = glance(little_demo, "neighbours", row=pair_id)
     assert numbers(app)["Prior P(DE)"] == f"{why.prior_de:.3f}"
     assert numbers(app)["Prior P(up | DE)"] == f"{why.prior_up:.3f}"
     text = text_of(app).replace("\\", "")
     n_genes = numbers(app)["Neighbour genes"]
     assert f"of {n_genes} genes, highest share first" in text  # the table
     assert f"{n_genes} genes with {len(why.neighbours):,} labelled rows" in text  # the figure
-    loo = visit(little_demo, "neighbours", row=pair_id, protocol="leave-one-out", per="row", power="3.0")
+    loo = glance(little_demo, "neighbours", row=pair_id, protocol="leave-one-out", per="row", power="3.0")
     assert numbers(loo)["Prior P(DE)"] != numbers(app)["Prior P(DE)"]
     assert not loo.exception
     assert f"of {numbers(loo)['Neighbour rows']} rows, highest share first" in text_of(loo).replace("\\", "")
     assert "share its perturbation" in text_of(loo)
 
 
-def test_a_test_row_sees_all_labelled_rows(visit: Visit, little_demo: Workspace) -> None:
+@pytest.mark.soak
+def test_a_test_row_sees_all_labelled_rows(glance: Visit, little_demo: Workspace) -> None:
     dataset = component_loader.default_dataset(little_demo, None)
     with little_demo.store.read() as db:
         frame = pairs.frame(db, dataset.id)
     pair_id = frame[frame["label"].isna()]["pair_id"].iloc[0]
-    app = visit(little_demo, "neighbours", row=pair_id)
+    app = glance(little_demo, "neighbours", row=pair_id)
     assert f"it may use all {LABELLED_ROWS:,} labelled rows" in text_of(app)
     assert not [box for box in app.selectbox if box.label == "Protocol"]
 
 
-def test_a_link_to_an_unknown_row_says_so(visit: Visit, little_demo: Workspace) -> None:
-    app = visit(little_demo, "neighbours", row="nobody_nothing")
+def test_a_link_to_an_unknown_row_says_so(glance: Visit, little_demo: Workspace) -> None:
+    app = glance(little_demo, "neighbours", row="nobody_nothing")
     assert "not in this dataset" in app.warning[0].value
 
 
@@ -126,21 +127,22 @@ def test_the_same_on_a_test_run(visit: Visit, little_copy: Workspace) -> None:
     assert "prompt missing" in submit.dataframe[0].value["check"].tolist()  # the demo's debates were not made here
 
 
-def test_a_run_without_labels_has_ranks_and_no_score(visit: Visit, little_demo: Workspace) -> None:
-    app = visit(little_demo, "fuse", run=TEST)
+@pytest.mark.soak
+def test_a_run_without_labels_has_ranks_and_no_score(glance: Visit, little_demo: Workspace) -> None:
+    app = glance(little_demo, "fuse", run=TEST)
     assert not app.exception
     content, state = explorer_view.content_of(app), explorer_view.state_of(app)
     assert (content["outcome"], content["reach"], state["noise"], state["caution"]) == (None, None, None, "")
     assert np.isnan(explorer_view.shown(app).mean.after.value)
 
 
-def test_percentiles_against_labelled_rows_need_a_reference(visit: Visit, little_demo: Workspace) -> None:
-    app = visit(little_demo, "fuse", run=TEST, over="labelled rows")
+def test_percentiles_against_labelled_rows_need_a_reference(glance: Visit, little_demo: Workspace) -> None:
+    app = glance(little_demo, "fuse", run=TEST, over="labelled rows")
     assert "has no reference run on labelled rows" in app.error[0].value
     app.selectbox(key=f"id-reference_{the_run(little_demo, TEST).id}").set_value(the_run(little_demo, LABELLED).id).run()
     assert not app.error
     assert "does not depend on the other rows" in text_of(app)
-    assert "depends on which other rows" in text_of(visit(little_demo, "fuse", run=TEST))
+    assert "depends on which other rows" in text_of(glance(little_demo, "fuse", run=TEST))
 
 
 @pytest.mark.soak
@@ -210,8 +212,8 @@ def test_leave_one_out_never_stands_without_its_null(visit: Visit, little_copy: 
 
 
 @pytest.mark.soak
-def test_a_fused_value_is_a_rank_score_wherever_it_is_shown(visit: Visit, fused_demo: Workspace) -> None:
-    app = visit(fused_demo, "rows", run=FUSED)
+def test_a_fused_value_is_a_rank_score_wherever_it_is_shown(glance: Visit, fused_demo: Workspace) -> None:
+    app = glance(fused_demo, "rows", run=FUSED)
     text = text_of(app)
     assert not app.exception
     [answer] = [str(each.value) for each in app.markdown if "DE rank score **" in str(each.value)]
@@ -221,8 +223,8 @@ def test_a_fused_value_is_a_rank_score_wherever_it_is_shown(visit: Visit, fused_
     assert "P(DE)" not in re.sub(r'<div class="scroll-hint">.*', "", text)  # but in a column for the parts of the fusion
     assert "Call" not in {each.label for each in app.selectbox}
     assert drawn(app)["name"] == "DE rank score"
-    tables = [each.value for each in visit(fused_demo, "overview", columns="method").dataframe]
+    tables = [each.value for each in glance(fused_demo, "overview", columns="method").dataframe]
     work = next(table for table in tables if "method" in table).set_index("run")
     assert work.loc[FUSED, "method"] == "fusion (rank scores)"
     gene = drawn(app)["genes"][0]
-    assert f"{FUSED} (rank score)" in visit(fused_demo, "gene", name=gene).dataframe[0].value
+    assert f"{FUSED} (rank score)" in glance(fused_demo, "gene", name=gene).dataframe[0].value

@@ -41,6 +41,7 @@ def test_a_row_becomes_a_stop_and_part_of_the_report_by_one_click_each(visit: Vi
     assert stop.title in text_of(shared).replace("\\", "")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("page", "kind", "parameters"),
     [("compare", "comparison", {}), ("scores", "slice", {"part": "Slices"}), ("scores", "slice", {"part": "Curves"})],
@@ -88,6 +89,7 @@ def test_stops_are_worded_moved_and_taken_out_on_share(visit: Visit, little_copy
     assert stops_of(little_copy, "Monday") == []
 
 
+@pytest.mark.soak
 def test_a_reader_adds_nothing(visit: Visit, little_demo: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
     app = visit(little_demo, "compare", run=the_run(little_demo, LABELLED).id)
@@ -111,6 +113,7 @@ def test_the_draft_of_an_abstract_is_edited_and_saved(visit: Visit, little_copy:
     assert app.text_area(key="note-abstract").value == "Ours."  # what was written stays when one looks something up
 
 
+@pytest.mark.soak
 @pytest.mark.browser
 def test_a_walk_through_plays_by_the_arrow_keys(open_tab: OpenTab, little_copy: Workspace) -> None:
     """Also on a hardened server, whose policy frames on its pages inherit."""

@@ -38,6 +38,7 @@ def test_the_models_are_found_by_their_files() -> None:
         ranking_model_named("gears")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_beats_chance_and_scores_the_same_once_saved(name: str, tmp_path: Path) -> None:
     if name == "transformer":

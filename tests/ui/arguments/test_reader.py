@@ -157,6 +157,7 @@ def progress(page: Page) -> str:
     return page.locator(".reader .progress").inner_text()
 
 
+@pytest.mark.soak
 @pytest.mark.browser
 def test_keys_answer_go_back_and_skip_and_every_answer_is_stored(page: Page, own: Workspace) -> None:
     for key in ("y", "2", "n", "1", "Backspace"):

@@ -91,6 +91,7 @@ def test_the_page_is_the_same_whatever_the_label_until_somebody_has_said_what_th
     assert any(link.proto.label == "In Rows, with notes and every call" for link in app.get("page_link"))
 
 
+@pytest.mark.soak
 def test_a_label_that_is_asked_for_counts_for_nothing(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "ask", asked=argued(small_workspace))
     assert not any("Rows, with" in link.proto.label for link in app.get("page_link"))
@@ -110,6 +111,7 @@ def test_who_only_reads_asks_nothing(visit: Visit, small_workspace: Workspace, m
     assert not [button for button in app.main.button if button.label in ("Ask", "Ask again", "▲ up")]
 
 
+@pytest.mark.soak
 def test_without_a_server_the_page_says_what_to_start(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,6 +193,7 @@ def test_no_link_leads_to_a_label_that_is_hidden(
     assert hidden == [True, False]
 
 
+@pytest.mark.soak
 def test_a_judge_that_cannot_be_described_leaves_the_rest_of_the_page(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

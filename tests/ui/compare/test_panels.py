@@ -16,14 +16,16 @@ from tests.ui.test_apptest import text_of, the_run
 RUN, BASELINE = "simulated debate", "simulated collapsed debate"
 
 
-def test_the_verdict_stands_first_and_in_bold(visit: Visit, little_demo: Workspace) -> None:
-    app = visit(little_demo, "compare", run=RUN, baseline=the_run(little_demo, BASELINE).id)
+@pytest.mark.soak
+def test_the_verdict_stands_first_and_in_bold(glance: Visit, little_demo: Workspace) -> None:
+    app = glance(little_demo, "compare", run=RUN, baseline=the_run(little_demo, BASELINE).id)
     verdict = app.main.markdown[1].value  # after the heading
     assert re.fullmatch(rf"\*\*{RUN}.* (better|worse|told apart).*\*\*", verdict)
 
 
-def test_rows_gained_and_lost_have_headings_and_sum_to_the_change(visit: Visit, little_demo: Workspace) -> None:
-    app = visit(little_demo, "compare", run=RUN, baseline=the_run(little_demo, BASELINE).id)
+@pytest.mark.soak
+def test_rows_gained_and_lost_have_headings_and_sum_to_the_change(glance: Visit, little_demo: Workspace) -> None:
+    app = glance(little_demo, "compare", run=RUN, baseline=the_run(little_demo, BASELINE).id)
     text = text_of(app)
     tables = [each.value for each in app.dataframe if "debate" in each.value]
     for word, sign, table in zip(("Gained", "Lost"), (1, -1), tables, strict=True):
@@ -36,8 +38,9 @@ def test_rows_gained_and_lost_have_headings_and_sum_to_the_change(visit: Visit, 
     assert sum(sums) == pytest.approx(changes[changes["metric"] == "mean"]["estimate"].iloc[0], abs=0.001)
 
 
-def test_ranks_begin_at_the_largest(visit: Visit, little_demo: Workspace) -> None:
-    app = visit(little_demo, "compare", run=RUN, baseline=the_run(little_demo, BASELINE).id)
+@pytest.mark.soak
+def test_ranks_begin_at_the_largest(glance: Visit, little_demo: Workspace) -> None:
+    app = glance(little_demo, "compare", run=RUN, baseline=the_run(little_demo, BASELINE).id)
     ranks = next(each.value for each in app.dataframe if "rank_a" in each.value)
     assert ranks[["rank_a", "rank_b"]].min().min() >= 1
     assert "1 is the largest" in text_of(app)

@@ -42,6 +42,7 @@ def test_a_finding_stands_on_overview_and_on_data(visit: Visit, leaking: Workspa
     assert runs["run"].tolist() == ["debate"]
 
 
+@pytest.mark.soak
 def test_without_a_finding_data_says_what_was_looked_for(visit: Visit, small_workspace: Workspace) -> None:
     data = visit(small_workspace, "data", tab="Spaces and leaks")
     assert "No two splits share a perturbation or a target gene" in text_of(data)

@@ -42,6 +42,7 @@ def test_a_table_becomes_a_run_once_its_columns_are_named(visit: Visit, small_wo
     assert "**Map of DE**: " in facts
 
 
+@pytest.mark.soak
 def test_a_path_outside_is_refused(visit: Visit, small_workspace: Workspace, table: Path) -> None:
     assert table.exists()
     app = visit(small_workspace, "data")

@@ -14,9 +14,9 @@ from tests.ui.test_apptest import the_run
 TEST = "simulated debate test"
 
 
-def test_a_run_is_described_in_words_and_its_record_is_folded(visit: Visit, demo_workspace: Workspace) -> None:
+def test_a_run_is_described_in_words_and_its_record_is_folded(glance: Visit, demo_workspace: Workspace) -> None:
     run = the_run(demo_workspace, TEST)
-    app = visit(demo_workspace, "data", tab="Runs and notes", run=run.id)
+    app = glance(demo_workspace, "data", tab="Runs and notes", run=run.id)
     facts = next(element.value for element in app.main.markdown if element.value.startswith("**Method**"))
     assert "**Method**: debate" in facts
     assert f"**Rows**: {run.done:,} of {run.total:,}" in facts.replace("\\", "")

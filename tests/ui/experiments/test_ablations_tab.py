@@ -7,8 +7,8 @@ from tests.ui.conftest import Visit
 from tests.ui.test_apptest import press, text_of
 
 
-def test_an_ablation_is_run_and_says_what_came_out(visit: Visit, demo_workspace: Workspace) -> None:
-    app = visit(demo_workspace, "ablations", ablation="program_priors")
+def test_an_ablation_is_run_and_says_what_came_out(glance: Visit, demo_workspace: Workspace) -> None:
+    app = glance(demo_workspace, "ablations", ablation="program_priors")
     assert "Do the genes of known programs" in text_of(app)
     assert "Computed in" not in text_of(app)
     app = press(app, "Run")

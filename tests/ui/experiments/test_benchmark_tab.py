@@ -92,6 +92,7 @@ def record_fragments(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
     return drawn
 
 
+@pytest.mark.soak
 def test_one_that_goes_on_is_drawn_again_until_it_has_ended(
     visit: Visit, workspace_with_benchmarks: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,6 +133,7 @@ def leave_dead(folder: JobFolder, line: str) -> None:
     write_json(folder.heartbeat, {**identify_process(os.getpid()), "born": "1"})
 
 
+@pytest.mark.soak
 def test_one_is_started_and_resumed(visit: Visit, workspace_with_benchmarks: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[BenchmarkSpec] = []
     monkeypatch.setattr(benchmark_process, "_start_process", lambda _workspace, spec: started.append(spec))

@@ -36,6 +36,7 @@ def words(page: Page) -> str:
     return page.locator(".fusion .words").inner_text()
 
 
+@pytest.mark.soak
 def test_numbers_follow_the_hand_and_the_address_its_rest(open_tab: OpenTab, demo_server: Server) -> None:
     page = opened(open_tab, demo_server)
     page.evaluate(FRAMES)

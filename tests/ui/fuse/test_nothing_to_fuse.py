@@ -23,6 +23,7 @@ def add_descriptions(workspace: Workspace, genes: tuple[str, ...]) -> None:
     assert import_upload(workspace, content, "descriptions.json").kind == "descriptions"
 
 
+@pytest.mark.soak
 def test_two_imported_runs_are_fused_without_a_space(visit: Visit, small_workspace: Workspace) -> None:
     assert import_upload(small_workspace, SECOND, "second.csv").kind != "failed"
     app = visit(small_workspace, "fuse", run="debate")

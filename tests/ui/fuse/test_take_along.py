@@ -71,6 +71,7 @@ def test_a_title_is_text_and_no_part_of_the_page() -> None:
     assert set(re.findall(r"https?://[^\s\"'<>]*", file)) == {"http://www.w3.org/2000/svg"}  # a name, not an address
 
 
+@pytest.mark.soak
 def test_a_file_holds_the_numbers_of_the_saved_run(fused_demo: Workspace) -> None:
     with fused_demo.store.read() as db:
         saved = run_scores.score_run(run_scores.load_scored_rows(db, FUSED)).whole

@@ -21,6 +21,7 @@ def table_of(visit: Visit, workspace: Workspace, **parameters: str | list[str]) 
     return next(each.value for each in app.dataframe if "run" in each.value and "group" not in each.value)
 
 
+@pytest.mark.soak
 def test_runs_on_the_same_rows_stand_together_best_first_with_their_control(visit: Visit, little_demo: Workspace) -> None:
     table = table_of(visit, little_demo)
     groups = table.groupby("rows", sort=False)["run"].agg(list)

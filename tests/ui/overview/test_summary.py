@@ -19,9 +19,9 @@ from tests.ui.test_apptest import text_of
 
 @pytest.mark.soak
 def test_it_names_the_best_run_whether_it_beats_counts_and_whether_debates_were_debates(
-    visit: Visit, little_demo: Workspace
+    glance: Visit, little_demo: Workspace
 ) -> None:
-    app = visit(little_demo, "overview")
+    app = glance(little_demo, "overview")
     text = text_of(app).replace("\\", "")
     with little_demo.store.read() as db:
         scores = {run.name: score_run(load(db, run.name)).headline.value for run in runs.list_all(db)}
@@ -36,6 +36,7 @@ def test_it_names_the_best_run_whether_it_beats_counts_and_whether_debates_were_
     assert all(of_group["score"].is_monotonic_decreasing for _, of_group in figure.groupby("group"))
 
 
+@pytest.mark.soak
 def test_it_names_what_is_unfinished(visit: Visit, small_workspace: Workspace) -> None:
     with small_workspace.store.write() as db:
         db.execute("UPDATE run SET status = 'crashed'")
@@ -73,6 +74,7 @@ def test_tabs_of_the_browser_say_page_and_row(open_tab: OpenTab, demo_server: Se
     assert page.title() == f"{pair} · Rows · PerturbDesk"
 
 
+@pytest.mark.soak
 def test_the_title_says_page_and_row(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     titles: list[str] = []
     monkeypatch.setattr(st, "set_page_config", lambda page_title, **_: titles.append(page_title))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 from scipy.stats import rankdata
 
 from core.actions.imports import import_upload
@@ -19,17 +20,18 @@ from tests.ui.test_apptest import drawn, listed, text_of
 RUN, OTHER = "simulated debate", "simulated collapsed debate"
 
 
-def test_rows_that_another_run_ranks_otherwise_come_first(visit: Visit, demo_workspace: Workspace) -> None:
+def test_rows_that_another_run_ranks_otherwise_come_first(glance: Visit, demo_workspace: Workspace) -> None:
     with demo_workspace.store.read() as db:
         run, other = runs.find(db, RUN).id, runs.find(db, OTHER).id
         ids = predictions.find_pair_ids(db, run, RowFilter())
         frames = [predictions.frame(db, each).set_index("pair_id")["p_de"].reindex(ids).to_numpy() for each in (run, other)]
     moved = np.abs(np.round(rankdata(frames[1]) - rankdata(frames[0]), 6))
-    app = visit(demo_workspace, "debates", run=run, order=UNLIKE, **{"with": other})
+    app = glance(demo_workspace, "debates", run=run, order=UNLIKE, **{"with": other})
     assert not app.exception
     assert listed(app) == [ids[i] for i in np.argsort(-moved, kind="stable")]
 
 
+@pytest.mark.soak
 def test_an_order_is_offered_where_it_means_something(
     visit: Visit, demo_workspace: Workspace, small_workspace: Workspace
 ) -> None:
@@ -61,6 +63,7 @@ def test_active_filters_are_buttons_that_take_them_off(visit: Visit, small_works
     assert "call:" not in text_of(app)
 
 
+@pytest.mark.soak
 def test_a_run_that_says_0_or_1_is_sorted_by_what_tells_its_rows_apart(visit: Visit, small_workspace: Workspace) -> None:
     def trace(n: int, answer: str = "found") -> str:
         steps = [

@@ -55,6 +55,7 @@ def test_a_row_of_a_knn_shows_its_neighbours(visit: Visit, fused_copy: Workspace
     assert not app.exception
 
 
+@pytest.mark.soak
 def test_a_link_to_neighbours_leaves_defaults_out(visit: Visit, fused_copy: Workspace, dataset: Dataset) -> None:
     visit(fused_copy, "neighbours")  # whose spaces are read from here on
     assert link_parameters(dataset, KnnSettings(("simulated",), EvaluationProtocol("folds"))) == {}
@@ -90,6 +91,7 @@ def test_a_row_of_a_fusion_shows_what_it_is_summed_from(visit: Visit, fused_copy
     assert not without.exception
 
 
+@pytest.mark.soak
 def test_a_row_of_a_knn_that_failed_is_made_from_nothing(visit: Visit, fused_copy: Workspace) -> None:
     run = the_run(fused_copy, KNN)
     pair_id = covered_row(fused_copy, run)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import pytest
+
 from core.actions.workspace import Workspace
 from core.store import predictions, runs
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of
 
 
-def test_runs_side_by_side_each_show_dossier_and_trace(visit: Visit, demo_workspace: Workspace) -> None:
+@pytest.mark.soak
+def test_runs_side_by_side_each_show_dossier_and_trace(glance: Visit, demo_workspace: Workspace) -> None:
     with demo_workspace.store.read() as db:
         run = runs.find(db, "simulated debate").id
         other = runs.find(db, "simulated collapsed debate").id
         pair_id = predictions.find_pair_ids(db, run, predictions.RowFilter())[0]
-    app = visit(demo_workspace, "debates", **{"run": run, "with": other, "row": pair_id})
+    app = glance(demo_workspace, "debates", **{"run": run, "with": other, "row": pair_id})
     assert not app.exception
     assert {"id-card", f"id-card-{other}"} <= {each.key for each in app.pills}
     assert len([text for text in app.markdown if "Does it change at all?" in text.value]) == 2
 
 
+@pytest.mark.soak
 def test_small_numbers_are_read_in_a_sentence(visit: Visit, small_workspace: Workspace) -> None:
     with small_workspace.store.write() as db:
         db.execute("UPDATE prediction SET prediction_up = 5.49e-11, prediction_down = 0.25 WHERE pair_id = 'Pa_Ga'")
@@ -28,6 +32,7 @@ def test_small_numbers_are_read_in_a_sentence(visit: Visit, small_workspace: Wor
     assert "e-11" not in text_of(app) + shown
 
 
+@pytest.mark.soak
 def test_tokens_are_shown_where_no_step_knows_its_seconds(visit: Visit, small_workspace: Workspace) -> None:
     with small_workspace.store.write() as db:
         db.execute("UPDATE trace_event SET tokens = 30, latency_ms = NULL WHERE pair_id = 'Pa_Ga'")

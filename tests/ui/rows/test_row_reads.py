@@ -40,6 +40,7 @@ def next_row(app: AppTest) -> AppTest:
     return app.button(key="go-right").click().run()
 
 
+@pytest.mark.soak
 def test_the_next_row_opens_no_store(visit: Visit, demo_workspace: Workspace, attachments: list[str]) -> None:
     app = visit(demo_workspace, "debates")
     for _ in range(3):
@@ -51,6 +52,7 @@ def test_the_next_row_opens_no_store(visit: Visit, demo_workspace: Workspace, at
     assert not app.exception
 
 
+@pytest.mark.soak
 def test_the_next_row_beside_another_run_opens_no_store(visit: Visit, demo_workspace: Workspace, attachments: list[str]) -> None:
     with demo_workspace.store.read() as db:
         run = runs.find(db, "simulated debate").id
@@ -62,6 +64,7 @@ def test_the_next_row_beside_another_run_opens_no_store(visit: Visit, demo_works
     assert attachments == []
 
 
+@pytest.mark.soak
 def test_a_row_that_was_not_read_ahead_opens_the_store_once(
     visit: Visit, demo_workspace: Workspace, attachments: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,6 +75,7 @@ def test_a_row_that_was_not_read_ahead_opens_the_store_once(
     assert attachments == ["READ_ONLY"]
 
 
+@pytest.mark.soak
 def test_nothing_is_drawn_while_the_store_is_held(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,12 +91,14 @@ def test_nothing_is_drawn_while_the_store_is_held(
     assert readers == [0, 0]
 
 
+@pytest.mark.soak
 def test_a_row_that_changed_meanwhile_is_shown_as_it_is_now(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "debates", run="debate", row="Pa_Ga")
     actions.add_note(small_workspace, "debate", "Pa_Gb", "written while another row was on screen")
     assert "written while another row was on screen" in [text.value for text in next_row(app).text]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("parameters", [{"row": "Px_Gx"}, {"row": "Pa_Ga", "with": "nobody"}, {"run": "nobody", "row": "Pa_Ga"}])
 def test_an_address_that_names_nothing_opens_the_page(
     visit: Visit, small_workspace: Workspace, parameters: dict[str, str | Sequence[str]]

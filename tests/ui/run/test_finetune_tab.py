@@ -53,6 +53,7 @@ def test_how_far_it_is_has_words() -> None:
     assert progress_text(FinetuneStatus("loading")) == ""
 
 
+@pytest.mark.soak
 def test_nothing_was_made_yet_and_what_is_missing_is_said(
     visit: Visit,
     here: Workspace,

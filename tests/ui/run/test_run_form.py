@@ -135,6 +135,7 @@ def test_a_reader_starts_nothing(visit: Visit, small_workspace: Workspace, monke
     assert "read-only" in text_of(app) or "reading only" in text_of(app)
 
 
+@pytest.mark.soak
 def test_a_derived_method_offers_what_it_may_be_made_from(visit: Visit, demo_copy: Workspace) -> None:
     app = visit(demo_copy, "run", method="knn")
     assert not app.error

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
+import pytest
+
 from core.actions import run_control
 from core.actions.workspace import Workspace
 from core.engine.node_status import NodeStatus
@@ -70,6 +72,7 @@ def serving_prompt_only(workspace: Workspace) -> Iterator[tuple[Run, str]]:
         yield run, url
 
 
+@pytest.mark.soak
 def test_the_settings_of_a_run_without_a_model_are_not_shown(visit: Visit, tmp_path: Path) -> None:
     workspace, _ = killed_run(tmp_path)
     app = visit(workspace, "run")

@@ -11,8 +11,8 @@ from tests.ui.test_apptest import text_of
 
 
 @pytest.mark.soak
-def test_the_table_shows_what_the_command_prints(visit: Visit, demo_workspace: Workspace) -> None:
-    app = visit(demo_workspace, "scores", run="simulated debate", part="Baselines")
+def test_the_table_shows_what_the_command_prints(glance: Visit, demo_workspace: Workspace) -> None:
+    app = glance(demo_workspace, "scores", run="simulated debate", part="Baselines")
     assert not app.exception
     printed = core_json(demo_workspace.settings.workspace, "controls", "simulated debate")
     controls, fingerprint = (each.value.set_index("name") for each in app.dataframe if {"name", "DE"} <= set(each.value))

@@ -13,6 +13,7 @@ from tests.ui.test_apptest import text_of, the_run
 RUN, BASELINE = "simulated debate", "simulated collapsed debate"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("part", "said"),
     [
@@ -21,14 +22,15 @@ RUN, BASELINE = "simulated debate", "simulated collapsed debate"
         ("Distance", r"The mean of “|equally far|Distances need a gene space"),
     ],
 )
-def test_each_tab_says_what_it_found(visit: Visit, little_demo: Workspace, part: str, said: str) -> None:
-    app = visit(little_demo, "scores", run=RUN, part=part)
+def test_each_tab_says_what_it_found(glance: Visit, little_demo: Workspace, part: str, said: str) -> None:
+    app = glance(little_demo, "scores", run=RUN, part=part)
     assert not app.exception
     assert re.search(said, text_of(app), re.DOTALL)
 
 
-def test_compare_counts_what_was_looked_at_and_varies_the_verdict(visit: Visit, little_demo: Workspace) -> None:
-    app = visit(little_demo, "compare", run=RUN, baseline=the_run(little_demo, BASELINE).id, varied="true")
+@pytest.mark.soak
+def test_compare_counts_what_was_looked_at_and_varies_the_verdict(glance: Visit, little_demo: Workspace) -> None:
+    app = glance(little_demo, "compare", run=RUN, baseline=the_run(little_demo, BASELINE).id, varied="true")
     assert not app.exception
     text = text_of(app)
     looked = r"(only comparison|One of [\d,]+ comparisons) of runs that (was|were) looked at on this dataset here.*: p = "

@@ -59,11 +59,12 @@ def test_rows_of_another_line_can_be_learned_from(visit: Visit, cell_lines: Work
     assert shown.loc["text kNN", "DE by gene"].startswith(f"{of_text['de']['macro']:.3f} [")
 
 
-def test_until_they_are_computed_the_page_says_so(visit: Visit, cell_lines: Workspace) -> None:
-    app = visit(cell_lines, "scores", dataset="k562", part="Baselines")
+def test_until_they_are_computed_the_page_says_so(glance: Visit, cell_lines: Workspace) -> None:
+    app = glance(cell_lines, "scores", dataset="k562", part="Baselines")
     assert "The baselines are being computed" in text_of(app)
 
 
+@pytest.mark.soak
 def test_a_dataset_without_such_a_split_has_none(visit: Visit, small_workspace: Workspace, cell_lines: Workspace) -> None:
     app = visit(small_workspace, "scores", part="Baselines")
     assert not app.exception

@@ -72,8 +72,8 @@ def test_a_run_and_a_role_restrict_the_hits_and_the_address_names_them(visit: Vi
     assert "of_run" not in app.query_params
 
 
-def test_it_says_when_not_all_hits_are_listed(visit: Visit, demo_workspace: Workspace) -> None:
-    app = visit(demo_workspace, "search", phrase="the")
+def test_it_says_when_not_all_hits_are_listed(glance: Visit, demo_workspace: Workspace) -> None:
+    app = glance(demo_workspace, "search", phrase="the")
     runs_of_hits = [run["name"] for group in drawn(app) for hit in group["hits"] for run in hit["runs"]]
     assert re.search(r"texts in \d+ runs\*\*\. Listed are 200, one of each run in turn", text_of(app))
     assert len({group["hits"][0]["runs"][0]["name"] for group in drawn(app)[:3]}) > 1  # the first screen is not of one run

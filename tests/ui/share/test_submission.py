@@ -29,10 +29,11 @@ def are_disabled(app: object) -> list[bool]:
     return [each.disabled for each in app.get("download_button") if each.label != "Parquet"]  # type: ignore[attr-defined]
 
 
-def test_a_run_shows_every_problem_of_its_package(visit: Visit, little_demo: Workspace) -> None:
+@pytest.mark.soak
+def test_a_run_shows_every_problem_of_its_package(glance: Visit, little_demo: Workspace) -> None:
     run = the_run(little_demo, TEST)
     expected = submissions.check_run(little_demo, run.id, PackageOptions("B")).problems
-    app = visit(little_demo, "share", tab="Package a run", run=run.id)
+    app = glance(little_demo, "share", tab="Package a run", run=run.id)
     assert problems(app) == [(p.severity, p.rule, len(p.rows)) for p in expected]
     assert "prompt_missing" in {rule for _, rule, _ in problems(app)}
     assert "not valid" in text_of(app)
@@ -40,8 +41,8 @@ def test_a_run_shows_every_problem_of_its_package(visit: Visit, little_demo: Wor
     assert are_disabled(app) == [True]
 
 
-def test_with_its_prompt_and_tools_a_run_can_be_downloaded(visit: Visit, little_demo: Workspace) -> None:
-    app = visit(little_demo, "share", tab="Package a run", run=the_run(little_demo, TEST).id)
+def test_with_its_prompt_and_tools_a_run_can_be_downloaded(glance: Visit, little_demo: Workspace) -> None:
+    app = glance(little_demo, "share", tab="Package a run", run=the_run(little_demo, TEST).id)
     app.file_uploader(key="prompt_file").upload("mine.txt", PROMPT)
     app.file_uploader(key="tool_files").upload(*TOOL)
     app.run()
@@ -51,16 +52,17 @@ def test_with_its_prompt_and_tools_a_run_can_be_downloaded(visit: Visit, little_
     assert are_disabled(app) == [False]
 
 
-def test_the_track_is_in_the_address(visit: Visit, little_demo: Workspace) -> None:
-    app = visit(little_demo, "share", tab="Package a run", run=the_run(little_demo, TEST).id, track="C")
+@pytest.mark.soak
+def test_the_track_is_in_the_address(glance: Visit, little_demo: Workspace) -> None:
+    app = glance(little_demo, "share", tab="Package a run", run=the_run(little_demo, TEST).id, track="C")
     assert "for track C" in text_of(app)
     assert "tools_missing" not in {rule for _, rule, _ in problems(app)}
 
 
 @pytest.mark.soak
-def test_a_file_is_held_against_the_test_rows(visit: Visit, little_demo: Workspace) -> None:
+def test_a_file_is_held_against_the_test_rows(glance: Visit, little_demo: Workspace) -> None:
     content = submissions.check_run(little_demo, the_run(little_demo, TEST).id, PackageOptions("B")).content
-    app = visit(little_demo, "share", tab="Check a file")
+    app = glance(little_demo, "share", tab="Check a file")
     app.file_uploader(key="check_file").upload("mine.zip", content)
     app.run()
     assert "prompt_missing" in {rule for _, rule, _ in problems(app)}
@@ -75,19 +77,20 @@ def test_a_file_is_held_against_the_test_rows(visit: Visit, little_demo: Workspa
     assert ("error", "missing_ids", 1) in problems(app)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 and no more", b"\xff\xfe\x00", b"id\n", b"<html>"])
-def test_any_bytes_are_a_file_with_problems(visit: Visit, little_demo: Workspace, content: bytes) -> None:
+def test_any_bytes_are_a_file_with_problems(glance: Visit, little_demo: Workspace, content: bytes) -> None:
     assert not is_valid(submissions.check_file(little_demo, content, "B", dataset=the_run(little_demo, TEST).dataset))
-    app = visit(little_demo, "share", tab="Check a file")
+    app = glance(little_demo, "share", tab="Check a file")
     app.file_uploader(key="check_file").upload("odd.zip", content)
     app.run()
     assert not app.exception
     assert "not valid" in text_of(app)
 
 
-def test_a_run_is_packed_for_a_colleague(visit: Visit, little_demo: Workspace) -> None:
+def test_a_run_is_packed_for_a_colleague(glance: Visit, little_demo: Workspace) -> None:
     run = the_run(little_demo, TEST)
-    app = visit(little_demo, "data", tab="Runs and notes", run=run.id)
+    app = glance(little_demo, "data", tab="Runs and notes", run=run.id)
     app.button(key=f"bundle-{run.id}").click().run()
     assert not app.exception
     assert not app.error

@@ -36,6 +36,7 @@ def _label(link: Element) -> str:
     return link.proto.label if link.type == "page_link" else link.value.partition("]")[0].removeprefix("[")
 
 
+@pytest.mark.soak
 def test_a_note_is_confirmed_until_the_next_run(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "rows", run="debate", row="Pa_Gb")
     assert confirmation_of(app) == ("", [])
@@ -46,6 +47,7 @@ def test_a_note_is_confirmed_until_the_next_run(visit: Visit, small_workspace: W
     assert confirmation_of(app) == ("", [])
 
 
+@pytest.mark.soak
 def test_changes_of_a_run_are_confirmed(visit: Visit, small_workspace: Workspace) -> None:
     run = the_run(small_workspace)
     app = visit(small_workspace, "data", tab="Runs and notes")
@@ -73,6 +75,7 @@ def test_undo_says_what_went(visit: Visit, small_workspace: Workspace) -> None:
     assert links == ["Changes"]
 
 
+@pytest.mark.soak
 def test_an_undo_that_is_refused_confirms_nothing(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "data", tab="History")
     chosen = next(key for key in app.selectbox(key="undo_which").options if "train.csv" in key)
@@ -82,6 +85,7 @@ def test_an_undo_that_is_refused_confirms_nothing(visit: Visit, small_workspace:
     assert confirmation_of(app) == ("", [])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "links"), [("again.csv", ["What again gets wrong"]), ("test2.csv", ["Open the dataset"])])
 def test_an_import_leads_to_what_came_of_it(visit: Visit, small_workspace: Workspace, name: str, links: list[str]) -> None:
     files = {
@@ -147,6 +151,7 @@ def test_a_fetch_leads_to_what_it_brought(visit: Visit, small_workspace: Workspa
     assert shown == ["Open the dataset"]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("button", "action", "state", "failed", "said", "shown"),
     [

@@ -47,10 +47,10 @@ def built(monkeypatch: pytest.MonkeyPatch) -> Built:
 @pytest.mark.few(3)
 @pytest.mark.parametrize(("page", "tab"), WITH_FIGURES)
 def test_every_table_of_a_figure_is_written_as_it_is(
-    visit: Visit, little_demo: Workspace, built: Built, page: str, tab: str
+    glance: Visit, little_demo: Workspace, built: Built, page: str, tab: str
 ) -> None:
     run = the_run(little_demo, "simulated debate")
-    app = visit(little_demo, page, run=run.id, **tab_of(page, tab), **FOLDED.get(page, {}))
+    app = glance(little_demo, page, run=run.id, **tab_of(page, tab), **FOLDED.get(page, {}))
     assert not app.exception
     tables = {file: build for file, build in built.items() if file.endswith((".csv", ".parquet"))}
     assert tables

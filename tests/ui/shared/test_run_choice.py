@@ -31,6 +31,7 @@ def unlabelled_last(little_copy: Workspace) -> Workspace:
     return little_copy
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("page", ["scores", "compare", "fuse"])
 def test_a_page_of_scores_opens_on_a_run_with_labels_and_says_why(visit: Visit, unlabelled_last: Workspace, page: str) -> None:
     app = visit(unlabelled_last, page)
@@ -38,6 +39,7 @@ def test_a_page_of_scores_opens_on_a_run_with_labels_and_says_why(visit: Visit, 
     assert "chosen: the latest run with labels" in said(app)
 
 
+@pytest.mark.soak
 def test_arguments_open_on_a_debate_though_it_has_no_labels(visit: Visit, unlabelled_last: Workspace) -> None:
     app = visit(unlabelled_last, "arguments")
     assert shown(app) == the_run(unlabelled_last, TEST).id
@@ -45,12 +47,12 @@ def test_arguments_open_on_a_debate_though_it_has_no_labels(visit: Visit, unlabe
 
 
 @pytest.mark.soak
-def test_what_a_person_chose_stays_on_every_page_without_a_reason(visit: Visit, little_demo: Workspace) -> None:
+def test_what_a_person_chose_stays_on_every_page_without_a_reason(glance: Visit, little_demo: Workspace) -> None:
     run = the_run(little_demo, TEST).id
-    app = visit(little_demo, "scores", run=run)
+    app = glance(little_demo, "scores", run=run)
     assert shown(app) == run
     assert "chosen:" not in said(app)
-    picked = visit(little_demo, "overview")
+    picked = glance(little_demo, "overview")
     assert "chosen: the latest debate with labels" in said(picked)
     picked.selectbox(key="choose_run").set_value(run).run()
     assert "chosen:" not in said(picked)
@@ -58,7 +60,7 @@ def test_what_a_person_chose_stays_on_every_page_without_a_reason(visit: Visit, 
 
 
 @pytest.mark.soak
-def test_names_that_the_choice_would_cut_are_written_in_full(visit: Visit, little_demo: Workspace) -> None:
+def test_names_that_the_choice_would_cut_are_written_in_full(glance: Visit, little_demo: Workspace) -> None:
     long = next(name for name in ("simulated collapsed debate",) if len(name) > 22)
-    assert f"**{long}**" in said(visit(little_demo, "overview", run=the_run(little_demo, long).id))
-    assert f"**{LABELLED}**" not in said(visit(little_demo, "overview", run=the_run(little_demo, LABELLED).id))
+    assert f"**{long}**" in said(glance(little_demo, "overview", run=the_run(little_demo, long).id))
+    assert f"**{LABELLED}**" not in said(glance(little_demo, "overview", run=the_run(little_demo, LABELLED).id))

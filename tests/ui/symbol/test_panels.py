@@ -9,10 +9,10 @@ from core.plots import theme
 from tests.ui.conftest import Visit
 
 
-def test_a_symbols_page_names_classes_in_the_order_of_every_page(visit: Visit, demo_workspace: Workspace) -> None:
+def test_a_symbols_page_names_classes_in_the_order_of_every_page(glance: Visit, demo_workspace: Workspace) -> None:
     with demo_workspace.store.read() as db:
         rows = db.execute("SELECT gene FROM pair GROUP BY gene HAVING count(DISTINCT label) = 3 ORDER BY gene LIMIT 1").fetchall()
-    app = visit(demo_workspace, "gene", name=rows[0][0])
+    app = glance(demo_workspace, "gene", name=rows[0][0])
     of_rows, similar = (each.value for each in app.dataframe)
     assert [name for name in similar if name in theme.LABEL_SIGNS] == ["up", "down", "none"]
     counts = next(caption.value for caption in app.caption if caption.value.startswith("Target gene of"))

@@ -37,6 +37,7 @@ def test_an_empty_page_says_what_it_is_for(visit: Visit, workspace: Workspace) -
     assert "21/38" in text.replace("\\", "")
 
 
+@pytest.mark.soak
 def test_the_table_stands_beside_random_and_ceiling(visit: Visit, trained: Workspace) -> None:
     app = visit(trained, "targets", evaluation="averaged conditions, no mask", metric="relevant_hit")
     assert not app.exception
@@ -52,6 +53,7 @@ def test_the_table_stands_beside_random_and_ceiling(visit: Visit, trained: Works
     assert "ranked by: fallen." in text
 
 
+@pytest.mark.soak
 def test_the_latest_evaluation_is_shown_and_another_is_a_choice(visit: Visit, trained: Workspace) -> None:
     app = visit(trained, "targets")
     [choice] = [box for box in app.selectbox if box.label == "Evaluation"]
