@@ -22,8 +22,6 @@ def test_a_replicate_is_named_and_the_score_stands_on_its_scale(small_workspace:
         import_upload(small_workspace, TRAIN + b"Pd_Gd,Pd,Gd,up\n", "train.csv", ImportOptions(dataset="again")).kind
         == "challenge_train"
     )
-    app = visit(small_workspace, "scores", run="debate")
-    assert app.selectbox(key="id-replicate").value is None  # nothing says by itself that a dataset is a replicate
     text = text_of(visit(small_workspace, "scores", run="debate", replicate="again"))
     assert "DE on the scale" in text
     assert "replicate 1.000" in text
