@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.ui.arguments import claims_tab, kinds_tab, label_tab, rubrics_tab, worth_tab
+from core.ui.arguments import claims_tab, clash_tab, kinds_tab, label_tab, rubrics_tab, worth_tab
 from core.ui.shared import run_browser, shell, widgets
 
 context = shell.open_page(__file__)
@@ -14,8 +14,8 @@ if run is None:
 
 
 st.caption(
-    "Rubrics: one question, asked of every text · Label: answer it yourself · Worth: what those answers say about being right · "
-    "Kinds: groups of arguments that are alike · Claims: what they say about genes, checked"
+    "Rubrics: a question to every text · Label: answer it yourself · Worth: what answers say about being right · "
+    "Kinds: arguments that are alike · Claims: about genes, checked · Clash: points, answered or not"
 )
 widgets.show_tabs(
     "tab",
@@ -25,5 +25,6 @@ widgets.show_tabs(
         "Worth": lambda: worth_tab.show(context, run),
         "Kinds": lambda: kinds_tab.show(run),
         "Claims": lambda: claims_tab.show(run),
+        "Clash": lambda: clash_tab.show(context, run),
     },
 )

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.ui.scores import baselines, more_scores, other_scores, panels, split_baselines
+from core.ui.scores import baselines, more_scores, other_scores, panels, scale, split_baselines
 from core.ui.shared import links, loaders, run_browser, score_box, shell, widgets
 
 context = shell.open_page(__file__)
@@ -33,6 +33,7 @@ def show_baselines() -> None:
 score_box.show_run_score(score)
 score_box.show_same_runs(run)
 score_box.show_protocols(run.id)
+scale.show(run)
 widgets.show_tabs(
     "part",
     {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -42,6 +43,27 @@ PUBLISHED = {
         hepg2-de.csv hepg2-dir.csv k562-de.csv k562-dir.csv k562_gene-gse.json k562_pert-gse.json k562_set-de.csv
         k562_set-dir.csv k562_set-mapping.json""",
 }
+
+
+class MarkVariants:
+    """Marks soak what `few` leaves out, before what is marked so is deselected."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        variants = defaultdict(list)
+        for item in items:
+            if item.get_closest_marker("few"):
+                variants[item.nodeid.partition("[")[0]].append(item)
+        for each in variants.values():
+            number = min(each[0].get_closest_marker("few").args[0], len(each))
+            kept = {len(each) * (2 * index + 1) // (2 * number) for index in range(number)}  # spread evenly over them
+            for place, item in enumerate(sorted(each, key=lambda item: item.nodeid)):
+                if place not in kept:
+                    item.add_marker(pytest.mark.soak)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(MarkVariants())
 
 
 @pytest.hookimpl(trylast=True)

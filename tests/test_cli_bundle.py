@@ -64,6 +64,7 @@ def fresh(bare: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(bare, tmp_path / "fresh"))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", RUNS)
 def test_every_table_comes_back_and_so_do_the_bytes(made: Path, fresh: Path, tmp_path: Path, name: str) -> None:
     out = tmp_path / "run.zip"
@@ -83,6 +84,7 @@ def test_every_table_comes_back_and_so_do_the_bytes(made: Path, fresh: Path, tmp
     assert again.read_bytes() == out.read_bytes()
 
 
+@pytest.mark.soak
 def test_a_folder_of_bundles_and_then_all_of_it_again(made: Path, fresh: Path, tmp_path: Path) -> None:
     folder = tmp_path / "sent"
     folder.mkdir()

@@ -70,6 +70,7 @@ def given(tmp_path: Path) -> tuple[str, ...]:
     return "--prompt", str(tmp_path / "prompt.txt"), "--tools", str(tmp_path / "tools")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("track", ["B", "C"])
 def test_a_debate_comes_back_as_it_was(made: Path, tmp_path: Path, track: str) -> None:
     out = tmp_path / "debate.zip"
@@ -176,6 +177,7 @@ def test_texts_that_have_changed_since_are_no_longer_the_prompt(
     assert after.read_bytes() == before.read_bytes()
 
 
+@pytest.mark.soak
 def test_a_fusion_of_runs_with_prompts_has_theirs_and_their_tools(made: Path, tmp_path: Path) -> None:
     out, place = tmp_path / "both.zip", tmp_path / "copy"
     shutil.copytree(made, place)

@@ -160,6 +160,7 @@ def test_knn_prints_numbers_or_null_without_labels(place: Path, protocol: str) -
     assert (told.status, told.out.count("with no gene information it would be")) == (0, 2)
 
 
+@pytest.mark.soak
 def test_under_folds_knn_prints_the_mean_of_ten_cuts_and_its_null(place: Path) -> None:
     command = ("knn", "--space", "near", "--folds", "2", "--permutations", "19")
     found = core_json(place, *command, "--seed", "3")
@@ -217,6 +218,7 @@ def test_knobs_of_knn_change_what_it_gives(place: Path) -> None:
     assert folds[0]["de"] == folds[1]["de"]
 
 
+@pytest.mark.soak
 def test_a_run_is_named_once(place: Path) -> None:
     first = core_json(place, "knn", "--space", "near", "--name", "knn")
     again = core_json(place, "knn", "--space", "near", "--name", "knn")
@@ -374,6 +376,7 @@ def test_wrong_input_and_wrong_usage(furnished: Path, arguments: list[str], stat
         assert len(done.err.strip().splitlines()) == 1
 
 
+@pytest.mark.soak
 def test_read_only_from_the_environment(place: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     import_upload(workspace, worlds.pack("lps_response"), "lps.json")
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")

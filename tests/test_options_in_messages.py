@@ -114,6 +114,7 @@ def missing_in(module: str, text: str) -> list[str]:
     return found
 
 
+@pytest.mark.soak
 def test_every_option_in_a_message_is_one_of_its_command() -> None:
     found = messages()
     assert len(found) > 60

@@ -56,6 +56,7 @@ def fill_in(arguments: list[str], disk: Path, elsewhere: Path) -> list[str]:
     return [argument.replace("ELSEWHERE", str(elsewhere)).replace("HERE", str(disk)) for argument in arguments]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("arguments", READING, ids=" ".join)
 def test_what_reads_works(disk: Path, tmp_path: Path, arguments: list[str]) -> None:
     done = commands.core(disk, *fill_in(arguments, disk, tmp_path))

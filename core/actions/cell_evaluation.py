@@ -10,13 +10,14 @@ from core.actions.other_formats import refuse_other_format
 from core.actions.workspace import Workspace
 from core.cells.cell_eval import CellEvaluation, evaluate_cells
 from core.cells.cell_formats import hash_cells, is_cell_file
+from core.cells.challenge_score import BaselineScores, score_from_baseline
 from core.cells.evaluation_cells import CellChoice
 from core.cells.predicted_expression import CellOptions
 from core.cells.strata import within_setting
 from core.datasets.challenge_archive import SUFFIX, predictions_in
-from core.errors import InputError
+from core.errors import InputError, NotFound
 from core.fields.record import setting
-from core.store import cell_evaluations, changes, datasets, runs
+from core.store import Cursor, cell_evaluations, changes, datasets, runs
 from core.store.cell_evaluations import StoredEvaluation
 from core.store.runs import Run
 
@@ -53,6 +54,27 @@ def evaluate_predictions(workspace: Workspace, path: Path, options: EvaluationOp
         raise InputError(f"--sample {options.sample}: expected at least 1 cell of each perturbation")
     with predictions_in(path) if is_archive else nullcontext(path) as cells:
         return _evaluate(workspace, path, CellChoice(cells, options.cells, options.sample, within=options.within), options)
+
+
+def score_evaluation(workspace: Workspace, run: str, baseline: str) -> BaselineScores:
+    """Returns cell-eval's score of a run against a baseline run, from the tables that are kept with both.
+
+    Raises NotFound for a run without a table, InputError for tables against other real cells, and what `score_from_baseline`
+    raises.
+    """
+    with workspace.store.read() as db:
+        tables = [_kept_table(db, runs.find_predicting(db, name)) for name in (run, baseline)]
+    if tables[0].real_sha256 != tables[1].real_sha256:
+        files = " and ".join(each.real_file for each in tables)
+        raise InputError(f"{run} and {baseline}: compared with different real cells ({files}), expected the same file")
+    return score_from_baseline(*(CellEvaluation.from_json(each.content) for each in tables))
+
+
+def _kept_table(db: Cursor, run: Run) -> StoredEvaluation:
+    found = cell_evaluations.find(db, run.id)
+    if found is None:
+        raise NotFound(f"run {run.name}: no table of cell-eval is kept with it; make one with `cells evaluate FILE --run RUN`")
+    return found
 
 
 def _evaluate(

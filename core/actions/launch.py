@@ -109,7 +109,9 @@ def start(
     """
     workspace.refuse_if_read_only("run", request.name or request.method)
     if request.method in READING_METHODS:
-        raise InputError(f"method {request.method}: reads the texts of a run; start it with `rubric run NAME RUN --judge model`")
+        raise InputError(
+            f"method {request.method}: reads a run's texts; start it with `rubric run NAME RUN --judge model` or `clash RUN`"
+        )
     spec = spec or resolve(workspace, request, components=components, method=method)
     loader = components or WorkspaceComponents(workspace, default_dataset(workspace, spec.dataset))
     found = method(spec.method)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from core.actions import launch, model_servers, run_control, run_states
 from core.actions.workspace import Workspace
+from core.audit.clash import SPEECHES
 from core.audit.rubric import Rubric
 from core.audit.rules.registry import answer_by_rule
 from core.engine.dependencies import load_pairs, load_texts
@@ -20,7 +21,8 @@ from core.errors import InputError, NotFound, StateError, Unreachable
 from core.llm.call_settings import CallSettings
 from core.llm.client import Client
 from core.llm.tokens import TokenCount, TokenCounter
-from core.methods.judge_rubric import JudgeRubric, asks_for_passage, dossier_of, messages_of, reading_options
+from core.methods.clash import Clash
+from core.methods.judge_rubric import JudgeRubric, reading_options
 from core.store import Cursor, calls, evidence, rubrics, runs
 from core.store.runs import Run
 
@@ -30,9 +32,8 @@ if TYPE_CHECKING:
 Judge = Literal["rule", "model"]
 RULE = "rule"  # what made the answers of a rule
 _METHOD = JudgeRubric()
+_CLASH = Clash()
 _MOST_COUNTED = 64  # prompts that are counted beforehand; the others are as long as these by their characters
-_FORM = "<answer>A</answer>"
-_FORM_WITH_PASSAGE = f"{_FORM}\n<passage>{' '.join(['words'] * 25)}</passage>"  # as long as a brief's sentences are as a rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,8 @@ def plan_reading(
 ) -> ReadingPlan:
     """Returns the reading of a finished run by a model, by default the server's only one; asks the server what it can do.
 
+    rubric: `core.audit.clash.SPEECHES` for the clash of its debates.
+
     Raises StateError if the run is not finished, InputError for a run without texts or, if the rubric asks for them, dossiers,
     and for a reading in the run's place, Unreachable if no model answers.
     """
@@ -98,10 +101,13 @@ def plan_reading(
         raise Unreachable(health.problem)
     chosen = model or health.models[0]
     answers = "logprobs" if health.logprobs else "letters"
+    is_clash = rubric == SPEECHES
     request = RunRequest(
-        _METHOD.name,
+        (_CLASH if is_clash else _METHOD).name,
         run.dataset,
-        reading_options(rubric, run.id, answers=answers, passage=settings.passage, effort=settings.effort),
+        {"run": run.id, "effort": settings.effort}
+        if is_clash
+        else reading_options(rubric, run.id, answers=answers, passage=settings.passage, effort=settings.effort),
         name=settings.name or f"{rubric.name} of {run.name} by {chosen}{' with passages' * settings.passage}",
         model=chosen,
         seed=settings.seed,
@@ -135,11 +141,12 @@ def start_reading(
     workspace.refuse_if_read_only("read", run_name)
     plan = plan or plan_reading(workspace, rubric, run_name, endpoint=endpoint, model=model, settings=settings)
     name = launch.name_of(plan.request)
+    method = _method_of(plan)
     existing = run_control.find_same(workspace, plan.spec, name, replace=replace)
     if existing is not None:
         [present] = run_states.with_present_states(workspace, [existing])
         return present
-    execution = launch.execution_settings(workspace, plan.request, _METHOD)
+    execution = launch.execution_settings(workspace, plan.request, method)
     n_calls = sum(len(prompts) for prompts, _ in _prompts(workspace, plan))
     begin = run_control.start_worker if detach else run_control.work_on
     return run_control.start(workspace, plan.spec, name, execution, calls=n_calls, replace=replace, begin=begin)
@@ -153,7 +160,7 @@ def estimate(workspace: Workspace, plan: ReadingPlan) -> ReadingEstimate:
         prompts += of_row
         texts += n_texts
     with workspace.store.read() as db:
-        earlier = calls.averages(db, _METHOD.name, plan.spec.model)
+        earlier = calls.averages(db, plan.spec.method, plan.spec.model)
     counted, form = asyncio.run(_count_tokens(workspace, plan, prompts))
     completion, seconds = (form.tokens, None) if earlier is None else earlier[1:]
     total, answers, price = (
@@ -180,7 +187,7 @@ def list_readings(db: Cursor, rubric: Rubric, run_id: str) -> list[Run]:
 
 def rubric_of(reading: Run) -> Rubric:
     """Returns the rubric that a reading answers. Raises InputError for another run."""
-    return _METHOD.rubric({"rubric": "", **reading.spec.get("options", {})})
+    return (_CLASH if reading.method == _CLASH.name else _METHOD).rubric({"rubric": "", **reading.spec.get("options", {})})
 
 
 def answers(
@@ -198,7 +205,7 @@ def answers(
             if not rubric.is_answered_by_rule:
                 raise InputError(f"rubric {rubric.name}: has neither rule nor pattern; expected a reading by a model")
             return answer_by_rule_of(db, rubric, found), RULE
-        chosen = _finished_reading(db, rubric, found, reading)
+        chosen = find_reading(db, rubric, found, reading)
         return rubrics.readings(db, chosen.id), chosen.id
 
 
@@ -223,7 +230,11 @@ def answer_by_rule_of(db: Cursor, rubric: Rubric, run: Run) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True)
 
 
-def _finished_reading(db: Cursor, rubric: Rubric, run: Run, reading: str | None) -> Run:
+def find_reading(db: Cursor, rubric: Rubric, run: Run, reading: str | None = None) -> Run:
+    """Returns the finished reading of a name or id, by default the newest.
+
+    Raises NotFound if none is finished, InputError for a reading of something else.
+    """
     known = list_readings(db, rubric, run.id)
     if reading is not None:
         wanted = runs.find(db, reading)
@@ -258,16 +269,16 @@ def _refuse_missing_dossiers(workspace: Workspace, rubric: Rubric, run: Run) -> 
 
 def _prompts(workspace: Workspace, plan: ReadingPlan) -> Iterator[tuple[list[str], int]]:
     """Yields the distinct prompts of each row, and its number of texts."""
-    texts = load_texts(workspace.store, plan.spec, _METHOD)
+    method = _method_of(plan)
+    texts = load_texts(workspace.store, plan.spec, method)
     pairs = load_pairs(workspace.store, plan.spec.dataset)
     for row, of_row in texts.of_row.items():
-        dossier = dossier_of(texts, pairs[row])
-        made = {messages_of(plan.rubric, pairs[row], text, dossier, passage=_with_passages(plan)) for text in of_row}
+        made = set(method.row_prompts(texts, pairs[row], plan.spec.options))
         yield ["\n".join(message.content for message in messages) for messages in made], len(of_row)
 
 
-def _with_passages(plan: ReadingPlan) -> bool:
-    return asks_for_passage(plan.spec.options)
+def _method_of(plan: ReadingPlan) -> Clash | JudgeRubric:
+    return _CLASH if plan.spec.method == _CLASH.name else _METHOD
 
 
 async def _count_tokens(
@@ -281,7 +292,7 @@ async def _count_tokens(
     endpoint = model_servers.endpoint_of(workspace, address, plan.spec.model, plan.request.calls)
     async with Client(endpoint, concurrency=plan.request.concurrency) as client:
         counter = TokenCounter(client, plan.spec.model)
-        form, *counted = [await counter.count(text) for text in (_FORM_WITH_PASSAGE if _with_passages(plan) else _FORM, *chosen)]
+        form, *counted = [await counter.count(text) for text in (_method_of(plan).answer_form(plan.spec.options), *chosen)]
     return dict(zip(chosen, counted, strict=True)), form
 
 

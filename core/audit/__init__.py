@@ -11,6 +11,7 @@ answer_counts      how often each answer to a rubric was given, by role
 debate_audit       the briefs of a run, role by role
 claims             what a text claims about two genes, by rules
 claim_checks       what packs say of claims
+clash              a point of a debate, and what became of it
 argument_kinds     texts with similar words: kinds of arguments, and how well they hold
 kind_settings      what may be chosen of how they are sorted
 argument_words     which words of an argument count, and which tell kinds apart

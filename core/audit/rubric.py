@@ -14,7 +14,7 @@ from core.fields.toml_table import TomlTable
 from core.records import to_json
 from core.texts import check_name
 
-Unit = Literal["brief", "verdict", "row"]
+Unit = Literal["brief", "speech", "verdict", "row"]  # a speech is a brief, a rebuttal or a verdict
 YES_NO = ("yes", "no")
 MOST_ANSWERS = 9  # one key each
 

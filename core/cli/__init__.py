@@ -23,6 +23,7 @@ contamination  contamination: names coded, swapped, hidden or alone
 audit       audit: debates, leakage
 clusters    clusters
 claims      claims
+clash       clash: which points of debates are answered
 ablation    ablation: list, run
 cells       cells: describe, labels, predictions, evaluate
 embed       embed: gene spaces

@@ -1,4 +1,4 @@
-"""Commands behind `cells`: a dataset of a screen (describe, labels), runs from predicted expression (predictions, evaluate)."""
+"""Commands behind `cells`: a dataset of a screen (describe, labels), runs from predicted expression (the others)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from core.actions.other_formats import refuse_other_format
 from core.cells.cell_eval import CellEvaluation
 from core.cells.cell_formats import is_cell_file
 from core.cells.challenge_cells import write_challenge_cells
+from core.cells.challenge_score import SHORT
 from core.cells.conditions import READING
 from core.cells.confounders import describe_even
 from core.cells.screen import Description, LabelSettings, describe_cells
 from core.cells.words import description_lines, label_lines
-from core.cli.base import Json, RayAddress, say, show
+from core.cli.base import Json, RayAddress, RunName, say, show
 from core.cli.files import show_imports
 from core.cli.settings import takes
 from core.engine.spec import BackendName
@@ -119,6 +120,23 @@ def evaluate(
     options = make(EvaluationOptions, {**chosen, "real": real})
     found, kept = cell_evaluation.evaluate_predictions(context.obj, file, options)
     show({**found.as_json(), "run": None if kept is None else kept.name}, as_json, _evaluation_text(found))
+
+
+@app.command()
+def score(
+    context: typer.Context,
+    run: RunName,
+    baseline: Annotated[str, typer.Option(metavar="RUN", help="The baseline's run, such as the mean over perturbations.")],
+    as_json: Json = False,
+) -> None:
+    """Score a run against a baseline run as the Virtual Cell Challenge does, from the tables of cell-eval kept with both."""
+    found = cell_evaluation.score_evaluation(context.obj, run, baseline)
+    lines = [f"{'':4} {'metric':28} {'run':>10} {'baseline':>10} {'score':>10}"]
+    for each in found.metrics:
+        numbers = " ".join(f"{number_text(value):>10}" for value in (each.run, each.baseline, each.score))
+        lines.append(f"{SHORT.get(each.metric, ''):4} {each.metric:28} {numbers}")
+    mean = f"mean of the challenge's three {number_text(found.challenge)}, of all {len(found.metrics)} {number_text(found.mean)}"
+    show({"run": run, "baseline": baseline, **found.as_json()}, as_json, "\n".join([*lines, mean]))
 
 
 @app.command()

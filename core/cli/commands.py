@@ -68,6 +68,7 @@ PANELS: Mapping[str, Mapping[str, Command | Group]] = {
         "label": Command("label", "Draw texts that people read for a rubric."),
         "clusters": Command("clusters", "Sort a run's texts into kinds of arguments."),
         "claims": Command("claims", "Check what a run's texts claim about genes."),
+        "clash": Command("clash", "Say which points of a run's debates are answered."),
         "seeds": Command("again", "Say how sure a judge is."),
         "attribute": Command("attribute", "Say which evidence moved a run."),
         "contamination": Command("contamination", "Say how much of a run is memory of gene names."),

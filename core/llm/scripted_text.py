@@ -30,6 +30,7 @@ _SUMMARISED = re.compile(r"^Gene: (\S+)$", re.MULTILINE)
 _GUIDED = re.compile(r"^(\d)\. ", re.MULTILINE)
 _END_OF_TEXT = re.compile(r"</text-[0-9a-f]{8}>")  # of a text that a rubric asks about: what it says is no format
 _TEXT = re.compile(r"<text-([0-9a-f]{8})>\n(.*?)\n</text-\1>", re.DOTALL)
+_SPEECH = re.compile(r"^([A-Z_]+):\n(.*?)(?=^[A-Z_]+:\n|\Z)", re.MULTILINE | re.DOTALL)
 _SENTENCE = re.compile(r"[^.!?\n]{1,400}[.!?]?")
 _EXAMPLE = re.compile(r"<answer>([A-Z])</answer>")
 # Three ways to cut a text into tokens: a letter after ">" is a token of its own, begins with ">", or ends with "</".
@@ -199,8 +200,22 @@ def _entry(token: str, options: Mapping[str, float], top: int) -> dict[str, Any]
     }
 
 
+def _write_points(prompt: ScriptedPrompt) -> str:
+    """First sentences of two sides of the debate that the prompt is about, as points: the second side answers the first, which
+    the judge takes up."""
+    about = _TEXT.search(prompt.text)
+    spoken = _SPEECH.findall(about[2]) if about else []
+    first = {who: next((each.strip() for each in _SENTENCE.findall(said) if each.strip()), "") for who, said in reversed(spoken)}
+    sides = [who for who in dict.fromkeys(who for who, _ in spoken) if who != "JUDGE"][:2]
+    points = [{"side": side, "point": first[side], "answer": "", "verdict": ""} for side in sides]
+    if len(points) > 1:
+        points[0] |= {"answer": points[1]["point"], "verdict": first.get("JUDGE", "")}
+    return json.dumps({"points": points})
+
+
 _FORMATS: Mapping[str, Callable[[ScriptedPrompt], str]] = {
     "<prob>": lambda prompt: f"<prob>{round(100 * prompt.draw('prob'))}</prob>",
     "<answer>": _write_answer_tag,
+    '{"points"': _write_points,
     "answer:": lambda prompt: f"Answer: {draw_letter(prompt)}",
 }

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from core.audit.rubric import Rubric
     from core.evidence.source_client import SourceClient
     from core.llm.client import Client
+    from core.llm.messages import Message
     from core.methods.coded_names import GeneNaming
     from core.methods.fusion_components import ComponentLoader
     from core.methods.row_feed import RowFeed
@@ -144,7 +145,7 @@ class ReadsOtherOrganisms(Protocol):
 
 @runtime_checkable
 class ReadsTexts(Protocol):
-    """A method that answers a rubric about the texts of a run, the parent of its runs; their rows are those that have such texts.
+    """A method that reads the texts of a run, the parent of its runs; their rows are those that have such texts.
 
     It sees no labels and no predictions.
     """
@@ -154,7 +155,15 @@ class ReadsTexts(Protocol):
         ...
 
     def rubric(self, options: Mapping[str, Any]) -> Rubric:
-        """Returns the rubric that is answered. Raises InputError if the options hold none."""
+        """Returns the rubric that is answered, which says of which texts. Raises InputError if the options hold none."""
+        ...
+
+    def row_prompts(self, texts: TextsOfRun, pair: Pair, options: Mapping[str, Any]) -> Sequence[tuple[Message, ...]]:
+        """Returns what is asked about a row."""
+        ...
+
+    def answer_form(self, options: Mapping[str, Any]) -> str:
+        """Returns a text about as long as an answer, reasoning left out: what an estimate goes by."""
         ...
 
 

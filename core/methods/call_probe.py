@@ -26,13 +26,13 @@ from core.methods.base import (
     TextsOfRun,
     read_options,
 )
-from core.methods.judge_rubric import reading_options
+from core.methods.judge_rubric import JudgeRubric, reading_options
 from core.types import Pair
 
 _PAIR = Pair("probe", "Stat1", "Irf1", None, "test")
 _PROMPT = "Does knockdown of Stat1 change Irf1? A) up B) down C) none. Reply with <answer>letter</answer>."
 _RUBRIC = Rubric("probe", "Does it argue?", ("yes", "no"))
-_TEXT = RowText(1, "de", "JUDGE", "It argues.")
+_TEXTS = tuple(RowText(seq, "de", role, "It argues.") for seq, role in enumerate(("EFFECT", "NULL", "JUDGE")))
 
 
 class _Recorder(Client):
@@ -65,7 +65,7 @@ async def find_requests(method: Method, options: Mapping[str, object]) -> list[R
     if not method.needs_model or not isinstance(method, RowMethod) or isinstance(method, DerivedMethod | AsksAgain):
         raise InputError(f"method {method.name}: has no calls of its own, expected one that asks a model row by row")
     if isinstance(method, ReadsTexts):
-        options = {**reading_options(_RUBRIC, "probe"), **options}
+        options = {**(reading_options(_RUBRIC, "probe") if isinstance(method, JudgeRubric) else {"run": "probe"}), **options}
     async with _Recorder() as client:
         try:
             await method.predict_row(_PAIR, _context(method, options, client))
@@ -86,5 +86,5 @@ def _context(method: Method, options: Mapping[str, object], client: Client) -> C
         client,
         "probe",
         prompts={_PAIR.pair_id: _PROMPT},
-        texts=TextsOfRun({_PAIR.pair_id: (_TEXT,)}) if isinstance(method, ReadsTexts) else None,
+        texts=TextsOfRun({_PAIR.pair_id: _TEXTS}) if isinstance(method, ReadsTexts) else None,
     )

@@ -38,6 +38,8 @@ from core.types import Flag, Pair, RowResult, TraceEvent, row_of_reading
 
 _PROMPTS = ("rubric", "rubric_task", "rubric_dossier", "rubric_example", "reask_letter")
 _PASSAGE = "rubric_passage"
+_FORM = "<answer>A</answer>"
+_FORM_WITH_PASSAGE = f"{_FORM}\n<passage>{' '.join(['words'] * 25)}</passage>"  # as long as a brief's sentences are as a rule
 _MARK_DIGITS = 8  # of a hash of what stands between two marks, which therefore cannot hold its own mark
 
 
@@ -85,13 +87,22 @@ class JudgeRubric(ConversationMethod):
         """Returns the rubric that is answered. Raises InputError if the options hold none."""
         return parse(Rubric, str(options["rubric"]), "rubric")
 
+    def answer_form(self, options: Mapping[str, Any]) -> str:
+        """Returns a text about as long as an answer, reasoning left out."""
+        return _FORM_WITH_PASSAGE if asks_for_passage(options) else _FORM
+
+    def row_prompts(self, texts: TextsOfRun, pair: Pair, options: Mapping[str, Any]) -> list[Messages]:
+        """Returns the question about each text of a row."""
+        rubric, evidence = self.rubric(options), dossier_of(texts, pair)
+        of_row, passage = texts.of_row[pair.pair_id], asks_for_passage(options)
+        return [messages_of(rubric, pair, text, evidence, passage=passage) for text in of_row]
+
     async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
         """Asks about every text of the row. A text whose answer cannot be read has an event without one, and flags the row."""
         if context.texts is None:
             raise InputError(f"{pair.pair_id}: no texts are given, expected those of the run that is read")
         rubric, texts = self.rubric(context.options), context.texts.of_row[pair.pair_id]
-        evidence, passage = dossier_of(context.texts, pair), asks_for_passage(context.options)
-        prompts = [messages_of(rubric, pair, text, evidence, passage=passage) for text in texts]
+        prompts = self.row_prompts(context.texts, pair, context.options)
         distinct = dict(zip(prompts, texts, strict=True))
         found = await gather_all(*(_ask(conversation, rubric, text, prompt, context) for prompt, text in distinct.items()))
         answers = dict(zip(distinct, found, strict=True))

@@ -9,7 +9,7 @@ from core.llm.messages import Reply, TokenLogprob
 
 FEWEST_WORDS = 2  # one word alone stands in many places, and so marks none
 _PASSAGE = re.compile(r"<passage>(.*?)(?:</passage>|\Z)", re.IGNORECASE | re.DOTALL)
-_QUOTES = "\"'“”‘’«»„`* \n\t"
+QUOTES = "\"'“”‘’«»„`* \n\t"
 
 
 def take_passage(reply: Reply) -> tuple[Reply, str]:
@@ -22,7 +22,7 @@ def take_passage(reply: Reply) -> tuple[Reply, str]:
         return reply, ""
     content = reply.content[: found.start()] + reply.content[found.end() :]
     tokens = None if reply.logprobs is None else _outside(reply.logprobs, reply.content, found.span())
-    return replace(reply, content=content.strip(), logprobs=tokens), found[1].strip(_QUOTES)
+    return replace(reply, content=content.strip(), logprobs=tokens), found[1].strip(QUOTES)
 
 
 def find_passage(text: str, passage: str) -> str:

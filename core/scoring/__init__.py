@@ -12,6 +12,7 @@ label_means   means of labels over rows that share a gene or a perturbation
 constant_parents  runs of a fusion that are constant inside its cells
 public_noise  how far a leaderboard's score can be from the truth
 claim_counts   claims of a run's texts, by role and by what is known of them
+clash_counts   points of a run's debates, by side: answered, ignored, taken up by the judge
 argument_kinds  kinds of arguments of a run, and how often their rows are hits
 slices        the ways to cut a run's rows into slices
 leakage       what a dataset's splits share, and all that gives labels away

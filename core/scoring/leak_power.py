@@ -58,12 +58,14 @@ def _powers(index: RowIndex) -> Iterator[LeakPower]:
             rows = task_rows(index, axis, task)[1].renumbered()
             if rows.positive.any() and not rows.positive.all():
                 some = rows.some_of_other(MOST_ROWS, np.random.default_rng(SEED)).renumbered()
-                leaks = (
-                    partial(_is_share_leak_found, rows),
-                    partial(_is_turned_found, rows),
-                    partial(_is_matrix_found, task, some),
+                yield LeakPower(
+                    axis,
+                    task,
+                    shares=_most_noise(partial(_is_share_leak_found, rows)),
+                    turned=_most_noise(partial(_is_turned_found, rows)),
+                    matrix=_most_noise(partial(_is_matrix_found, task, some)),
+                    columns=int(some.other.max()) + 1,
                 )
-                yield LeakPower(axis, task, *(_most_noise(leak) for leak in leaks), int(some.other.max()) + 1)
 
 
 def _is_share_leak_found(rows: UnitRows, noise: float, rng: np.random.Generator) -> bool:

@@ -109,8 +109,8 @@ def rows_text(worth: RubricWorth) -> tuple[str, str]:
     """Which rows are which, in words: "rows where at least one advocate argued it", "rows where none did"."""
     if worth.unit == "brief":
         return f"rows where at least one advocate's text is “{worth.answer}”", "rows where none is"
-    if worth.unit == "verdict":
-        return f"rows where at least one verdict is “{worth.answer}”", "rows where none is"
+    if worth.unit in ("speech", "verdict"):
+        return f"rows where at least one {worth.unit} is “{worth.answer}”", "rows where none is"
     return f"rows whose answer is “{worth.answer}”", "rows whose answer is another"
 
 

@@ -10,9 +10,11 @@ import numpy as np
 
 from core.errors import InputError
 from core.scoring.run_scores import RunRows, count_rows
-from core.stats.score_scale import RESAMPLES, ScaledScore, scaled_scores
+from core.stats.score_scale import LEAST_SHARE, RESAMPLES, ScaledScore, scaled_scores
 from core.stats.scores_and_labels import Scores
 from core.texts import NO_BIOLOGY, estimate_text, number_text
+
+NARROW = 0.05  # an AUROC between the scale's ends below which a hundredth of AUROC moves the value by a fifth or more
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +46,34 @@ def scale_sentences(found: RunScale) -> list[str]:
     """Return the scale in words, one line for each question."""
     lines = [f"on the scale from the {NO_BIOLOGY} (0) to replicate {found.replicate} (1), {found.n:,} rows that both have:"]
     for name, part in (("DE", found.de), ("DIR", found.dir)):
-        ends = f"run {number_text(part.score)}, no biology {number_text(part.floor)}, replicate {number_text(part.ceiling)}"
+        ends, warning = ends_text(part), caution(part)
         if math.isnan(part.value):
-            lines.append(f"{name:5} no scale: the replicate is not above what knows no biology ({ends})")
+            lines.append(f"{name:5} no scale: {warning} ({ends})")
         else:
             value = estimate_text(part.value, part.low, part.high, ".2f")
             lines.append(f"{name:5} {value}  ({ends}; bootstrap of perturbations, {RESAMPLES} resamples)")
+            lines += [f"      {warning}"] if warning else []
     return lines
+
+
+def ends_text(part: ScaledScore) -> str:
+    """Return the three AUROCs of a scale in words."""
+    return f"run {number_text(part.score)}, no biology {number_text(part.floor)}, replicate {number_text(part.ceiling)}"
+
+
+def caution(part: ScaledScore) -> str:
+    """Return why a value on the scale says little or nothing; "" where it says something."""
+    if math.isnan(part.value):
+        return "the replicate is not above what knows no biology"
+    if math.isnan(part.low):
+        return f"no interval: in fewer than {LEAST_SHARE:.0%} of resamples is the replicate above what knows no biology"
+    span = part.ceiling - part.floor
+    if span >= NARROW:
+        return ""
+    return f"the replicate is only {span:.3f} above what knows no biology: a hundredth of AUROC is {0.01 / span:.2f} here"
 
 
 def scale_shape(found: RunScale) -> dict[str, Any]:
     """Return the scale as `score --json` has it."""
-    return {"replicate": found.replicate, "n": found.n, "de": asdict(found.de), "dir": asdict(found.dir)}
+    parts = {name: asdict(part) | {"caution": caution(part)} for name, part in (("de", found.de), ("dir", found.dir))}
+    return {"replicate": found.replicate, "n": found.n, **parts}

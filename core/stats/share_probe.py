@@ -236,9 +236,10 @@ def _single_columns(columns: Floats, targets: Floats) -> tuple[Floats, Floats, F
 def _products(columns: Floats, targets: Floats) -> Floats:
     """Predictions of each target by the product of two columns that correlates most with it: what a sign hides shows there."""
     centred = targets - targets.mean(axis=0)
-    best, predicted = np.full(targets.shape[1], -1.0), np.zeros_like(centred)
+    best = np.full(targets.shape[1], -1.0)
+    predicted: Floats = np.zeros_like(centred)
     for i in range(columns.shape[1]):
-        products = standardised(columns[:, i:] * columns[:, i : i + 1])
+        products: Floats = standardised(columns[:, i:] * columns[:, i : i + 1])
         fits = products.T @ centred
         top = np.abs(fits).argmax(axis=0) if len(fits) else np.zeros(0, dtype=np.intp)
         better = np.flatnonzero(np.abs(fits[top, np.arange(len(top))]) > best[: len(top)])

@@ -1,6 +1,7 @@
 """Rubrics of one's own, the texts of runs that they ask about, samples of these texts, and labels: the answers of people.
 
-A text is one event of a trace (unit brief or verdict), found by its row and seq; or a whole row, of seq -1 and without a role.
+A text is one event of a trace (unit brief, speech or verdict), found by its row and seq; or a whole row, of seq -1 and without a
+role.
 Tables of labels and samples name the rubric by its name and its content's hash: an answer to another wording is another answer.
 """
 
@@ -29,7 +30,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WHOLE_ROW = -1  # the seq of a text that is a whole row
-KINDS: Mapping[Unit, tuple[str, ...]] = {"brief": ("brief",), "verdict": ("verdict",), "row": TEXT_KINDS}  # of events, by unit
+KINDS: Mapping[Unit, tuple[str, ...]] = {
+    "brief": ("brief",),
+    "speech": ("brief", "rebuttal", "verdict"),
+    "verdict": ("verdict",),
+    "row": TEXT_KINDS,
+}  # of events, by unit
 GivenBy = Literal["person", "model"]
 _ROLES_IN_ORDER = "coalesce(list_position(['EFFECT', 'NULL', 'UP', 'DOWN', 'JUDGE'], role), 9), role"
 
@@ -232,6 +238,28 @@ def readings(cursor: Cursor, reading: str) -> pd.DataFrame:
             FROM trace_event WHERE run = ? AND kind = 'reading' ORDER BY pair_id, seq, {_ROLES_IN_ORDER}""",
         [reading],
     ).df()
+
+
+def clash_events(cursor: Cursor, reading: str) -> list[tuple[str, str, str]]:
+    """What a run of `clash` read of each debate, rows in file order: pair id, stage, meta as JSON."""
+    return cursor.execute(
+        f"""SELECT e.pair_id, e.stage, e.meta FROM {OF_PAIRS} WHERE e.run = ? AND e.kind = 'clash' ORDER BY p.position, e.seq""",
+        [reading],
+    ).fetchall()
+
+
+def clash_of_row(cursor: Cursor, run: str, pair_id: str) -> list[tuple[str, str]]:
+    """What the newest finished `clash` of a run (id) read of each debate of a row: stage, meta as JSON."""
+    newest = cursor.execute(
+        """SELECT id FROM run WHERE method = 'clash' AND status = 'done' AND list_contains(parents, ?)
+           ORDER BY created_at DESC, name LIMIT 1""",
+        [run],
+    ).fetchone()
+    if newest is None:  # most runs were never read: nothing is looked for among all events
+        return []
+    return cursor.execute(
+        "SELECT stage, meta FROM trace_event WHERE run = ? AND pair_id = ? AND kind = 'clash' ORDER BY seq", [newest[0], pair_id]
+    ).fetchall()
 
 
 @dataclass(frozen=True, slots=True)

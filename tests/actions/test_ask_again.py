@@ -79,6 +79,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield World(workspace, run, row, url)
 
 
+@pytest.mark.soak
 def test_a_card_that_matters_is_outside_of_the_noise(world: World) -> None:
     found = world.ask(without=(MOVES,), judge_only=True)
     assert [each.is_outside for each in found.answers] == [True, True]

@@ -39,6 +39,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Asked]:
     return workspace, debate_and_attribute(workspace, f"split=train;sample={ROWS}", seed=0, repeats=2)
 
 
+@pytest.mark.soak
 def test_the_tool_that_moves_the_answers_is_found_alone(asked: tuple[Workspace, Asked]) -> None:
     found = asked[1].found
     assert [each.name for each in found.tools] == list(TOOLS)

@@ -120,6 +120,7 @@ def names(workspace: Workspace) -> Iterator[str]:
         yield from (run.name for run in runs.list_all(db))
 
 
+@pytest.mark.soak
 def test_both_arms_are_scored_inside_the_same_cells(screen: Workspace) -> None:
     saved = benchmarks.run_benchmark(screen, parse_benchmark(FUSED))
     found = report(screen, saved)

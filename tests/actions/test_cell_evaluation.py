@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from core.actions.imports import import_upload
 from core.actions.workspace import Workspace
 from core.cells.cell_eval import CellEvaluation, Metric
 from core.cells.challenge_cells import write_challenge_cells
+from core.cells.challenge_score import score_from_baseline
 from core.cells.evaluation_cells import CellChoice
 from core.cells.predicted_expression import CellOptions
 from core.cells.simulator import ScreenSettings, simulate_screen, write_screen
@@ -144,6 +146,7 @@ def test_the_commands(workspace: Workspace, predicted: Path, asked: list[CellCho
     assert "expected ROLE=NAME" in bad.err
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("command", ["describe", "describe --predictions", "labels --name d", "predictions", "evaluate --real x"])
 @pytest.mark.parametrize(
     ("name", "words"), [("x.h5ad.gz", "packed by gzip"), ("x.h5", "HDF5 with matrix in it"), ("x.zarr", "no obs, expected")]
@@ -176,3 +179,50 @@ def test_an_archive_of_the_challenge_is_compared(
     _, run = evaluate_predictions(workspace, archive, EvaluationOptions(CellOptions(real=predicted), run="archive"))
     assert run is not None
     assert asked[0].predicted.name == "model.h5ad"
+
+
+def table(mae: float, overlap: float, discrimination: float) -> CellEvaluation:
+    numbers = {"mae": ("zero", mae), "overlap_at_N": ("one", overlap), "discrimination_score_l1": ("one", discrimination)}
+    found = [Metric(name, "", best, value, 0.1, 0.0, 1.0, 3) for name, (best, value) in numbers.items()]
+    return replace(TABLE, metrics=(*found, Metric("de_nsig_counts_real", "", "none", 9.0, 1.0, 8.0, 10.0, 3)))
+
+
+def test_the_challenges_score_is_that_of_cell_eval() -> None:
+    """By hand: mae 1 − .3/.4 = .25; overlap (.6 − .5)/(1 − .5) = .2; discrimination below the baseline's, so 0."""
+    found = score_from_baseline(table(0.3, 0.6, 0.7), table(0.4, 0.5, 0.8))
+    assert [each.metric for each in found.metrics] == ["mae", "overlap_at_N", "discrimination_score_l1"]  # counts have no best
+    assert [each.score for each in found.metrics] == pytest.approx([0.25, 0.2, 0.0])
+    assert found.challenge == found.mean == pytest.approx(0.15)
+    assert math.isnan(score_from_baseline(TABLE, TABLE).challenge)  # it has the mae alone
+    with pytest.raises(InputError, match="only one of them has de_nsig_counts_real, discrimination_score_l1, overlap_at_N"):
+        score_from_baseline(TABLE, table(0.4, 0.5, 0.8))
+    with pytest.raises(InputError, match=r"version is 0\.6\.8 and 0\.8\.2 of the baseline"):
+        score_from_baseline(TABLE, replace(TABLE, version="0.8.2"))
+
+
+@pytest.mark.soak
+def test_cell_eval_itself_gives_the_same_score() -> None:
+    polars, cell_eval = pytest.importorskip("polars"), pytest.importorskip("cell_eval")
+    pair = table(0.3, 0.6, 0.7), table(0.4, 0.5, 0.8)
+    frames = [polars.DataFrame({"statistic": ["mean"], **{each.name: [each.mean] for each in one.metrics}}) for one in pair]
+    theirs = dict(cell_eval.score_agg_metrics(*frames).iter_rows())
+    ours = score_from_baseline(*pair)
+    assert {**{each.metric: each.score for each in ours.metrics}, "avg_score": ours.mean} == pytest.approx(theirs)
+
+
+def test_the_score_against_a_baseline_run(workspace: Workspace, predicted: Path) -> None:
+    import_predictions(
+        workspace, predicted, PredictionOptions(name="base", cells=CellOptions(perturbation="perturbation", clip_negative=True))
+    )
+    place, asked = workspace.settings.workspace, ("cells", "score", "model", "--baseline", "base")
+    assert "no table of cell-eval is kept with it" in commands.core(place, *asked).err
+
+    def keep(run: str, kept: CellEvaluation, real: str) -> None:
+        with workspace.store.write() as db:
+            cell_evaluations.put(db, StoredEvaluation(runs.find(db, run).id, "x", f"{real}.h5ad", real, kept.as_json(), "tester"))
+
+    keep("model", table(0.3, 0.6, 0.9), "a")
+    keep("base", table(0.4, 0.5, 0.8), "a")
+    assert commands.core_json(place, *asked)["challenge"] == pytest.approx((0.25 + 0.2 + 0.5) / 3)
+    keep("base", TABLE, "b")
+    assert "compared with different real cells (a.h5ad and b.h5ad)" in commands.core(place, *asked).err

@@ -140,6 +140,7 @@ def cells_options(dataset: str) -> object:
     return ImportOptions(dataset=dataset)
 
 
+@pytest.mark.soak
 def test_what_is_refused_writes_nothing(workspace: Workspace, tmp_path: Path, screen: Path) -> None:
     import anndata
 

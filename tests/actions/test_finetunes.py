@@ -105,6 +105,7 @@ def test_a_folder_with_other_files_is_refused_before_anything_is_begun(here: Wor
     assert not finetunes.list_all(here)
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("installed")
 def test_a_live_one_is_watched_and_stopped_not_started_twice(here: Workspace) -> None:
     folder = finetunes.start(here, REQUEST)

@@ -152,6 +152,7 @@ def test_an_empty_workspace_has_nothing_to_have_a_hypothesis_about(workspace: Wo
         ledger.register(workspace, wanted("x", "", ""))
 
 
+@pytest.mark.soak
 def test_a_deleted_run_takes_no_entry_with_it_and_a_backup_has_them_all(filled: Workspace, tmp_path: Path) -> None:
     ledger.register(filled, wanted("arguing"))
     before = ledger.list_entries(filled)

@@ -38,6 +38,7 @@ from core.actions import (
     cells,
     changed_settings,
     claims,
+    clash,
     comparison_log,
     component_loader,
     contamination,
@@ -406,6 +407,8 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "benchmarks.saved_benchmarks": lambda s: benchmarks.saved_benchmarks(s.plain),
     "cell_jobs.describe_typed": lambda s: cell_jobs.describe_typed(s.plain, "p.h5ad", LabelSettings(), "127.0.0.1"),
     "claims.claims_of_run": lambda s: claims.claims_of_run(s.crashed, "r"),
+    "clash.clash_of_run": lambda s: clash.clash_of_run(s.crashed, "r"),
+    "cell_evaluation.score_evaluation": lambda s: cell_evaluation.score_evaluation(s.crashed, "r", "r"),
     "cells.control_expression_of": lambda s: cells.control_expression_of(s.plain, "d"),
     "cells.find_problems": lambda s: with_cursor(s.plain, lambda db: cells.find_problems(s.plain, db)),
     "cells.screen_folder": lambda s: cells.screen_folder(s.plain, default_dataset(s.plain, None)),
@@ -575,6 +578,7 @@ def content_of(stage: Stage) -> dict[Path, bytes]:
     return {file: file.read_bytes() for file in files if file.suffix not in (".lock", ".log", ".holder")}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", ["read-only", "a reader"])
 def test_every_action_refuses_and_changes_nothing(stage: Stage, how: str) -> None:
     shut = replace(stage, crashed=closed(stage.crashed, how), plain=closed(stage.plain, how))
@@ -596,6 +600,7 @@ def beating(stage: Stage) -> Iterator[None]:
     folder.heartbeat.write_bytes(kept)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", ["read-only", "a reader"])
 def test_who_only_reads_changes_nothing_and_asks_no_server(stage: Stage, counted: ModelServer, how: str) -> None:
     shut = replace(stage, crashed=closed(stage.crashed, how), plain=closed(stage.plain, how))

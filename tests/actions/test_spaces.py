@@ -200,6 +200,7 @@ def test_vectors_from_a_server_are_kept_beside_the_cache(furnished: Workspace) -
     assert "sesame" not in repr(everything(workspace))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__.removeprefix("write_"))
 def test_an_embedding_comes_once_and_goes_whole(workspace: Workspace, tmp_path: Path, write: Callable[[Path], None]) -> None:
     """As a file or as an upload: what has come the one way is here for the other."""

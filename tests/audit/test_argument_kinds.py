@@ -31,6 +31,7 @@ def test_three_kinds_are_found_and_hold() -> None:
     assert (np.diff(sizes) <= 0).all()
 
 
+@pytest.mark.soak
 def test_the_number_of_kinds_is_chosen_and_a_seed_gives_the_same() -> None:
     texts, truth = write_texts(15)
     one, again = (find_argument_kinds(texts, KindSettings(seed=7)) for _ in range(2))

@@ -33,6 +33,7 @@ def choice(cells_file: WriteCells) -> CellChoice:
     return CellChoice(cells_file(profiles, {"perturbation": ["A", "B", "C"]}, GENES), CellOptions(real=real))
 
 
+@pytest.mark.soak
 def test_its_table_is_that_of_the_files(choice: CellChoice) -> None:
     import anndata
 

@@ -36,6 +36,7 @@ def values_of(file: CellFile) -> np.ndarray:
     return np.vstack([block if isinstance(block, np.ndarray) else block.toarray() for _, block in file.blocks(100)])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("zarr_format", [2, 3])
 def test_a_zarr_store_is_read_as_the_same_cells(tmp_path: Path, zarr_format: int) -> None:
     obs = plain()["obs"].assign(
@@ -150,6 +151,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], object], type[InputError], str]] = {
 }
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_hostile_stores_are_refused(tmp_path: Path, kind: str) -> None:
     spoil, error, words = HOSTILE[kind]

@@ -166,6 +166,7 @@ def resume(workspace: Workspace, name: str, server: str) -> run_lines.Run:
     return finished
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["argued", "fused"])
 def test_a_bundle_comes_into_a_workspace_that_has_its_pairs(unpacked: Path, emptied: Workspace, name: str) -> None:
     outcome = imported(emptied, f"{name}.bundle.zip")

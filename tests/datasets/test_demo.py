@@ -22,6 +22,7 @@ INVENTED = re.compile(r"Sim([bdklmnrstv][aeiou]){2}[1-9]?|00000\d\d[A-P]\d\dRik"
 # What it holds
 
 
+@pytest.mark.soak
 def test_one_seed_gives_one_demo_and_another_seed_another() -> None:
     first, again, other = demo_of(0), simulate(0), demo_of(1)
     assert (first.pairs, first.genes, first.runs, first.descriptions) == (

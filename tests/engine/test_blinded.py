@@ -160,6 +160,7 @@ def test_the_worlds_differ_where_they_should() -> None:
             assert shown >= VISIBLE
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("method", PREDICTING)
 def test_nothing_changes_with_a_hidden_label(made: dict[str, World], method: str, view: str) -> None:

@@ -100,6 +100,7 @@ WAYS: Mapping[str, Mapping[str, Way]] = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("method", "way"), [(method, way) for method, ways in WAYS.items() for way in ways])
 def test_every_way_to_a_derived_run_gives_its_one_id(furnished: Workspace, method: str, way: str) -> None:
     made = run_named(furnished, {"fusion": "fused"}.get(method, method))

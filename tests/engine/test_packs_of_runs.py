@@ -125,6 +125,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Ru
     return made, carried_out(made, planned(made))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_comes_or_goes_after_a_run_was_planned_changes_nothing_of_it(
     workspace: Workspace, undisturbed: tuple[Workspace, Run], change: Callable[[Workspace], None]
@@ -269,6 +270,7 @@ def recorded_by_an_earlier_version(workspace: Workspace, run: Run, spec: RunSpec
         return runs.find(db, earlier.key)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", ["evidence_rules", "prompt_only"])
 def test_a_run_whose_specification_named_packs_that_it_does_not_read_is_found_and_goes_on(
     workspace: Workspace, method: str

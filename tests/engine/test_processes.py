@@ -99,6 +99,7 @@ def test_a_signal_ends_the_work_cleanly(tmp_path: Path) -> None:
         assert ended.counts.done == recorded(workspace, run).done == finished(workspace, run)
 
 
+@pytest.mark.soak
 def test_the_key_is_in_the_workers_environment_and_nowhere_else(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 12)
     with serving(Script(api_key=KEY, delay_s=0.05)) as url:
@@ -131,6 +132,7 @@ def test_the_key_is_in_the_workers_environment_and_nowhere_else(tmp_path: Path) 
             assert "never-to-be-seen" not in str(db.execute(f"SELECT * FROM {table}").fetchall())
 
 
+@pytest.mark.soak
 def test_a_worker_that_does_not_begin_is_reported(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 3)
     run = run_control.start(workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None)

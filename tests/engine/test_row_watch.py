@@ -69,6 +69,7 @@ def unwatched(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     return stored(workspace, run)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("who", ["whichever row", "one row", "leaves", "nobody renews"])
 def test_the_run_of_a_watched_row_is_the_same(tmp_path: Path, unwatched: dict[str, object], who: str, monkeypatch: Any) -> None:
     if who == "nobody renews":

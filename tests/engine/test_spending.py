@@ -92,6 +92,7 @@ def test_answers_that_died_with_their_worker_are_paid_for_once(tmp_path: Path, c
     assert ended.tokens == counts["tokens"] - (0 if cached else lost)
 
 
+@pytest.mark.soak
 def test_the_budget_counts_what_died_with_a_worker(tmp_path: Path) -> None:
     with serving() as url:
         workspace, run, begin, halt = halted_run(tmp_path, url)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -13,9 +14,11 @@ from core.actions.reproduction import reproduce_numbers
 from core.actions.workspace import Workspace
 from core.errors import NotFound
 from core.experiments.published import shapes
-from core.experiments.published.computed.seed_definitions import OFFICIAL, definitions
+from core.experiments.published.computed import seed_definitions
+from core.experiments.published.computed.seed_definitions import OFFICIAL, PROGRAM, definitions
 from core.experiments.published.registry import PublishedNumber, load_registry
 from core.experiments.published.reproduce import Reproduced, is_within
+from core.experiments.published.sources import NotHere
 from core.report.figures.published import of_numbers
 from core.report.figures.registry import DEFAULTS, KINDS
 from tests.commands import core, core_json
@@ -118,3 +121,11 @@ def test_ten_definitions_of_a_direction_by_several_seeds() -> None:
     assert found["mean over seeds of up / (up + down)"] == pytest.approx([(0.9 + 0.25) / 2, (0.5 + 0.75) / 2])
     assert found["mean over the seeds that answer a change"] == pytest.approx([0.9, 0.5])  # .1 + .3 is no change
     assert found["answers up − answers down"] == [1.0, 0.0]
+
+
+def test_where_the_pool_is_missing_the_programs_definition_is_tried_on_the_larger_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = {"larger": {OFFICIAL: 0.5, PROGRAM: 0.625}}
+    monkeypatch.setattr(seed_definitions, "_scores", lambda _, pool: scores[pool])
+    sources = mock.Mock(**{"find.side_effect": NotHere("no pool"), "run_rows.return_value": range(7)})
+    with pytest.raises(NotHere, match=r"no pool\. Its program ranks by .* on the 7 rows .* from 0\.5000 to 0\.6250"):
+        seed_definitions.compute(sources, {"pool": "small", "larger": "larger"})

@@ -277,6 +277,7 @@ def test_whatever_a_server_sends_is_a_typed_fault_without_the_key(library: str, 
         assert found.retryable is not final, name
 
 
+@pytest.mark.soak
 def test_no_damage_to_an_answer_escapes_its_type() -> None:
     """Answers of every kind, damaged at random places: bytes changed, cut out, doubled, or with other header lines between."""
     rng = random.Random(20261122)

@@ -325,6 +325,7 @@ PIECES = [
 texts = st.text() | st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 
 
+@pytest.mark.soak
 @given(texts)
 @example("<prob>" + "9" * 400 + "</prob>")
 @example("<prob>٣٥</prob>")
@@ -349,6 +350,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_time_grows_no_faster_than_the_text(piece: str) -> None:
     """Sixteen times the text may take 64 times as long, not 256 times, as it would where time grew as the square."""

@@ -226,6 +226,7 @@ def test_shares_of_faults_that_are_none() -> None:
     assert Faults.each(0.5, "error", "busy") == Faults(error=0.5, busy=0.5)
 
 
+@pytest.mark.soak
 def test_with_every_fault_now_and_then_each_row_is_right_or_a_typed_failure() -> None:
     """Faults that end an answer after seconds are left out: they have tests of their own."""
     quick = [name for name in Faults.names() if name not in ("hang", "drip")]
@@ -240,6 +241,7 @@ def test_with_every_fault_now_and_then_each_row_is_right_or_a_typed_failure() ->
     assert counts["/v1/chat/completions"] > len(requests)
 
 
+@pytest.mark.soak
 def test_faults_do_not_depend_on_the_order_of_the_requests() -> None:
     faults = Faults(error=0.1, busy=0.1, dropped=0.1, half=0.1, empty=0.1, not_finite=0.1, wrong_format=0.1)
     requests = [request(number, top_logprobs=20) for number in range(60)]

@@ -25,6 +25,7 @@ def content_of(answer: StreamedAnswer) -> str | None:
     return found.content
 
 
+@pytest.mark.soak
 def test_four_times_the_chunks_take_four_times_as_long_and_not_sixteen_times() -> None:
     def seconds(n: int) -> float:
         text, best = (TOKEN * n + DONE).decode(), float("inf")

@@ -37,6 +37,7 @@ def test_a_method_under_another_file_name_is_found_too(monkeypatch: pytest.Monke
         methods.cache_clear()
 
 
+@pytest.mark.soak
 def test_one_method_is_found_without_importing_the_others() -> None:
     script = "import sys; from core.methods.base import method_named; method_named('prompt_only'); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout

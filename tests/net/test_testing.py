@@ -48,6 +48,7 @@ def _receive(port: int, path: str) -> bytes:
         return received
 
 
+@pytest.mark.soak
 def test_no_registry_and_no_command_loads_a_fake_server() -> None:
     command = [sys.executable, "-c", f"import importlib.util\n{IMPORT_ALL}"]
     loaded = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout.split()

@@ -64,6 +64,7 @@ def test_nulls_are_a_half_in_every_gene(frame: pd.DataFrame) -> None:
             assert score.genes > 100
 
 
+@pytest.mark.soak
 def test_scores_are_those_of_a_loop_with_scikit_learn(frame: pd.DataFrame, material: Material, table: BaselineTable) -> None:
     test, train = (frame[frame["split"] == split] for split in ("test", "train"))
     directed = test["label"].isin(["up", "down"]).to_numpy()

@@ -37,6 +37,7 @@ def file_of(shared_data: Path, line: str, task: str) -> bytes:
     return (shared_data / "perturbqa" / f"{line}-{task}.csv").read_bytes()
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("line", ["k562", *(pytest.param(line, marks=pytest.mark.soak) for line in LINES if line != "k562")])
 def test_a_line_holds_what_its_two_files_say(shared_data: Path, line: str) -> None:
     n_rows, perts, directed, up = LINES[line]

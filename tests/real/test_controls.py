@@ -68,6 +68,7 @@ def test_the_fingerprint_of_the_sampling(of_knn: dict[str, Any]) -> None:
     assert found["gene mean, leave-one-out"]["de"] == pytest.approx(0.110, abs=0.002)
 
 
+@pytest.mark.soak
 def test_no_published_run_with_labels_beats_row_counts(real_workspace: Workspace) -> None:
     found = core_json(real_workspace.settings.workspace, "controls", "track_a_logprobs_train2499")
     assert found["beats_no_biology"] == {"de": False, "dir": False}

@@ -144,6 +144,7 @@ def test_the_labelled_pool(submission: Submission, pairs: Pairs) -> None:
         assert up == pytest.approx(row.prediction.prediction_up, abs=1e-9)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("file", "rows", "positive"),
     [

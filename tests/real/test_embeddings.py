@@ -39,6 +39,7 @@ def spaces(packs: dict[str, knowledge_packs.Pack]) -> dict[str, Space]:
     }
 
 
+@pytest.mark.soak
 def test_every_pack_is_recognised_and_read_whole(packs: dict[str, knowledge_packs.Pack]) -> None:
     sizes = {}
     for name, pack in packs.items():
@@ -65,11 +66,13 @@ def test_coverage_of_the_training_rows(spaces: dict[str, Space], train: PairTabl
     assert 0 < found.rows_by_both <= min(found.rows_by_gene, found.rows_by_pert)
 
 
+@pytest.mark.soak
 def test_descriptions_without_text_are_reported(spaces: dict[str, Space]) -> None:
     assert spaces["text"].notes[1].startswith("7 zero vectors dropped: ")
     assert len(spaces["text"].symbols) == 2_623 - 7
 
 
+@pytest.mark.soak
 def test_every_pack_is_about_mice(packs: dict[str, knowledge_packs.Pack]) -> None:
     assert {knowledge_packs.organism_of(pack) for pack in packs.values()} == {"mouse"}
 

@@ -97,6 +97,7 @@ def test_each_tool_answers_where_its_file_has_the_symbol(
     assert not any("asked" in item.body or "ambiguous" in item.body for items in dossiers.values() for item in items)
 
 
+@pytest.mark.soak
 def test_neighbours_pool_the_labels_of_the_training_file(shared_data: Path, dossiers: dict[Pair, tuple[Evidence, ...]]) -> None:
     frame = pd.read_csv(shared_data / "challenge" / "train.csv", keep_default_na=False)
     labels = pd.crosstab(frame["pert"], frame["label"])
@@ -138,6 +139,7 @@ def test_blinded_lookups_of_training_rows_are_empty(packs: Packs, train: tuple[P
         assert pair.pert not in {partner["symbol"] for partner in near}
 
 
+@pytest.mark.soak
 def test_every_dossier_is_bounded_and_has_no_failure(dossiers: dict[Pair, tuple[Evidence, ...]]) -> None:
     for pair, items in dossiers.items():
         found = dossier(items, pair)

@@ -144,6 +144,7 @@ def test_label_shares_among_noise_have_seen_labels(index: RowIndex, rows: pd.Dat
     assert found_in(index, rows, noise_like(shares)) == []
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("by", "other", "noise"), [("gene", "pert", 0.5), ("pert", "gene", 0.0)])
 def test_a_matrix_of_labels_has_seen_them(index: RowIndex, rows: pd.DataFrame, by: str, other: str, noise: float) -> None:
     matrix = label_matrix(rows, by, other)
@@ -174,6 +175,7 @@ def test_answers_in_descriptions_are_named(index: RowIndex, rows: pd.DataFrame, 
     assert any(f"{pert}_{gene} (" in finding for pert, gene in zip(some["pert"], some["gene"], strict=True))
 
 
+@pytest.mark.soak
 def test_a_renamed_duplicate_is_named(index: RowIndex, rows: pd.DataFrame) -> None:
     name = rows["gene"].value_counts().index[5]
     both = pd.concat([rows, rows[rows["gene"] == name].assign(gene="Zzz9")], ignore_index=True)

@@ -74,6 +74,7 @@ def test_the_rule_set_predicts_every_row(packs: Packs, view: LabelView, asked: t
     assert all(result.events[0].content.count("[nothing known]") >= 4 for result in results)
 
 
+@pytest.mark.soak
 def test_advocates_see_no_option_and_prompts_stay_short(packs: Packs, view: LabelView, asked: tuple[Pair, ...]) -> None:
     options = read_options(DEBATE.options, {})
     for row in asked[::20]:

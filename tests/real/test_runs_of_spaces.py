@@ -80,6 +80,7 @@ def test_leave_one_out(place: Path, space: str) -> None:
     assert (found["null_de"], found["null_dir"]) == pytest.approx((0.558, 0.061), abs=5e-4)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("space", SPACES)
 def test_folds(place: Path, space: str) -> None:
     *_, de, direction = TABLE[space]
@@ -123,6 +124,7 @@ def test_the_pool_fused_with_its_neighbours(place: Path) -> None:
     assert (score["de"]["estimate"], score["dir"]["estimate"]) == pytest.approx((0.593, 0.602), abs=0.004)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("fused", FUSED)
 def test_a_published_fusion_taken_apart_and_put_together(place: Path, workspace: Workspace, fused: str) -> None:
     w_dir, uncovered = FUSIONS[fused]
@@ -153,6 +155,7 @@ def test_neighbours_of_real_rows(place: Path, workspace: Workspace) -> None:
         assert event["content"].startswith(f"{len(shares):,} labelled rows are similar to {pair_id.rpartition('_')[2]} ")
 
 
+@pytest.mark.soak
 def test_in_a_process_of_its_own(place: Path) -> None:
     """As a person would: `python -m core knn --json`, with the numbers that it gives in this process."""
     arguments = ["knn", "--space", "lps", "--protocol", "folds", "--seed", "2", "--permutations", "2"]

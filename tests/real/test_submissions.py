@@ -56,6 +56,7 @@ def counted(problems: list[Any]) -> dict[str, int]:
     return {problem.rule: len(problem.rows) for problem in problems}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", WARNINGS)
 def test_the_published_files_are_valid(shared_data: Path, ids: Ids, name: str) -> None:
     track, warnings = WARNINGS[name]
@@ -70,6 +71,7 @@ def test_the_published_files_are_valid(shared_data: Path, ids: Ids, name: str) -
     assert [problem for problem in zipped if problem.severity == "warning"] == bare
 
 
+@pytest.mark.soak
 def test_the_labelled_pool_is_valid_for_its_own_rows(shared_data: Path, ids: Ids) -> None:
     content = inside(shared_data / "perturbagent" / f"{POOL}.zip")
     own = ids(shared_data / "perturbagent" / f"{POOL}.zip")
@@ -97,6 +99,7 @@ def test_the_smallest_sample_is_of_no_track(shared_data: Path, ids: Ids) -> None
         assert [problem.rule for problem in found if problem.severity == "error"] == ["missing_columns"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name",
     [
@@ -116,6 +119,7 @@ def test_a_published_run_survives_being_packaged(real_workspace: Workspace, name
     assert is_valid(check(content, name, track, list(rows)))
 
 
+@pytest.mark.soak
 def test_through_the_commands(real_workspace: Workspace, shared_data: Path, ids: Ids, tmp_path: Path) -> None:
     folder = real_workspace.settings.workspace
     pool = shared_data / "perturbagent" / f"{POOL}.zip"

@@ -41,6 +41,7 @@ def pairs_of(data: Path, task: str) -> tuple[Pair, ...]:
     return table.pairs
 
 
+@pytest.mark.soak
 def test_the_packs_reach_a_fifth_of_k562(shared_data: Path, packs: Packs) -> None:
     known, names = packs.description_table, GeneNames(packs.orthologs or {})
     pairs = pairs_of(shared_data, "de")

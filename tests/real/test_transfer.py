@@ -88,6 +88,7 @@ def train(shared_data: Path) -> Train:
     return Train(shared_data)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", TABLE)
 def test_leave_one_out(train: Train, name: str) -> None:
     coverage, de, direction, _, _ = TABLE[name]
@@ -98,6 +99,7 @@ def test_leave_one_out(train: Train, name: str) -> None:
     assert (found.null.de.value, found.null.dir.value) == pytest.approx((0.558, 0.061), abs=5e-4)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", TABLE)
 def test_folds(train: Train, name: str) -> None:
     _, _, _, de, direction = TABLE[name]
@@ -117,6 +119,7 @@ TEN_CUTS = {"text": ((0.538, 0.582), (0.535, 0.580)), "string": ((0.527, 0.564),
 DE_OF_CUTS, DIR_OF_CUTS = 0.006, 0.025
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", ["string", pytest.param("text", marks=pytest.mark.soak)])
 def test_the_mean_of_ten_cuts(train: Train, name: str) -> None:
     knn = KnnInputs(train.rows, train.known, (train.space(name),), SimilaritySettings())

@@ -29,6 +29,7 @@ def material(demo_workspace: Workspace, selection: ReportSelection) -> Material:
     return material_of(demo_workspace, selection)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "kind", ["baselines", "slices", "score_ways", "roc_curves", "reliability", "score_spread", "brief_lengths"]
 )
@@ -52,6 +53,7 @@ def test_several_runs_are_in_one_figure_with_the_numbers_of_each(
                 assert {round(value, 9) for value in wanted[column].dropna()} <= told, (kind, run, column)
 
 
+@pytest.mark.soak
 def test_a_report_begins_with_its_finding_and_answers_what_was_asked(
     demo_workspace: Workspace, selection: ReportSelection, material: Material
 ) -> None:

@@ -110,6 +110,7 @@ def test_every_score_is_what_the_command_prints(demo_workspace: Workspace, repor
     assert f"{answers:,} of {sum(role['n'] for role in audited['roles'].values()):,} briefs" in text
 
 
+@pytest.mark.soak
 def test_figures_hold_the_numbers_of_the_commands(demo_workspace: Workspace) -> None:
     place = demo_workspace.settings.workspace
     controls = {each["name"]: each for each in core_json(place, "controls", LABELLED)["controls"]}
@@ -134,6 +135,7 @@ def test_figures_hold_the_numbers_of_the_commands(demo_workspace: Workspace) -> 
     assert dict(zip(lengths["role"], lengths["a letter"], strict=True)) == {role: each["bare"] for role, each in roles.items()}
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_figure_says_what_it_is_of(material: Material, kind: str) -> None:
     figures = KINDS[kind].make(material)
@@ -160,6 +162,7 @@ def test_a_run_without_labels_has_sentences_instead_of_empty_axes(demo_workspace
     assert not re.search(r"\bnan\b", text)
 
 
+@pytest.mark.soak
 def test_the_same_input_gives_the_same_bytes(demo_workspace: Workspace, selection: ReportSelection, report: str) -> None:
     again = build_report(
         demo_workspace.store, "ours", from_json(ReportSelection, to_json(selection), "report"), Finders(no_vectors)
@@ -234,6 +237,7 @@ def test_tables_line_up_numbers_and_say_what_is_left_out() -> None:
     assert "–" in table(pd.DataFrame({"x": [float("nan")]}))
 
 
+@pytest.mark.soak
 def test_a_run_that_was_deleted_is_named(small_workspace: Workspace, tmp_path: Path) -> None:
     del tmp_path
     with small_workspace.store.read() as db:

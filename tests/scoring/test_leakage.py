@@ -98,6 +98,7 @@ def random_space() -> bytes:
     return worlds.table_of({gene: noise(16, seed).round(4).tolist() for seed, gene in enumerate(genes)})
 
 
+@pytest.mark.soak
 def test_a_sound_workspace_has_no_finding(screened: Workspace) -> None:
     bring(screened, random_space(), "sound.csv")
     predict(screened, "on train", SCREEN.train["id"], noise(len(SCREEN.train)), noise(len(SCREEN.train), 1))
@@ -119,6 +120,7 @@ def test_a_space_built_from_the_labels_and_loaded_from_csv(screened: Workspace) 
     assert "they know which perturbations move a target gene up: DIR 1.000 by similarity, suspect from 0.85" in finding["what"]
 
 
+@pytest.mark.soak
 def test_a_space_that_declares_its_labels_is_named_and_not_accused(screened: Workspace) -> None:
     space_actions.embed(screened, "coresponse", "own", {"columns": 16, "seed": 0, "dataset": "bmdm", "of": "gene"})
     found = audit(screened)

@@ -43,6 +43,7 @@ def test_dir_ranks_rows_with_a_direction() -> None:
     assert (found.base_rate, found.estimate.n) == (pytest.approx(up.mean()), EFFECT.sum())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("resamples", [500, pytest.param(1500, marks=pytest.mark.soak)])
 @pytest.mark.parametrize(("unit", "codes"), [("row", np.arange(N)), ("pert", PERT), ("gene", GENE)])
 def test_standard_errors_are_those_of_a_clustered_bootstrap(unit: str, codes: np.ndarray, resamples: int) -> None:

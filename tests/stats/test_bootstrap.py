@@ -62,6 +62,7 @@ def test_equals_a_loop_over_scikit_learn_with_the_same_weights(unit: ResamplingU
         assert metric.p_gt_0 == np.mean(values[:, k] > 0.5)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_difference_scores_both_runs_in_the_same_resamples(unit: ResamplingUnit) -> None:
     plan = ResamplingPlan(unit, seed=4, resamples=60)

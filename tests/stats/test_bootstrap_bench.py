@@ -5,6 +5,7 @@ import pytest
 from bench import bootstrap
 
 
+@pytest.mark.soak
 def test_the_benchmark_compares_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bootstrap, "N_ROWS", 400)
     monkeypatch.setattr(bootstrap, "REFERENCE_RESAMPLES", 20)

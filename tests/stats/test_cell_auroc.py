@@ -60,6 +60,7 @@ def test_without_cells_and_with_a_single_one_it_is_the_ordinary_score() -> None:
         assert getattr(single.mean, unit).se == pytest.approx(getattr(plain.mean, unit).se)
 
 
+@pytest.mark.soak
 def test_the_standard_error_is_that_of_independent_simulations() -> None:
     found, errors = [], []
     for seed in range(300):

@@ -135,6 +135,7 @@ def test_bootstraps_hold_the_truth(unit: ResamplingUnit) -> None:
     assert_nominal(bootstrap_coverage(unit, DATA_SETS), DATA_SETS)
 
 
+@pytest.mark.soak
 def test_bootstraps_over_both_axes_hold_the_truth_and_the_product_more_than_that() -> None:
     product, combined = both_axes_coverage(DATA_SETS)
     assert_nominal(combined, DATA_SETS)

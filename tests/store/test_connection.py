@@ -139,6 +139,7 @@ def test_one_writing_process_and_four_reading_ones(tmp_path: Path) -> None:
     write_and_read_in_processes(tmp_path, WRITES)
 
 
+@pytest.mark.soak
 def test_twenty_threads_of_both_kinds(tmp_path: Path) -> None:
     write_and_read_in_threads(tmp_path, WRITES)
 

@@ -70,6 +70,7 @@ def test_a_reader_that_stops_halfway_leaves_nothing_behind(db: Cursor) -> None:
     assert not db.execute("SELECT 1 FROM duckdb_views() WHERE view_name LIKE 'chosen_events%'").fetchall()
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("batch_bytes")
 def test_files_of_a_run_are_the_same_however_it_is_read(small_workspace: Workspace) -> None:
     made = bundle_actions.build_bundle(small_workspace, "debate")

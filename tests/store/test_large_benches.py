@@ -10,6 +10,7 @@ from bench import large_knn, large_run, large_store, plain_store
 from bench.measure import median_times
 
 
+@pytest.mark.soak
 def test_both_stores_hold_the_same_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(large_run, "TEXT_MB", 0.2)
     monkeypatch.setattr(plain_store, "PAGE", 5)

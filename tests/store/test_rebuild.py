@@ -99,6 +99,7 @@ LEFT_OUT = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("what", LEFT_OUT)
 def test_what_is_beside_our_tables_is_left_out_and_named(source: Path, what: str) -> None:
     before = contents(Store(source, source.parent / "cache"))
@@ -181,6 +182,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], type[DeskError], str]] = {
 }
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("what", REFUSED)
 def test_a_store_that_is_not_as_ours_is_refused_by_name(source: Path, what: str) -> None:
     statements, kind, words = REFUSED[what]

@@ -7,6 +7,7 @@ import pytest
 from bench import search
 
 
+@pytest.mark.soak
 def test_the_benchmark_finds_the_same_texts_in_both_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "MB", 0.5)
     characters, _ = search.make_workspace(tmp_path)

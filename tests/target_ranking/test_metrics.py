@@ -47,6 +47,7 @@ def brute_metrics(scores: list[float], own: tuple[int, ...], ranked: list[bool])
     return {name: float(np.mean(each)) for name, each in found.items()}
 
 
+@pytest.mark.soak
 @examples(60)
 @given(rankings())
 def test_metrics_are_the_mean_over_all_orders_of_ties(case: tuple[np.ndarray, list[tuple[int, ...]], np.ndarray]) -> None:

@@ -92,6 +92,7 @@ def test_a_training_goes_on_after_the_models_that_are_there(tmp_path: Path, prep
     assert folder.is_complete
 
 
+@pytest.mark.soak
 def test_evaluations_of_other_settings_stand_beside_one_another(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
     folder = trained(tmp_path, prepared)
     for settings in (EvaluationSettings("targets"), EvaluationSettings(unit="cell"), EvaluationSettings("targets")):

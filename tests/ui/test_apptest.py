@@ -94,6 +94,7 @@ def press(app: AppTest, label: str) -> AppTest:
     return button.click().run()
 
 
+@pytest.mark.few(60)
 @pytest.mark.parametrize(("fixture", "run", "page", "tab"), EVERYWHERE)
 def test_every_page_runs(glance: Visit, request: pytest.FixtureRequest, fixture: str, run: str, page: str, tab: str) -> None:
     app = glance(request.getfixturevalue(fixture), page, **({"run": run} if run else {}), **tab_of(page, tab))
@@ -202,6 +203,7 @@ FILTERS: list[tuple[dict[str, str | Sequence[str]], list[str]]] = [
 ]
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(("parameters", "expected"), FILTERS, ids=str)
 def test_a_link_with_filters_leaves_the_right_rows(
     visit: Visit, small_workspace: Workspace, parameters: dict[str, str | Sequence[str]], expected: list[str]
@@ -327,6 +329,7 @@ def test_a_reader_of_debates_finds_nothing_to_change(
     assert not reader.text_area
 
 
+@pytest.mark.soak
 def test_a_page_that_is_left_before_its_figures_are_drawn_leaves_none_to_the_next(
     visit: Visit, demo_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,6 +103,7 @@ def assert_left_nothing_behind(server: Server, workspace: Workspace) -> None:
         changes.bump(db, "notes")
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("start", EACH_START)
 def test_the_first_visit_to_a_fresh_server_may_be_any_page(open_tab: OpenTab, demo_copy: Workspace, start: str) -> None:
     """It shows nothing raw meanwhile, and an interrupt leaves nothing behind."""

@@ -105,6 +105,7 @@ def test_submit_is_carried(visit: Visit, fused_demo: Workspace) -> None:
     assert_same_elsewhere(visit, fused_demo, "share", checked)
 
 
+@pytest.mark.soak
 def test_debates_are_carried_with_the_open_card(visit: Visit, little_demo: Workspace) -> None:
     run, other = (the_run(little_demo, f"simulated {name}debate").id for name in ("", "collapsed "))
     app = visit(little_demo, "rows", run=run)

@@ -74,6 +74,7 @@ def _on_rows_of(workspace: Workspace, name: str, other: str) -> float:
     return run_scores.score_run(chosen).whole.mean.value
 
 
+@pytest.mark.soak
 def test_every_page_shows_it(visit: Visit, fused_demo: Workspace) -> None:
     overview = visit(fused_demo, "overview")
     table = next(each.value for each in overview.dataframe if "run" in each.value and "group" not in each.value).set_index("run")
@@ -98,6 +99,7 @@ def test_what_if_shows_the_score_of_the_run_that_it_would_save(visit: Visit, fus
     assert explorer_view.content_of(app)["reach"]["mean"]["said"].startswith(sentences.TWO_WAY)
 
 
+@pytest.mark.soak
 def test_what_if_says_what_its_intervals_allow_for_where_the_run_alone_has_none(glance: Visit, demo_workspace: Workspace) -> None:
     """Of neighbours that weigh nothing: next to no row changes its place, so that this change has no interval."""
     app = glance(demo_workspace, "fuse", run=LABELLED)

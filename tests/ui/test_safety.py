@@ -156,6 +156,7 @@ def becomes_more(text: str) -> list[str]:
     return found + [each.content for each in tokens if each.type == "text" and BARE_LINK.search(each.content)]
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize(("page", "tab"), VIEWS)
 def test_no_view_makes_more_of_a_text(glance: Visit, hostile_desk: Workspace, page: str, tab: str) -> None:
     """As the browser above sees it: what is drawn as Markdown, in labels and hints too."""
@@ -198,6 +199,7 @@ def assert_policy_holds(page: Page, listener: hostile.Listener) -> None:
     assert listener.asked == []
 
 
+@pytest.mark.soak
 @pytest.mark.browser
 def test_the_dark_is_ours_and_the_policy_holds(open_tab: OpenTab, demo_server: Server, listener: hostile.Listener) -> None:
     """A page finds its server at the first try: Streamlit's tries the address of the page before, and waits between the two.

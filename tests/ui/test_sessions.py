@@ -40,6 +40,7 @@ def names_in(shared: SharedServer) -> list[bytes]:
     return [str(shared.workspace.settings.workspace).encode(), *(name.encode() for (name,) in rows)]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("page", PAGES_BY_ADDRESS)
 def test_who_has_not_signed_in_is_sent_the_sign_in_and_nothing_else(shared: SharedServer, page: str) -> None:
     with browsing(shared.address) as nobody:

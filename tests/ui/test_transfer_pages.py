@@ -209,6 +209,7 @@ def test_leave_one_out_never_stands_without_its_null(visit: Visit, little_copy: 
     assert not np.isnan(null.dir.value)
 
 
+@pytest.mark.soak
 def test_a_fused_value_is_a_rank_score_wherever_it_is_shown(visit: Visit, fused_demo: Workspace) -> None:
     app = visit(fused_demo, "rows", run=FUSED)
     text = text_of(app)

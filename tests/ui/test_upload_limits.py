@@ -70,6 +70,7 @@ def test_a_file_that_comes_after_its_sessions_end_is_gone_too(shared_server: Ser
         wait_for(lambda: ada.upload(another, noise(3.5)) == 204)
 
 
+@pytest.mark.soak
 def test_a_body_of_many_parts_is_refused(shared_server: Server) -> None:
     ada, before = Visitor(shared_server, ADA), rss_mb(shared_server)
     part = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n\r\n'.encode() + noise(0.0002) + b"\r\n"

@@ -35,7 +35,7 @@ TABS = {
             "Calibration",
         ),
     ),
-    "arguments": ("tab", ("Rubrics", "Label", "Worth", "Kinds", "Claims")),
+    "arguments": ("tab", ("Rubrics", "Label", "Worth", "Kinds", "Claims", "Clash")),
     "run": ("tab", ("Runs", "Fine-tune")),
     "targets": ("tab", ("Table", "Conditions", "Training", "Published")),
     "share": ("tab", ("Report", "Walk-throughs", "Package a run", "Check a file")),

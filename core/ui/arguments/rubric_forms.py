@@ -1,4 +1,4 @@
-"""Read, tab Rubrics: forms that add a rubric and start a model's reading."""
+"""Arguments: forms that add a rubric and start a model's reading."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import get_args
 import streamlit as st
 
 from core.actions import readings, rubrics
+from core.audit.clash import SPEECHES
 from core.audit.rubric import Rubric, Unit
 from core.engine.request import money_text
 from core.errors import InputError
@@ -20,7 +21,7 @@ from core.ui.shared.option_controls import show_calls
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text
 
-_UNITS = {"brief": "each brief", "verdict": "each verdict", "row": "each whole row"}
+_UNITS = {"brief": "each brief", "speech": "each brief, rebuttal and verdict", "verdict": "each verdict", "row": "each whole row"}
 assert set(_UNITS) == set(get_args(Unit))
 _PLAN = "_reading_plan"  # session key: (rubric's hash, run, server, model) → its plan and estimate
 
@@ -29,7 +30,7 @@ def show(context: PageContext, run: Run, rubric: Rubric | None) -> None:
     """Show both forms, folded."""
     if rubric is not None:
         with st.expander("Let a model read this run", key="read-by-model"):
-            _show_reading(context, run, rubric)
+            show_reading(context, run, rubric)
     with st.expander("Add a rubric", key="add-rubric"):
         _show_rubric(context, run)
 
@@ -69,11 +70,12 @@ def _show_rubric(context: PageContext, run: Run) -> None:
             st.rerun()
 
 
-def _show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
+def show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
+    """Show the form that plans and starts a reading for a rubric, or of the clash of debates."""
     left, right = st.columns(2)
     server = left.text_input("Model server", context.workspace.settings.endpoint, key="endpoint-reading", help="Ends in /v1.")
     model = right.text_input("Model", placeholder="the only one that the server has", **bind("reading_model"))
-    passage = st.toggle(
+    passage = rubric != SPEECHES and st.toggle(
         "Copy the sentence that decides",
         help="The model also copies the sentence on which its answer rests. It is kept where it stands in the text word for "
         "word, is marked there, and says why in the header of a row whose judge gave no reason. With it a reading is another "
@@ -117,8 +119,9 @@ def _describe(plan: readings.ReadingPlan, estimate: readings.ReadingEstimate) ->
         f"about {expected.prompt_tokens:,.0f} + {expected.completion_tokens:,.0f} tokens",
     ]
     if not estimate.measured:
+        counted = "six points" if plan.rubric == SPEECHES else "a letter"
         with_sentence = " and a sentence" if asks_for_passage(plan.spec.options) else ""
-        parts[-1] += f", answers counted as a letter{with_sentence} each"
+        parts[-1] += f", answers counted as {counted}{with_sentence} each"
     if expected.seconds is not None:
         parts.append(f"about {describe_duration(expected.seconds)}")
     if expected.money is not None:

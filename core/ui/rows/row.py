@@ -9,8 +9,9 @@ import pandas as pd
 import streamlit as st
 
 from core.actions import runs as run_actions
+from core.plots import theme
 from core.scoring.row_reason import passages_in
-from core.scoring.row_words import MODEL_FREE, arithmetic
+from core.scoring.row_words import MODEL_FREE, arithmetic, stage_title
 from core.store.runs import Run
 from core.types import ASKED, FLAG_NAMES, MADE_ELSEWHERE
 from core.ui.ask import further
@@ -20,7 +21,7 @@ from core.ui.shared import gene_cards, links, loaders, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.loaders import RowDetails
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import as_text, flush, symbol_text
+from core.ui.shared.widgets import as_text, flush, heading_text, symbol_text
 
 COMPARED = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de", "up": "prediction_up", "down": "prediction_down"}
 
@@ -41,6 +42,8 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
         if not row["error"]:
             with st.expander("How these numbers were computed"):
                 st.text("\n".join(arithmetic(run, row, details.events)))
+        if not compare and details.clash:
+            _show_clash(details)
         if not compare and not row["error"]:
             further.show_again(run, row["pair_id"], workspace=context.workspace)
         _show_genes(context, run, row)
@@ -79,6 +82,23 @@ def _show_sources(context: PageContext, run: Run, details: RowDetails, marks: Ma
     is_beside = context.run is not None and run.id != context.run.id
     dossier.show(details.dossier, details.events, marks, f"card-{run.id}" if is_beside else "card")
     calls.show(run, details.numbers["pair_id"], details.calls, details.events)
+
+
+def _show_clash(details: RowDetails) -> None:
+    """Show what became of each point of the row's debates, folded."""
+    with st.expander(f"Clash ({len(details.clash)})"):
+        for stage in dict.fromkeys(stage for stage, _ in details.clash):
+            st.markdown(f"**{as_text(stage_title(stage))}**")
+            for point in (each for of_stage, each in details.clash if of_stage == stage):
+                role = heading_text(point.side, theme.ROLE_COLOURS.get(point.side, theme.NONE))
+                became = f"{point.answered_by} answers: “{point.answer}”" if point.answer else _BECAME[point.status]
+                judge = f" The judge takes it up: “{point.verdict}”" if point.verdict else ""
+                st.markdown(
+                    f"{role} “{as_text(' '.join(point.point.split()))}” :gray[{as_text(' '.join(f'{became}{judge}'.split()))}]"
+                )
+
+
+_BECAME = {"ignored": "Nobody answers.", "unclear": "The answer that the reader quotes stands in no text."}
 
 
 def _show_genes(context: PageContext, run: Run, row: dict[str, Any]) -> None:

@@ -50,6 +50,7 @@ def audited_by_rubrics(db: Cursor, run: str) -> tuple[DebateAudit, dict[str, dic
     return audit_debate(findings.debate_facts(db, run)), by_rubric
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", ["simulated collapsed debate", pytest.param("simulated debate", marks=pytest.mark.soak)])
 def test_the_audit_is_what_the_rubrics_answer(demo_workspace: Workspace, name: str) -> None:
     with demo_workspace.store.read() as db:

@@ -56,6 +56,7 @@ def test_expectations_are_held_against_counts() -> None:
     assert describe_expectations(pd.DataFrame(columns=counts.columns)) == "No target gene belongs to a curated program."
 
 
+@pytest.mark.soak
 def test_a_classifier_never_sees_the_labels_of_a_row_s_own_part() -> None:
     from sklearn.linear_model import LogisticRegression
 

@@ -243,6 +243,7 @@ def test_an_answer_that_cannot_be_stored_is_said_and_waits(page: Page, own: Work
     assert [label.answer for label in stored(own, "debate")] == ["yes"]
 
 
+@pytest.mark.soak
 def test_two_people_read_the_same_sample(small_workspace: Workspace) -> None:
     ada = reading_of(small_workspace)
     ben = replace(ada, author="Ben")

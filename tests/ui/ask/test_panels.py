@@ -50,6 +50,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield World(workspace, run, row, url)
 
 
+@pytest.mark.soak
 def test_nothing_is_loaded_before_it_is_opened(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[str] = []
     monkeypatch.setattr(again_panel, "show_again", lambda run, row, **_: loaded.append(f"{run.id} {row}"))

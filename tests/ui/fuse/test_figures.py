@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pyarrow as pa
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.actions.workspace import Workspace
@@ -29,6 +30,7 @@ def test_places_have_separators_and_a_minus_sign_and_stay_numbers(visit: Visit, 
     assert any(text.startswith("−") for text in texts)
 
 
+@pytest.mark.soak
 def test_figures_are_those_of_the_weights(visit: Visit, little_demo: Workspace) -> None:
     app = visit(little_demo, "fuse", run=LABELLED)
     assert not [each for each in app.dataframe if "places" in each.value]  # folded
@@ -44,6 +46,7 @@ def test_without_labels_the_figures_show_ranks(visit: Visit, little_demo: Worksp
     assert max(len(each.value) for each in app.dataframe if {"rank_a", "rank_b"} <= set(each.value)) > movers.LISTED
 
 
+@pytest.mark.soak
 def test_every_component_has_a_plane_that_the_link_names(visit: Visit, fused_demo: Workspace) -> None:
     other = the_run(fused_demo, KNN).id
     assert explorer_view.content_of(visit(fused_demo, "fuse", run=LABELLED))["names"] == [LABELLED, "Neighbours"]

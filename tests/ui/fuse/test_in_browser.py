@@ -63,6 +63,7 @@ def test_numbers_follow_the_hand_and_the_address_its_rest(open_tab: OpenTab, dem
     elsewhere.locator(".fusion .words").filter(has_text=words(page)).wait_for()
 
 
+@pytest.mark.soak
 def test_plane_sliders_and_mixes_by_the_keyboard(open_tab: OpenTab, demo_server: Server) -> None:
     page = opened(open_tab, demo_server)
     point = page.get_by_role("slider", name="Neighbours' share in P(DE) and P(up | DE)")

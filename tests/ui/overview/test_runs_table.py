@@ -34,6 +34,7 @@ def test_runs_on_the_same_rows_stand_together_best_first_with_their_control(visi
     assert "method" not in table
 
 
+@pytest.mark.soak
 def test_the_address_names_the_columns(visit: Visit, little_demo: Workspace) -> None:
     assert list(table_of(visit, little_demo, columns=["method", "DE"])) == ["run", "DE", "method"]
     assert "mean" in table_of(visit, little_demo, columns="no column")

@@ -17,6 +17,7 @@ from tests.ui.serving import Server
 from tests.ui.test_apptest import text_of
 
 
+@pytest.mark.soak
 def test_it_names_the_best_run_whether_it_beats_counts_and_whether_debates_were_debates(
     visit: Visit, little_demo: Workspace
 ) -> None:

@@ -46,6 +46,7 @@ def test_a_row_that_failed_has_a_header_without_numbers(visit: Visit, small_work
     assert "Timeout" in app.error[0].value
 
 
+@pytest.mark.soak
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.soak)])
 def test_the_header_stays_in_sight(open_tab: OpenTab, demo_server: Server, scheme: str) -> None:

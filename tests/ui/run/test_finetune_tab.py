@@ -86,6 +86,7 @@ def test_it_is_started_from_the_page(visit: Visit, here: Workspace) -> None:
     assert "Traceback" in text_of(app)
 
 
+@pytest.mark.soak
 def test_a_live_one_shows_its_progress_and_can_be_stopped(visit: Visit, here: Workspace) -> None:
     folder = begun(here)
     beat(folder.worker, {"state": "training", "step": 1, "steps": 4, "rows": 4, "all_rows": 16, "loss": 2.0, "left_s": 9.0})
@@ -98,6 +99,7 @@ def test_a_live_one_shows_its_progress_and_can_be_stopped(visit: Visit, here: Wo
     assert folder.worker.command() == "cancel"
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("installed")
 def test_a_crashed_one_can_be_resumed_and_a_done_one_served(visit: Visit, here: Workspace, tmp_path: Path) -> None:
     folder = begun(here)

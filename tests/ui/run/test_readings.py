@@ -30,6 +30,7 @@ def test_the_form_offers_no_method_that_needs_a_rubric() -> None:
     assert {"debate", "knn", "prompt_only"} <= set(launchable_methods())
 
 
+@pytest.mark.soak
 def test_a_reading_is_watched_on_launch_and_chosen_nowhere(visit: Visit, small_workspace: Workspace, reading: Run) -> None:
     launch = visit(small_workspace, "run", watched=reading.id, method="judge_rubric")
     assert "done · 3 of 3 rows" in "".join(element.proto.text for element in launch.main.get("progress"))

@@ -38,6 +38,7 @@ def ended(workspace: Workspace, name: str, within_s: float = 60.0) -> Run:
     raise AssertionError(f"{name} did not end: {run_control.log_tail(workspace, name)}")
 
 
+@pytest.mark.soak
 def test_a_method_without_a_model_runs_from_the_page(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "run", method="evidence_rules")
     assert "No run was started here yet" in text_of(app)
@@ -91,6 +92,7 @@ def test_a_run_with_a_model_keeps_what_was_asked_and_answered(
     assert "about" in text_of(visit(small_workspace, "run", method="prompt_only"))
 
 
+@pytest.mark.soak
 def test_prompts_of_a_file_are_uploaded_checked_and_asked(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:

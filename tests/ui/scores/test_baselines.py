@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from core.actions.workspace import Workspace
 from tests.commands import core_json
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of
 
 
+@pytest.mark.soak
 def test_the_table_shows_what_the_command_prints(visit: Visit, demo_workspace: Workspace) -> None:
     app = visit(demo_workspace, "scores", run="simulated debate", part="Baselines")
     assert not app.exception

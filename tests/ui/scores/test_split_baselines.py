@@ -49,6 +49,7 @@ def test_the_tables_show_what_the_command_prints(visit: Visit, cell_lines: Works
     assert "not computed: networks are trained only if asked for" in shown["how to read it"].iloc[-1]
 
 
+@pytest.mark.soak
 def test_rows_of_another_line_can_be_learned_from(visit: Visit, cell_lines: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(split_baselines, "background", AtOnce)
     app = visit(cell_lines, "scores", dataset="k562", part="Baselines", training="hepg2")
@@ -70,6 +71,7 @@ def test_a_dataset_without_such_a_split_has_none(visit: Visit, small_workspace: 
     assert "Simple methods on a split" in text_of(visit(cell_lines, "scores", dataset="k562"))
 
 
+@pytest.mark.soak
 def test_they_stand_below_the_controls_of_a_run(
     visit: Visit, cell_lines: Workspace, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

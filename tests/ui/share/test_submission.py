@@ -57,6 +57,7 @@ def test_the_track_is_in_the_address(visit: Visit, little_demo: Workspace) -> No
     assert "tools_missing" not in {rule for _, rule, _ in problems(app)}
 
 
+@pytest.mark.soak
 def test_a_file_is_held_against_the_test_rows(visit: Visit, little_demo: Workspace) -> None:
     content = submissions.check_run(little_demo, the_run(little_demo, TEST).id, PackageOptions("B")).content
     app = visit(little_demo, "share", tab="Check a file")

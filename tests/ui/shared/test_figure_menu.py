@@ -44,6 +44,7 @@ def built(monkeypatch: pytest.MonkeyPatch) -> Built:
     return found
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("page", "tab"), WITH_FIGURES)
 def test_every_table_of_a_figure_is_written_as_it_is(
     visit: Visit, little_demo: Workspace, built: Built, page: str, tab: str
@@ -59,6 +60,7 @@ def test_every_table_of_a_figure_is_written_as_it_is(
         assert file.startswith(f"{DATASET}_")
 
 
+@pytest.mark.soak
 def test_the_heading_of_a_file_names_the_dataset_once(
     visit: Visit, little_demo: Workspace, built: Built, monkeypatch: pytest.MonkeyPatch
 ) -> None:

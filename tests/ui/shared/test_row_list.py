@@ -98,6 +98,7 @@ def selected(page: Page) -> Locator:
     return page.locator("[role=option][aria-selected=true]")
 
 
+@pytest.mark.few(1)
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [pytest.param(900, marks=pytest.mark.soak), 1280])
 def test_filters_and_the_tools_of_a_row_stand_in_one_line_each(page: Page, width: int) -> None:

@@ -11,6 +11,7 @@ from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of, the_run
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("page", ["scores", "compare"])
 def test_without_labels_a_page_offers_a_run_that_has_some(visit: Visit, demo_workspace: Workspace, page: str) -> None:
     app = visit(demo_workspace, page, run=the_run(demo_workspace, "simulated debate test").id)

@@ -44,6 +44,7 @@ def test_arguments_open_on_a_debate_though_it_has_no_labels(visit: Visit, unlabe
     assert "chosen: the latest debate" in said(app).splitlines()
 
 
+@pytest.mark.soak
 def test_what_a_person_chose_stays_on_every_page_without_a_reason(visit: Visit, little_demo: Workspace) -> None:
     run = the_run(little_demo, TEST).id
     app = visit(little_demo, "scores", run=run)
@@ -56,6 +57,7 @@ def test_what_a_person_chose_stays_on_every_page_without_a_reason(visit: Visit, 
     assert "no labels · debate" in said(picked)
 
 
+@pytest.mark.soak
 def test_names_that_the_choice_would_cut_are_written_in_full(visit: Visit, little_demo: Workspace) -> None:
     long = next(name for name in ("simulated collapsed debate",) if len(name) > 22)
     assert f"**{long}**" in said(visit(little_demo, "overview", run=the_run(little_demo, long).id))

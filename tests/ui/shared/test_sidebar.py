@@ -36,6 +36,7 @@ def test_pages_stand_in_groups(visit: Visit, workspace: Workspace) -> None:
     assert under_more(app) == ["Ledger", "Targets", "Benchmark", "Plan", "Evidence", "Ablations", "Published numbers"]
 
 
+@pytest.mark.soak
 def test_a_page_that_holds_something_or_is_open_stands_by_itself(visit: Visit, small_workspace: Workspace) -> None:
     assert "Ledger" in under_more(visit(small_workspace, "overview"))
     ledger.import_published_ladder(small_workspace)

@@ -74,6 +74,7 @@ def test_the_spaces_tab_has_the_mean_of_ten_cuts_and_its_null(computing: Visit, 
     np.testing.assert_allclose(knn_numbers.read_null(kept).values, NULL.values)  # type: ignore[union-attr]
 
 
+@pytest.mark.soak
 def test_neighbours_and_what_if_say_what_the_neighbours_score_by_themselves(computing: Visit, little_copy: Workspace) -> None:
     de, _ = expected(little_copy, 3.0)
     text = run_until(computing(little_copy, "neighbours", power="3.0"), "permuted vectors 0.250")

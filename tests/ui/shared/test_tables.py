@@ -76,6 +76,7 @@ FOLDED = {"fuse": {"figures": "true"}}  # what opens the figures of a page that 
 WITH_TABLES = ("overview", "compare", "neighbours", "scores", "fuse", "data")
 
 
+@pytest.mark.soak
 def test_tables_are_downloaded_as_parquet(visit: Visit, little_demo: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     offered: dict[str, pd.DataFrame] = {}
 

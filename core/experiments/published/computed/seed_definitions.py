@@ -11,27 +11,44 @@ from typing import Any
 
 import numpy as np
 
-from core.experiments.published.sources import Computed, Sources
+from core.experiments.published.sources import Computed, NotHere, Sources
 from core.stats.arrays import Floats
 from core.stats.auroc import auroc
 from core.stats.ranks import percentiles
 from core.store import Cursor, traces
 
 OFFICIAL = "up / (up + down) of the means over seeds"
+PROGRAM = "up / (up + down + 1e-9) of the means"
 
 
 def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
-    """The DIR of the official definition; the note has that of all ten. wanted: pool (a source)."""
-    rows = sources.run_rows(wanted["pool"])
-    up, down = sources.read(lambda db: _by_seed(db, rows.run.id, rows.frame["pair_id"].tolist()))
-    outcome = rows.arrays.outcome
-    scores = {
-        name: auroc(outcome.up[outcome.directed], values[outcome.directed]) for name, values in definitions(up, down).items()
-    }
+    """The DIR of the official definition; the note has that of all ten.
+
+    wanted: pool (a source); larger: another pool, on which the program's definition is tried where the first is missing: NotHere
+    is then raised with what it changes there.
+    """
+    try:
+        sources.find(wanted["pool"])
+    except NotHere as error:
+        scores = _scores(sources, wanted["larger"])
+        n = len(sources.run_rows(wanted["larger"]))
+        raise NotHere(
+            f"{error}. Its program ranks by {PROGRAM}, which on the {n:,} rows of the larger pool moves DIR from "
+            f"{scores[OFFICIAL]:.4f} to {scores[PROGRAM]:.4f}"
+        ) from error
+    scores = _scores(sources, wanted["pool"])
     listed = "; ".join(f"{name} {score:.4f}" for name, score in scores.items())
     given = [name for name, score in scores.items() if abs(score - wanted["sought"]) < wanted["within"]]
     said = f"{' and '.join(given)} gives it" if given else f"none of {len(scores)} definitions gives {wanted['sought']:g}"
     return Computed(scores[OFFICIAL], f"{said}: {listed}")
+
+
+def _scores(sources: Sources, pool: str) -> dict[str, float]:
+    """The DIR of a pool by each definition."""
+    rows = sources.run_rows(pool)
+    up, down = sources.read(lambda db: _by_seed(db, rows.run.id, rows.frame["pair_id"].tolist()))
+    outcome = rows.arrays.outcome
+    return {name: auroc(outcome.up[outcome.directed], values[outcome.directed]) for name, values in definitions(up, down).items()}
 
 
 def definitions(up: Floats, down: Floats) -> dict[str, Floats]:
@@ -45,7 +62,7 @@ def definitions(up: Floats, down: Floats) -> dict[str, Floats]:
     odds = np.log(np.maximum(up, 1e-300)) - np.log(np.maximum(down, 1e-300))
     return {
         OFFICIAL: mean_up / np.where(mean_up + mean_down > 0, mean_up + mean_down, 1.0),
-        "up / (up + down + 1e-9) of the means": mean_up / (mean_up + mean_down + 1e-9),
+        PROGRAM: mean_up / (mean_up + mean_down + 1e-9),
         "up − down": mean_up - mean_down,
         "up": mean_up,
         "1 − down": 1 - mean_down,

@@ -25,11 +25,13 @@ from core.ui.shared.loaders.leakage import leakage_audit, probe_power
 from core.ui.shared.loaders.more_scores import (
     abstain_curves,
     class_scores,
+    datasets_sharing,
     distance_scores,
     distances,
     group_scores,
     labels_at_thresholds,
     labels_of_pairs,
+    run_scale,
 )
 from core.ui.shared.loaders.records import (
     all_datasets,
@@ -132,6 +134,7 @@ __all__ = [
     "dataset_notes",
     "dataset_row",
     "dataset_rows",
+    "datasets_sharing",
     "debate_audit",
     "default_dataset",
     "distance_scores",
@@ -170,6 +173,7 @@ __all__ = [
     "row_index",
     "run_controls",
     "run_rows",
+    "run_scale",
     "run_score",
     "run_version",
     "runs_with_row",

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.actions.other_labels import Labels, label_at_thresholds
+from core.actions.replicate_scores import replicate_scores
 from core.actions.training_distance import list_distances, score_by_distance
 from core.scoring.abstaining import Curves
 from core.scoring.abstaining import abstain_curves as _abstain_curves
@@ -15,8 +16,10 @@ from core.scoring.distance_scores import DistanceScores
 from core.scoring.group_scores import GroupScores
 from core.scoring.group_scores import score_groups as _score_groups
 from core.scoring.other_scores import Metric
+from core.scoring.score_scale import RunScale, scale_run
 from core.scoring.sensitivity import labels_of_pairs as _labels_of_pairs
 from core.stats.within_axis import Axis
+from core.store import pairs
 from core.ui.shared.loaders.cache import cache_by, reading
 from core.ui.shared.loaders.scores import scored_rows
 from core.ui.shared.loaders.spaces import row_index
@@ -53,6 +56,20 @@ def labels_of_pairs(dataset: str, other: str) -> NDArray[np.object_]:
 def labels_at_thresholds(dataset: str) -> Labels:
     """The labels that the rows of a dataset (id) have at other thresholds; empty for one that was not made of cells."""
     return label_at_thresholds(read_workspace(), dataset, row_index(dataset))
+
+
+@cache_by("datasets", entries=8)
+def datasets_sharing(dataset: str) -> list[tuple[str, int]]:
+    """The other datasets with labels of a dataset's (id) labelled pairs: name, number of pairs."""
+    with reading() as db:
+        return pairs.datasets_sharing(db, dataset)
+
+
+@cache_by("run:{0}", "datasets", entries=12)
+def run_scale(run: str, replicate: str) -> RunScale:
+    """A run's score between no biology and a replicate (a dataset's name)."""
+    rows = scored_rows(run)
+    return scale_run(rows, replicate, replicate_scores(read_workspace(), replicate, rows.index))
 
 
 @cache_by("datasets", "spaces", entries=20)

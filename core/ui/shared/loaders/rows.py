@@ -12,7 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from core.audit.clash import Point
 from core.audit.debate_audit import DebateAudit, audit_debate
+from core.scoring.clash_counts import points_of_row
 from core.store import calls, evidence, findings, notes, pairs, predictions, rubrics, traces
 from core.store.predictions import Order, RowFilter
 from core.store.rubrics import MarkedPassage
@@ -28,7 +30,7 @@ class RowDetails:
 
     numbers: `predictions.row`. events: `traces.of_row`. dossier: `evidence.of_row`. calls: what was asked of a language
     model, and what it answered. notes: people's remarks. runs: ids of the runs that predict the row, this one included.
-    passages: `rubrics.passages`.
+    passages: `rubrics.passages`. clash: `points_of_row`.
     """
 
     numbers: dict[str, Any]
@@ -38,6 +40,7 @@ class RowDetails:
     notes: pd.DataFrame
     runs: list[str]
     passages: list[MarkedPassage]
+    clash: list[tuple[str, Point]]
 
 
 @cache_by("run:{0}", "runs", "datasets", "notes", "spaces", entries=50, shared=True)
@@ -53,6 +56,7 @@ def row_details(run: str, pair_id: str) -> RowDetails:
             notes.of_row(db, run, pair_id),
             runs,
             rubrics.passages(db, run, pair_id),
+            points_of_row(db, run, pair_id),
         )
 
 

@@ -1,0 +1,73 @@
+"""cell-eval's score of a run against a baseline run, from the tables of both.
+
+The definition is that of `cell-eval score` (0.6.8 and 0.8.2): 1 − run / baseline where 0 is perfect, and
+(run − baseline) / (1 − baseline) where 1 is; what is below 0 or undefined counts as 0.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from core.cells.cell_eval import CellEvaluation
+from core.errors import InputError
+
+CHALLENGE: Final = ("overlap_at_N", "discrimination_score_l1", "mae")  # of the Virtual Cell Challenge: DES, PDS, MAE
+SHORT: Final = {"overlap_at_N": "DES", "discrimination_score_l1": "PDS", "mae": "MAE"}
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineScore:
+    """One metric: its mean in both tables, and the score, 0 the baseline's and 1 a perfect prediction's."""
+
+    metric: str
+    run: float
+    baseline: float
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineScores:
+    """metrics: those with a best value, as in the table. mean: over all of them, as cell-eval prints it. challenge: over the
+    challenge's three; NaN where the table lacks one of them."""
+
+    metrics: tuple[BaselineScore, ...]
+    mean: float
+    challenge: float
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns the scores as plain data."""
+        return {
+            "mean": self.mean,
+            "challenge": self.challenge,
+            "metrics": [
+                {"metric": each.metric, "run": each.run, "baseline": each.baseline, "score": each.score} for each in self.metrics
+            ],
+        }
+
+
+def score_from_baseline(found: CellEvaluation, baseline: CellEvaluation) -> BaselineScores:
+    """Returns the score of a table against a baseline's. Raises InputError for tables with other metrics or of other cells."""
+    for what in ("version", "sample", "within", "n_genes", "n_perturbations"):
+        ours, theirs = getattr(found, what), getattr(baseline, what)
+        if ours != theirs:
+            raise InputError(f"cell-eval's tables: {what} is {ours} and {theirs} of the baseline, expected the same")
+    of_baseline = {each.name: each for each in baseline.metrics}
+    if of_baseline.keys() != {each.name for each in found.metrics}:
+        other = ", ".join(sorted(of_baseline.keys() ^ {each.name for each in found.metrics}))
+        raise InputError(f"cell-eval's tables: only one of them has {other}, expected the same metrics")
+    judged = ((each, of_baseline[each.name].mean) for each in found.metrics if each.best != "none")
+    metrics = tuple(BaselineScore(each.name, each.mean, base, _score(each.best, each.mean, base)) for each, base in judged)
+    by_name = {each.metric: each.score for each in metrics}
+    of_challenge = [by_name.get(name, math.nan) for name in CHALLENGE]
+    mean = float(np.mean(list(by_name.values()))) if by_name else math.nan
+    return BaselineScores(metrics, mean, float(np.mean(of_challenge)))
+
+
+def _score(best: str, run: float, baseline: float) -> float:
+    whole = baseline if best == "zero" else 1 - baseline
+    gain = baseline - run if best == "zero" else run - baseline
+    return max(gain / whole, 0.0) if whole and not math.isnan(gain / whole) else 0.0

@@ -1,0 +1,85 @@
+"""The command clash: which points of a run's debates are answered, ignored, or decide the judge, as a model reads them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from core.cli.base import Json, RunName, say_progress, show
+from core.cli.settings import takes
+from core.fields.record import make
+from core.llm.call_settings import CallSettings
+
+if TYPE_CHECKING:
+    from core.scoring.clash_counts import RunClash
+
+app = typer.Typer()
+MOST_SHOWN = 20
+
+
+@app.command()
+@takes(CallSettings)
+def clash(
+    context: typer.Context,
+    run: RunName,
+    chosen: dict[str, Any],
+    endpoint: Annotated[str | None, typer.Option(help="A model server's address ending in /v1.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model to ask; by default the server's only one.")] = None,
+    reading: Annotated[
+        str | None,
+        typer.Option("--reading", metavar="RUN", help="Show a finished reading by name or id, or the `newest`; asks nobody."),
+    ] = None,
+    detach: Annotated[bool, typer.Option("--detach", help="Return at once; a worker process goes on reading.")] = False,
+    side: Annotated[str, typer.Option(help="Only points of this side.")] = "",
+    status: Annotated[Literal["", "answered", "ignored", "unclear"], typer.Option(help="Only points like this.")] = "",
+    decisive: Annotated[bool, typer.Option("--decisive", help="Only points that the judge takes up.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Have a model read a run's debates: which points are answered, ignored, or decide the judge; quotations are checked."""
+    from core.actions.clash import clash_of_run
+    from core.scoring import clash_counts
+
+    if reading is None:
+        started = _read(context, run, (endpoint, model, detach), make(CallSettings, chosen))
+        if started["status"] != "done":
+            show({"run": run, **started}, as_json, "{name} ({reading}): {status}, {done:,} rows done".format(**started))
+            return
+        reading = started["reading"]
+    found = clash_of_run(context.obj, run, None if reading == "newest" else reading)
+    points = clash_counts.select_points(found.points, side, status, decisive=decisive)
+    show(clash_counts.as_json(found, points), as_json, _text(found, points))
+
+
+def _read(context: typer.Context, run: str, asked: tuple[str | None, str | None, bool], calls: CallSettings) -> dict[str, Any]:
+    """Say what the reading costs and start it; its name, id, status, and how many rows are done."""
+    from core.actions import readings
+    from core.audit.clash import SPEECHES
+    from core.cli.runs import list_records
+    from core.store import runs
+
+    endpoint, model, detach = asked
+    settings = readings.ReadingSettings(calls=calls)
+    plan = readings.plan_reading(context.obj, SPEECHES, run, endpoint=endpoint, model=model, settings=settings)
+    expected = readings.estimate(context.obj, plan).expected
+    say_progress(f"clash: about {expected.calls:,} calls and {expected.prompt_tokens:,.0f} tokens of prompts")
+    started = readings.start_reading(context.obj, SPEECHES, run, plan=plan, detach=detach)
+    with context.obj.store.read() as db:
+        [record] = list_records(context.obj, [runs.find(db, started.id)])
+    return {"name": started.name, "reading": started.id, "status": record["status"], "done": record["done"]}
+
+
+def _text(found: RunClash, points: Any) -> str:
+    from core.scoring.clash_counts import describe_clash, list_counts
+    from core.scoring.rubric_words import worth_sentences
+
+    counts = list_counts(found.counts)
+    lines = [describe_clash(found), "", counts.to_string(index=False)] if len(counts) else [describe_clash(found)]
+    lines += ["", *(sentence for each in found.worth for sentence in worth_sentences(each))] if found.worth else []
+    shown = points.head(MOST_SHOWN)
+    lines += ["", f"{len(shown):,} of {len(points):,} points:"] if len(points) else []
+    for row in shown.itertuples():
+        lines.append(f"  {row.pair_id} {row.side}, {row.status}{', decisive' if row.verdict else ''}: {row.point}")
+        lines += [f"    {row.answered_by}: {row.answer}"] if row.answer else []
+        lines += [f"    JUDGE: {row.verdict}"] if row.verdict else []
+    return "\n".join(lines)

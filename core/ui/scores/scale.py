@@ -1,0 +1,67 @@
+"""Scores: where a run's score lies between no biology and a replicate of the screen, which a person names."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.errors import InputError
+from core.scoring.score_scale import RunScale, caution, ends_text
+from core.stats.score_scale import RESAMPLES, ScaledScore
+from core.store.runs import Run
+from core.texts import number_text
+from core.ui.shared import loaders
+from core.ui.shared.linked import choose_one
+from core.ui.shared.number_box import Number, show_numbers
+from core.ui.shared.widgets import as_text
+
+_CHOICE = (
+    "The same screen done again, with other guides or in another batch, as a dataset of the same pairs. Another cell line is no "
+    "replicate. Nothing says by itself that a dataset is one, so you name it."
+)
+_HELP = (
+    "(score − no biology) / (replicate − no biology), as AUROCs on the rows that both have: 0 is what knows no biology, 1 "
+    f"what the replicate reaches. The interval is by {RESAMPLES} bootstraps of perturbations."
+)
+
+
+def show(run: Run) -> None:
+    """Show the choice of a replicate, and both questions on its scale; nothing without another dataset of these pairs."""
+    known = dict(loaders.datasets_sharing(run.dataset))
+    if not known:
+        return
+    choice, numbers = st.columns([0.3, 0.7], vertical_alignment="bottom")
+    titles = {name: f"{name} ({n:,} pairs)" for name, n in known.items()}
+    chosen = choose_one(
+        choice.selectbox, "replicate", "Replicate of the screen", titles, index=None, placeholder="none named", help=_CHOICE
+    )
+    if chosen is None:
+        return
+    with numbers:
+        try:
+            found = loaders.run_scale(run.id, chosen)
+        except InputError as error:
+            st.markdown(as_text(error))
+            return
+        _show(found)
+
+
+def _show(found: RunScale) -> None:
+    show_numbers("scale", [_number(name, part) for name, part in (("DE", found.de), ("DIR", found.dir))], 2)
+    for name, part in (("DE", found.de), ("DIR", found.dir)):
+        if warning := caution(part):
+            st.markdown(as_text(f"{name}: {warning}."))
+
+
+def _number(name: str, part: ScaledScore) -> Number:
+    return Number(
+        f"{name} on the scale",
+        number_text(part.value, ".2f"),
+        _HELP,
+        f"{_range_text(part)}  \n{ends_text(part)}",
+    )
+
+
+def _range_text(part: ScaledScore) -> str:
+    """The interval of a value on the scale."""
+    ends = ", ".join(number_text(end, ".2f") for end in (part.low, part.high))
+    return f"[{ends}]" if part.low == part.low else "no interval"

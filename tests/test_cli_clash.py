@@ -1,0 +1,45 @@
+"""The command clash, in this process: the small debate, read by the scripted server, and by one that invents."""
+
+from __future__ import annotations
+
+from core.actions.workspace import Workspace
+from core.llm.scripted_replies import Script, write_reply
+from core.llm.scripted_server import serving
+from tests.commands import core, core_json
+
+
+def test_points_are_counted_by_side_and_outcome_and_chosen(small_workspace: Workspace) -> None:
+    place = small_workspace.settings.workspace
+    assert "no finished reading" in core(place, "clash", "debate", "--reading", "newest").err
+    with serving() as url:
+        found = core_json(place, "clash", "debate", "--endpoint", url)
+        assert (
+            core_json(place, "clash", "debate", "--endpoint", url)["reading"] == found["reading"]
+        )  # the same is not asked twice
+    # Three rows, each with two debates; the scripted reader has the second side answer the first.
+    assert (found["debates"], found["judged"], found["not_found"], found["replies"]) == (6, 0, 0, False)
+    of_all = [each for each in found["counts"] if each["outcome"] == "all"]
+    assert {each["side"]: (each["points"], each["answered"], each["ignored"]) for each in of_all} == {
+        "EFFECT": (3, 3, 0),
+        "NULL": (3, 0, 3),
+        "UP": (3, 3, 0),
+        "DOWN": (3, 0, 3),
+    }
+    by_outcome = {each["outcome"]: each["points"] for each in found["counts"] if each["side"] == "UP"}
+    assert by_outcome["right"] + by_outcome["wrong"] == 3
+    assert found["worth"] == []  # every row has an ignored point, and none one that decides
+    assert "judge gives no reason" in found["sentences"][0]
+    chosen = core_json(place, "clash", "debate", "--reading", found["reading"], "--side", "DOWN", "--status", "ignored")["points"]
+    assert [(each["pair_id"], each["stage"]) for each in chosen] == [(row, "dir") for row in ("Pa_Ga", "Pa_Gb", "Pb_Ga")]
+
+
+def test_invented_quotations_are_counted_and_none_is_shown(small_workspace: Workspace) -> None:
+    """The reader quotes rightly in the row of Gb alone: six quotations there, one invented in each of the other four debates."""
+    place = small_workspace.settings.workspace
+    invented = '{"points": [{"side": "UP", "point": "It was shown in 2019.", "answer": "", "verdict": ""}]}'
+    script = Script(answer=lambda prompt: write_reply(prompt) if "Target gene: Gb" in prompt.text else invented)
+    with serving(script) as url:
+        found = core_json(place, "clash", "debate", "--endpoint", url)
+    assert ({each["pair_id"] for each in found["points"]}, found["quotes"], found["not_found"]) == ({"Pa_Gb"}, 6, 4)
+    assert [(each["rubric"], each["yes"]["n"], each["no"]["n"]) for each in found["worth"]] == [("ignored point", 1, 2)]
+    assert "4 of 10 quotations are not found in the text" in core(place, "clash", "debate", "--reading", "newest").out

@@ -1,0 +1,23 @@
+"""The tab Clash of the page Arguments."""
+
+from __future__ import annotations
+
+from core.actions import readings
+from core.actions.workspace import Workspace
+from core.audit.clash import SPEECHES
+from core.llm.scripted_server import serving
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import text_of
+
+
+def test_points_are_shown_with_how_many_quotations_are_found(small_workspace: Workspace, visit: Visit) -> None:
+    with serving() as url:
+        readings.start_reading(small_workspace, SPEECHES, "debate", endpoint=url)
+    app = visit(small_workspace, "arguments", run="debate", tab="Clash", clash_side="DOWN")
+    assert not app.exception
+    assert "All 18 quotations stand in the text word for word" in text_of(app)
+    assert [len(each.value) for each in app.dataframe if "status" in each.value] == [3]
+    app = visit(small_workspace, "rows", run="debate", row="Pa_Ga")
+    assert not app.exception
+    assert "Clash (4)" in [each.label for each in app.expander]
+    assert "NULL answers" in text_of(app)
