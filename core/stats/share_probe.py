@@ -186,14 +186,15 @@ def _all_columns(shares: _Shares, columns: Floats) -> Iterator[ShareProbe]:
     """
     counts = shares.both.sum(axis=1)
     used = np.flatnonzero(counts > 0)
+    free = len(used) - columns.shape[1] - 1
+    if free < LEAST_FREE:
+        return
     whole = (0.5 * (shares.known + shares.target).sum(axis=1)[used] / counts[used])[:, None]
     whole -= whole.mean()
     known = columns[used] - columns[used].mean(axis=0)
     basis, sizes, _ = np.linalg.svd(known, full_matrices=False)
     basis = basis[:, sizes > 1e-6 * sizes.max()]
-    free = len(used) - basis.shape[1] - 1
-    if free < LEAST_FREE:
-        return
+    free += columns.shape[1] - basis.shape[1]
     rest = whole - basis @ (basis.T @ whole)
     left = float((rest**2).sum()) / free
     noise = whole[:, 0] ** 2 - shares.products.sum(axis=1)[used] / counts[used]
