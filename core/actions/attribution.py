@@ -25,6 +25,7 @@ from core.experiments.attribution_arms import (
     seed_of_arm,
     tools_given,
 )
+from core.experiments.contamination import SavedContamination
 from core.fields.record import arguments_of, setting
 from core.file_io import replace_file
 from core.jobs.folder import JobFolder
@@ -198,14 +199,14 @@ def is_done(workspace: Workspace, saved: SavedAttribution) -> bool:
     return all(states.get(run) == "done" for run in saved.runs.values())
 
 
-def calls_of(workspace: Workspace, saved: SavedAttribution) -> CallSettings:
-    """How the model server of an attribution is asked, as its latest run has it; the defaults without any of its runs."""
+def calls_of(workspace: Workspace, saved: SavedAttribution | SavedContamination) -> CallSettings:
+    """How the model server of an experiment is asked, as its latest run has it; the defaults without any of its runs."""
     folders = [folder for run in saved.runs.values() if (folder := workspace.run_folder(run)).exists]
     return folders[-1].execution_settings().calls if folders else CallSettings()
 
 
-def server_of(workspace: Workspace, saved: SavedAttribution) -> str | None:
-    """The model server that an attribution was started with, as its latest run has it; None where none of its runs is there."""
+def server_of(workspace: Workspace, saved: SavedAttribution | SavedContamination) -> str | None:
+    """The model server that an experiment was started with, as its latest run has it; None where none of its runs is there."""
     folders = [folder for run in saved.runs.values() if (folder := workspace.run_folder(run)).exists]
     return folders[-1].execution_settings().servers if folders else None
 

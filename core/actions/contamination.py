@@ -4,20 +4,26 @@ again."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from core.actions import jobs
 from core.actions import runs as run_actions
 from core.actions.asked_arms import ArmPlanner, AskedArm, Progress, cost_of, refuse_changed
+from core.actions.attribution import calls_of, server_of
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.run_to_end import run_to_end
 from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
 from core.engine.request import Expectation, calls_at_once, choose_rows, one_server
-from core.errors import StateError
-from core.experiments.contamination import AS_IT_IS, PAGE, ContaminationSpec, SavedContamination, choose_arms
-from core.fields.record import setting
+from core.errors import NotFound, StateError
+from core.experiments.contamination import AS_IT_IS, PAGE, ContaminationSpec, SavedContamination, choose_arms, read_saved
+from core.fields.record import arguments_of, setting
+from core.file_io import replace_file
+from core.jobs.folder import JobFolder
+from core.jobs.work import work_on
 from core.llm.call_settings import CallSettings
-from core.store import predictions, runs
+from core.store import notes, predictions, runs
+from core.texts import list_known
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,7 @@ class ContaminationRequest:
 class ContaminationPlan:
     """What an experiment will make, the run as it is first. cost: of the arms that are not done yet."""
 
+    request: ContaminationRequest
     spec: ContaminationSpec
     arms: Mapping[str, AskedArm]
     cost: Expectation
@@ -75,7 +82,7 @@ def plan_contamination(workspace: Workspace, request: ContaminationRequest) -> C
     first = planned[AS_IT_IS].spec
     refuse_changed(run, first)
     left = [arm.spec for arm in planned.values() if not arm.is_done]
-    return ContaminationPlan(spec, planned, cost_of(workspace, left, first, request))
+    return ContaminationPlan(request, spec, planned, cost_of(workspace, left, first, request))
 
 
 def run_contamination(
@@ -85,12 +92,51 @@ def run_contamination(
 
     Killed and started again, it goes on: arms that are done are found by their specification, the others are resumed.
     """
-    workspace.refuse_if_read_only("contamination", plan.spec.name)
+    saved = _save(workspace, plan)
+    with work_on(job_of(workspace, plan.spec.key), PAGE) as reporter:
+        loader = WorkspaceComponents(workspace, default_dataset(workspace, plan.spec.dataset))
+        for i, (names, arm) in enumerate(plan.arms.items()):
+            reporter.report(i / len(plan.arms), plan.spec.name_of(names))
+            if progress is not None:
+                progress(plan.spec.name_of(names), i, len(plan.arms))
+            run_to_end(workspace, arm.request, arm.spec, components=loader, replace=overwrite)
+    return saved
+
+
+def job_of(workspace: Workspace, key: str) -> JobFolder:
+    """Returns the folder of the job that makes an experiment's runs, here or apart."""
+    return jobs.folder_of(workspace, PAGE, key)
+
+
+def start_apart(workspace: Workspace, plan: ContaminationPlan) -> None:
+    """Starts an experiment in a process that outlives this one, or goes on with it; one that a process is on stays as it is.
+
+    Raises StateError if the process ends before it begins.
+    """
+    _save(workspace, plan)
+    spec, folder = plan.spec, job_of(workspace, plan.spec.key)
+    folder.path.mkdir(parents=True, exist_ok=True)
+    rows = folder.path / "rows.txt"
+    replace_file(rows, "\n".join((*spec.rows, "")).encode())
+    asked = replace(plan.request, rows=f"ids={rows}", arms=spec.arms)
+    jobs.start(workspace, folder, PAGE, (PAGE, spec.run, *arguments_of(asked)))
+
+
+def resume(workspace: Workspace, key: str) -> None:
+    """Goes on with an experiment that was saved here, with the model server that it has. Raises NotFound."""
+    workspace.refuse_if_read_only(PAGE, key)
+    with workspace.store.read() as db:
+        known = notes.presets_of_page(db, PAGE)
+    if key not in known:
+        raise NotFound(f"contamination {key!r}: not in this workspace, {list_known(key, list(known))}")
+    saved = read_saved(known[key])
+    spec, server, calls = saved.spec, server_of(workspace, saved), calls_of(workspace, saved)
+    request = ContaminationRequest(spec.run, spec.rows, spec.arms, server, calls=calls)
+    start_apart(workspace, plan_contamination(workspace, request))
+
+
+def _save(workspace: Workspace, plan: ContaminationPlan) -> SavedContamination:
+    workspace.refuse_if_read_only(PAGE, plan.spec.name)
     saved = SavedContamination(plan.spec, {names: arm.spec.key for names, arm in plan.arms.items()})
     run_actions.save_preset(workspace, PAGE, plan.spec.key, saved.as_json())
-    loader = WorkspaceComponents(workspace, default_dataset(workspace, plan.spec.dataset))
-    for i, (names, arm) in enumerate(plan.arms.items()):
-        if progress is not None:
-            progress(plan.spec.name_of(names), i, len(plan.arms))
-        run_to_end(workspace, arm.request, arm.spec, components=loader, replace=overwrite)
     return saved

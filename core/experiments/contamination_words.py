@@ -13,8 +13,9 @@ from core.store.runs import Run
 from core.texts import number_text
 
 LIMITS = (
-    "What a text says of a gene without its name stays when names are coded: a model that knows a gene by its description, or a "
-    "screen by its cells, is not found out by this. A score that does not fall is no proof that nothing is remembered."
+    "What a text says of a gene without its name stays when names are coded, and so does a further name of it that no imported "
+    "pack lists (XCT, Arp2/3): a model that knows a gene by these, or a screen by its cells, is not found out by this. Whether "
+    "the model can name the screen is not asked. A score that does not fall is no proof that nothing is remembered."
 )
 
 

@@ -116,6 +116,7 @@ def test_what_is_found_is_the_same_on_a_command_and_costs_nothing_again(tmp_path
     figure = of_run(found)
     assert list(figure.table["score"]) == [arm["score"] for arm in again["arms"]]
     assert figure.finding == again["verdict"]
+    assert "a further name of it that no imported pack lists" in again["limits"]
     with workspace.store.read() as db:
         [saved] = finished_of(db, found.spec.run)
     assert saved.spec == found.spec

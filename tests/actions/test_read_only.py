@@ -142,7 +142,9 @@ BENCHMARK = (REPOSITORY / "docs" / "examples" / "llm_against_llm_knn.toml").read
 RUBRIC, LABEL = Rubric("q", "Is it?"), TextLabel("Pa_Ga", 0, "EFFECT", "yes", "Ada")
 _ATTRIBUTED = AttributionSpec("r", "r", "bmdm", ("a",), ("gene_class",), 1)
 ATTRIBUTION = AttributionPlan(AttributionRequest("r"), _ATTRIBUTED, (), Expectation(0))
-CONTAMINATION = contamination.ContaminationPlan(ContaminationSpec("r", "r", "d", ("Pa_Ga",), ("coded",)), (), Expectation(0))
+CONTAMINATION = contamination.ContaminationPlan(
+    contamination.ContaminationRequest("r"), ContaminationSpec("r", "r", "d", ("Pa_Ga",), ("coded",)), (), Expectation(0)
+)
 SPEC_OF_ARM = RunSpec("debate", 1, {}, "d", "0", ("Pa_Ga",))
 AGAIN = AgainPlan(SimpleNamespace(name="r"), "a", (), (), Expectation(0))  # type: ignore[arg-type]
 JOB = Job("benchmark", "b", "b", JobFolder(Path("nowhere")), "crashed", can_resume=True)
@@ -195,6 +197,8 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "ask.watch": lambda s: ask.watch(s.crashed, run_of(s).id),
     "attribution.run_attribution": lambda s: attribution.run_attribution(s.plain, ATTRIBUTION),
     "contamination.run_contamination": lambda s: contamination.run_contamination(s.plain, CONTAMINATION),
+    "contamination.start_apart": lambda s: contamination.start_apart(s.plain, CONTAMINATION),
+    "contamination.resume": lambda s: contamination.resume(s.plain, "a"),
     "attribution.save_attribution": lambda s: attribution.save_attribution(s.plain, ATTRIBUTION),
     "attribution.start_apart": lambda s: attribution.start_apart(s.plain, ATTRIBUTION),
     "backups.restore": lambda s: backups.restore(s.plain, s.files / "b.zip"),
@@ -353,6 +357,7 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
 READERS: Mapping[str, Callable[[Stage], object]] = {
     "ablations.load_material": lambda s: ablations.load_material(s.plain),
     "ablations.run_ablation": lambda s: ablations.run_ablation(s.plain, next(iter(ablations_known())), {}),
+    "contamination.job_of": lambda s: contamination.job_of(s.plain, "a"),
     "attribution.job_of": lambda s: attribution.job_of(s.plain, "a"),
     "benchmarks.job_of": lambda s: benchmarks.job_of(s.plain, "b"),
     "cells.job_of": lambda s: cells.job_of(s.plain, s.files / "screen.h5ad", "s"),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from core.actions import attribution, benchmarks, launch, run_control, target_ranking
+from core.actions import attribution, benchmarks, contamination, launch, run_control, target_ranking
 from core.actions import runs as run_actions
 from core.actions.attribution import SavedAttribution
 from core.actions.cells import job_of as labels_job
@@ -15,6 +15,7 @@ from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
 from core.engine.request import RunRequest
 from core.engine.spec import ExecutionSettings
+from core.experiments import contamination as names
 from core.experiments.attribution_arms import AttributionSpec
 from core.experiments.benchmark_spec import parse_benchmark
 from core.jobs.folder import JobFolder, write_json
@@ -89,6 +90,15 @@ def _attribution(workspace: Workspace) -> JobFolder:
     return leave_dead(attribution.job_of(workspace, spec.key))
 
 
+def _contamination(workspace: Workspace) -> JobFolder:
+    with workspace.store.read() as db:
+        debate = runs.find(db, "debate")
+    spec = names.ContaminationSpec(debate.id, debate.name, debate.dataset, ("Pa_Ga",), ("coded",))
+    saved = names.SavedContamination(spec, {"": "none0", "coded": "none1"})
+    run_actions.save_preset(workspace, names.PAGE, spec.key, saved.as_json())
+    return leave_dead(contamination.job_of(workspace, spec.key))
+
+
 def _cells(workspace: Workspace) -> JobFolder:
     folder = leave_dead(labels_job(workspace, Path("screen.h5ad"), "screen"))
     arguments = ["cells", "labels", "screen.h5ad", "--name", "screen"]
@@ -110,6 +120,7 @@ MAKERS: Mapping[str, Callable[[Workspace], JobFolder]] = {
     "reading": _reading,
     "benchmark": _benchmark,
     "attribution": _attribution,
+    "contamination": _contamination,
     "cells": _cells,
     "targets": _targets,
     "finetune": _finetune,

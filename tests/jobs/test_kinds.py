@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 
-from core.actions import attribution, benchmark_process, finetunes, job_control, jobs, run_control, target_process
+from core.actions import attribution, benchmark_process, contamination, finetunes, job_control, jobs, run_control, target_process
 from core.actions.job_kinds import base
 from core.actions.job_kinds.base import WORDS, Job, kinds
 from core.actions.workspace import Workspace, open_workspace
@@ -45,6 +45,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         (jobs, "resume"),
         (benchmark_process, "start_apart"),
         (attribution, "resume"),
+        (contamination, "resume"),
         (finetunes, "resume"),
         (target_process, "resume"),
         (run_control, "resume"),

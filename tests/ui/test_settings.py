@@ -18,6 +18,7 @@ from core.actions.attribution import AttributionRequest
 from core.actions.cell_evaluation import EvaluationOptions
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.changed_settings import ChangedSettings
+from core.actions.contamination import ContaminationRequest
 from core.actions.derived_runs import KnnRequest
 from core.actions.finetunes import FinetuneRequest
 from core.actions.workspace import Workspace
@@ -66,6 +67,7 @@ REQUESTS = [
     Asked(EvaluationRequest, ("targets", "evaluate")),
     Asked(FinetuneRequest, ("finetune",), ("run", "finetune_", {"tab": "Fine-tune"})),
     Asked(AttributionRequest, ("attribute",), others={"run": "r"}, odd=JSON_TEXTS),
+    Asked(ContaminationRequest, ("contamination",), others={"run": "r"}, odd=JSON_TEXTS),
     Asked(AgainRequest, ("again",), others={"run": "r", "row": "a"}, odd=JSON_TEXTS),
     Asked(SampleRequest, ("label",), ("arguments", "sample_", {"tab": "Label", "run": "debate"})),
     Asked(KindsRequest, ("clusters",), ("arguments", "", {"tab": "Kinds", "run": "debate"}), odd={"k": None}),

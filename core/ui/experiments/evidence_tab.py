@@ -55,7 +55,7 @@ def show(context: PageContext) -> None:
             _show(context, saved[key])
     if context.run is not None:
         further.show_judge(context.run)
-        names_panel.show(context.run)
+        names_panel.show(context.workspace, context.run)
     if not context.workspace.settings.read_only:
         with st.expander("Ask about a run's evidence", expanded=not saved):
             _show_start(context)

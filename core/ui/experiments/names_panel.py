@@ -1,26 +1,39 @@
-"""Memory or reasoning: what the chosen run's score loses without gene names, or why that cannot be known."""
+"""Memory or reasoning: what the chosen run loses without gene names, or why that cannot be known; and a form that asks."""
 
 from __future__ import annotations
 
-import shlex
-
 import streamlit as st
 
+from core.actions.contamination import ContaminationRequest, plan_contamination, start_apart
+from core.actions.workspace import Workspace
+from core.errors import InputError, StateError
+from core.experiments.attribution_words import cost_sentence
+from core.experiments.contamination import PAGE, TITLES, choose_arms
 from core.experiments.contamination_words import LIMITS, arm_sentence, unknown_lines, verdict_sentence
+from core.fields.record import make
 from core.report.figures.contamination import of_run
 from core.store.runs import Run
 from core.ui.shared import loaders
+from core.ui.shared.confirmation import confirm
+from core.ui.shared.job_panel import watch_job
+from core.ui.shared.linked import bind, choose_several
+from core.ui.shared.option_controls import show_calls, show_more, show_settings
+from core.ui.shared.shell import explain_errors
 from core.ui.shared.widgets import as_text, show_figure
 
 _ABOUT = (
     "The same rows are asked again with every gene name coded, with names swapped, with the row's two genes hidden, and with "
     "names alone. What the score loses says whether it rests on names or on the dossier."
 )
+_SAMPLE = 300
+_OWNER = "names_"  # the begin of keys and query parameters
 
 
-def show(run: Run) -> None:
-    """Show the experiments on a run that are done; without any, what can be asked, or what cannot be known."""
+def show(workspace: Workspace, run: Run) -> None:
+    """Show the experiments on a run that are done or on their way, and a form that starts one; or what cannot be known."""
     st.markdown("**Memory or reasoning?**")
+    for unfinished in loaders.unfinished_contaminations(run.id):
+        watch_job(workspace, PAGE, unfinished.spec.key)
     unknown = unknown_lines(run)
     if unknown is not None:
         st.markdown(as_text(" ".join(unknown)))
@@ -33,6 +46,46 @@ def show(run: Run) -> None:
         show_figure(figure.chart, figure.table, f"contamination {i}", f"Memory or reasoning of {run.name}", figure.caption)
         st.markdown("\n".join(f"- {as_text(arm_sentence(arm))}" for arm in each.arms))
         st.caption(as_text(LIMITS))
-    if not found:
-        st.markdown("This run was not asked with other names yet. This command asks; with `--estimate` it says what that costs:")
-        st.code(f"perturbdesk contamination {shlex.quote(run.name)} --rows sample=300", language="bash")
+    if not workspace.settings.read_only:
+        with st.expander("Ask with other gene names"):
+            _show_form(workspace, run)
+
+
+def _show_form(workspace: Workspace, run: Run) -> None:
+    try:
+        offered = choose_arms(run, ())
+    except StateError as error:
+        st.markdown(as_text(error))
+        return
+    if not run.done:
+        st.markdown("This run has no answers yet.")
+        return
+    try:
+        request = _show_choices(run, offered)
+    except InputError as error:
+        st.markdown(f":orange[{as_text(error)}]")
+        return
+    with st.container(horizontal=True):
+        wants_cost = st.button("Estimate", key="estimate-names")
+        wants_start = st.button("Start", type="primary", icon=":material/play_arrow:", key="start-names")
+    if not wants_cost and not wants_start:
+        return
+    with explain_errors():
+        plan = plan_contamination(workspace, request)
+        if not wants_start:
+            st.markdown(as_text(cost_sentence(plan.cost, plan.left, len(plan.spec.rows))))
+            return
+        start_apart(workspace, plan)
+        confirm(f"{plan.left:,} runs were started in a process of their own; they are listed on the page Run.")
+        st.rerun()
+
+
+def _show_choices(run: Run, offered: tuple[str, ...]) -> ContaminationRequest:
+    most = min(_SAMPLE, run.done)
+    sample = st.number_input("Rows", 1, run.done, most, **bind(f"{_OWNER}rows", most))
+    titles = {arm: TITLES[arm] for arm in offered}
+    arms = choose_several(st.multiselect, f"{_OWNER}arms", "Ways to show names", titles, placeholder="all")
+    chosen = show_settings(ContaminationRequest, _OWNER, ["endpoint"])
+    chosen |= show_more(ContaminationRequest, _OWNER, ("rows", "arms", *chosen))
+    chosen |= {"rows": f"sample={sample}", "arms": arms}
+    return make(ContaminationRequest, chosen, run=run.id, calls=show_calls(_OWNER))

@@ -9,12 +9,13 @@ import pytest
 
 from core.actions import attribution, launch
 from core.actions.attribution import AttributionPlan, AttributionRequest
+from core.actions.contamination import ContaminationPlan, ContaminationRequest
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.request import RunRequest
 from core.llm import scripted_server
 from core.store.runs import Run
-from core.ui.experiments import evidence_tab
+from core.ui.experiments import evidence_tab, names_panel
 from tests import worlds
 from tests.ui.conftest import Visit
 from tests.ui.setting_walk import check_form
@@ -78,3 +79,13 @@ def test_resume_asks_the_server_that_it_was_started_with(visit: Visit, world: Wo
     app.button(key=f"Resume-{plan.spec.key}").click().run()
     assert not app.exception
     assert servers == [world.url]
+
+
+def test_other_gene_names_are_asked_from_a_form(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[ContaminationPlan] = []
+    monkeypatch.setattr(names_panel, "start_apart", lambda _, plan: started.append(plan))
+    app = visit(world.workspace, "evidence", run=world.run.id, names_rows="2", names_arms="coded")
+    check_form(ContaminationRequest, app, "names_")
+    app.button(key="start-names").click().run()
+    assert not app.exception
+    assert [(plan.spec.arms, len(plan.spec.rows)) for plan in started] == [(("coded",), 2)]

@@ -16,7 +16,13 @@ spaces    gene spaces, knowledge packs and what is computed from them
 """
 
 from core.ui.shared.loaders.asked_again import again_report, askings_of_row, seed_report
-from core.ui.shared.loaders.attributions import attribution_report, contamination_reports, count_done_arms, saved_attributions
+from core.ui.shared.loaders.attributions import (
+    attribution_report,
+    contamination_reports,
+    count_done_arms,
+    saved_attributions,
+    unfinished_contaminations,
+)
 from core.ui.shared.loaders.benchmarks import benchmark_plan, benchmark_report, saved_benchmarks
 from core.ui.shared.loaders.cache import refresh, run_version, versions_of
 from core.ui.shared.loaders.jobs import other_jobs
@@ -197,6 +203,7 @@ __all__ = [
     "text_counts",
     "texts_by_place",
     "tokens_by_run",
+    "unfinished_contaminations",
     "versions_of",
     "walk_stops",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.actions import attribution
 from core.actions.attribution import SavedAttribution
 from core.experiments.attribution import Attribution, report_attribution
-from core.experiments.contamination import Contamination, finished_of, report_contamination
+from core.experiments.contamination import PAGE, Contamination, SavedContamination, finished_of, read_saved, report_contamination
 from core.ui.shared.loaders.cache import cache_by, reading
 from core.ui.shared.loaders.records import all_presets, all_runs
 from core.ui.shared.server_workspace import read_workspace
@@ -36,3 +36,10 @@ def contamination_reports(run: str) -> list[Contamination]:
     """What the finished experiments with other gene names found on a run."""
     with reading() as db:
         return [report_contamination(db, each.spec, each.runs) for each in finished_of(db, run)]
+
+
+def unfinished_contaminations(run: str) -> list[SavedContamination]:
+    """The experiments with other gene names on a run of which an arm is not done."""
+    done = {each.id for each in all_runs() if each.status == "done"}
+    saved = map(read_saved, all_presets(PAGE).values())
+    return [one for one in saved if one.spec.run == run and not done.issuperset(one.runs.values())]
