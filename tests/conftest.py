@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 from filelock import FileLock
 
@@ -65,9 +66,21 @@ class MarkVariants:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(MarkVariants())
-    # Stores wait for the disk with each change; pytest takes the folder of its temporary ones from here.
-    if "PYTEST_DEBUG_TEMPROOT" not in os.environ and MEMORY_DISK.is_dir() and shutil.disk_usage(MEMORY_DISK).free > ENOUGH_BYTES:
-        os.environ["PYTEST_DEBUG_TEMPROOT"] = str(MEMORY_DISK)
+    _work_in_memory(config)
+
+
+def _work_in_memory(config: pytest.Config) -> None:
+    """Have temporary folders in memory where there is room, until the run ends: stores wait for a disk at each change."""
+    if "PYTEST_DEBUG_TEMPROOT" in os.environ or not MEMORY_DISK.is_dir():
+        return
+    for left in MEMORY_DISK.glob("desk-tests-*"):  # of a run that was killed
+        if not psutil.pid_exists(int(left.name.rpartition("-")[2])):
+            shutil.rmtree(left, ignore_errors=True)
+    if shutil.disk_usage(MEMORY_DISK).free > ENOUGH_BYTES:
+        folder = MEMORY_DISK / f"desk-tests-{os.getpid()}"
+        folder.mkdir(mode=0o700)
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = str(folder)
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 @pytest.hookimpl(trylast=True)
@@ -154,8 +167,8 @@ def demo_workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 @pytest.fixture
 def demo_copy(demo_workspace: Workspace, tmp_path: Path) -> Workspace:
-    """The simulated workspace to change, without the log and the nulls that other tests left in the shared one."""
-    left_out = shutil.ignore_patterns("desk.log*", "permuted")
+    """The simulated workspace to change, without the logs and the nulls that other tests left in the shared one."""
+    left_out = shutil.ignore_patterns("desk.log*", "permuted", "comparisons")
     shutil.copytree(demo_workspace.settings.workspace, tmp_path / "demo", ignore=left_out)
     return open_workspace(replace(demo_workspace.settings, workspace=tmp_path / "demo"))
 

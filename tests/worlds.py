@@ -148,8 +148,9 @@ def template(folder: Path, fill: Callable[[Workspace], object]) -> Path:
 
 
 def copied(made: Path, workspace: Workspace) -> Workspace:
-    """An empty workspace, filled with a template's files but its log, which commands of other tests may have written."""
-    shutil.copytree(made, workspace.settings.workspace, ignore=shutil.ignore_patterns("desk.log*"), dirs_exist_ok=True)
+    """An empty workspace, filled with a template's files but its logs, which other tests may have written."""
+    left_out = shutil.ignore_patterns("desk.log*", "comparisons")
+    shutil.copytree(made, workspace.settings.workspace, ignore=left_out, dirs_exist_ok=True)
     return workspace
 
 

@@ -77,9 +77,10 @@ def work_on(folder: JobFolder, what: str = "job") -> Iterator[Reporter]:
         folder.set_command("run")
         folder.keep_reserve()
         folder.done.unlink(missing_ok=True)
-        with _raise_on_signals() as stop, Reporter(folder, stop) as reporter:
-            try:
-                yield reporter
+        with _raise_on_signals() as stop:
+            try:  # from before the first heartbeat, at which others take it for running and may send a signal
+                with Reporter(folder, stop) as reporter:
+                    yield reporter
             except KeyboardInterrupt:
                 _end(folder, *(("stopped", STOPPED) if folder.command() == "cancel" else ("interrupted", "received a signal")))
                 raise

@@ -15,7 +15,7 @@ from core.errors import InputError, StateError
 from core.jobs.folder import JobFolder, log_tail, write_json
 from core.jobs.process import identify_process
 from core.jobs.start import start
-from core.jobs.state import settle, status_of, stop
+from core.jobs.state import beat, settle, status_of, stop
 from core.jobs.work import STOPPED, work_on
 from tests import mounts
 from tests.jobs.worker import begin, read_steps, until
@@ -92,6 +92,17 @@ def test_a_person_ends_it_and_a_signal_interrupts_it(folder: JobFolder) -> None:
     assert status_of(folder).state == "running"
     os.kill(pid, signal.SIGTERM)
     until(lambda: not status_of(folder).is_live)
+    assert (status_of(folder).state, status_of(folder).cause) == ("interrupted", "received a signal")
+
+
+def test_a_signal_at_the_first_heartbeat_interrupts_it(folder: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def beat_once(to: JobFolder, values: dict[str, object]) -> None:
+        beat(to, values)
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr("core.jobs.work.beat", beat_once)
+    with pytest.raises(KeyboardInterrupt), work_on(folder):
+        pass
     assert (status_of(folder).state, status_of(folder).cause) == ("interrupted", "received a signal")
 
 
