@@ -28,6 +28,7 @@ from core.actions import (
     benchmark_process,
     benchmarks,
     cell_jobs,
+    contamination,
     finetunes,
     job_control,
     launch,
@@ -37,6 +38,7 @@ from core.actions import (
     target_ranking,
 )
 from core.actions.attribution import AttributionRequest
+from core.actions.contamination import ContaminationRequest
 from core.actions.finetunes import FinetuneRequest
 from core.actions.job_kinds.base import Job, kinds
 from core.actions.readings import ReadingSettings
@@ -51,12 +53,14 @@ from core.experiments.attribution_words import attribution_json
 from core.experiments.benchmark_report import report_benchmark
 from core.experiments.benchmark_shapes import benchmark as benchmark_json
 from core.experiments.benchmark_spec import parse_benchmark
+from core.experiments.contamination import read_saved, report_contamination
+from core.experiments.contamination_words import contamination_json
 from core.finetune import process as finetune_process
 from core.jobs import start as job_start
 from core.jobs.folder import JobFolder
 from core.jobs.state import STALE_AFTER_S, last_heartbeat
 from core.llm.scripted_server import Script, serving
-from core.store import datasets, pairs, rubrics, runs
+from core.store import datasets, notes, pairs, rubrics, runs
 from core.store.connection import Store
 from core.target_ranking.reading import CellSource
 from core.target_ranking.request import SplitChoice, TrainingRequest
@@ -151,6 +155,17 @@ def _attribution_result(workspace: Workspace) -> Any:
         return attribution_json(report_attribution(db, saved.spec, saved.runs))
 
 
+def _contamination(workspace: Workspace, url: str) -> None:
+    request = ContaminationRequest("argued", arms=("coded", "alone"), endpoint=url, concurrency=2)
+    contamination.start_apart(workspace, contamination.plan_contamination(workspace, request))
+
+
+def _contamination_result(workspace: Workspace) -> Any:
+    with workspace.store.read() as db:
+        [saved] = map(read_saved, notes.presets_of_page(db, contamination.PAGE).values())
+        return contamination_json(report_contamination(db, saved.spec, saved.runs))
+
+
 def _screen(workspace: Workspace) -> Path:
     return workspace.settings.workspace / "screen.h5ad"
 
@@ -216,6 +231,7 @@ KINDS = [
     Kind("reading", _reading, _reading_result),
     Kind("benchmark", _benchmark, _benchmark_result),
     Kind("attribution", _attribution, _attribution_result),
+    Kind("contamination", _contamination, _contamination_result),
     Kind("cells", _labels, _labels_result),
     Kind("targets", _targets, _targets_result),
     Kind("finetune", _finetune, _finetune_result),
