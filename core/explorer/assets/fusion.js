@@ -157,7 +157,7 @@ class Fusion {
     const variances = Object.fromEntries(UNITS.map((unit, i) => [unit, found[i]]));
     const value = (values[0] + values[1]) / 2;
     const carriers = this.carriersOf(METRIC_WEIGHTS.mean, parts, values);
-    const { se } = estimate(value, variances, carriers, { quantile: 1 }, [0, 1]).shown;
+    const { se } = estimate(value, variances, carriers, { quantile: 1, df: this.content.reach.mean.df }, [0, 1]).shown;
     const mean = de.map((one) => dir.map((other) => roundForRanks((one + other) / 2)));
     const most = mean[best[0]][best[1]];
     return { de, dir, mean, best, se, most, plateau: mean.map((line) => line.map((value) => value >= most - se)) };

@@ -5,6 +5,7 @@ const SCALE = 1e14; // numbers are ranked by 14 decimals
 const INTEGERS = 2 ** 52; // what is added to this and taken from it again is rounded, halves to even, as NumPy rounds
 const ROUNDING = 1e-12; // of the terms of a variance, below which nothing is left of it
 const [FEWEST_CARRIERS, FEWEST_OF_DIFFERENCE] = [6, 8]; // effective rows, as in core/stats/intervals.py
+const FEWEST_CLUSTERS = 4; // perturbations or genes, as there
 const Z95 = 1.959963984540054;
 const METRICS = ["de", "dir", "mean"];
 const METRIC_WEIGHTS = { de: [1, 0], dir: [0, 1], mean: [0.5, 0.5] }; // of DE and of DIR
@@ -175,7 +176,8 @@ function estimate(value, variances, { numbers, isConstant }, reach, limits) {
   let widest = known.length ? Math.max(...known) : NaN;
   if (widest === 0 && (limits.includes(value) || !isConstant)) widest = NaN; // a perfect ranking says nothing of its error
   const isDifference = limits[0] !== 0;
-  if (widest > 0 && !(numbers.row >= (isDifference ? FEWEST_OF_DIFFERENCE : FEWEST_CARRIERS))) widest = NaN;
+  const areTooFew = reach.df !== null && reach.df + 1 < FEWEST_CLUSTERS;
+  if (widest > 0 && (areTooFew || !(numbers.row >= (isDifference ? FEWEST_OF_DIFFERENCE : FEWEST_CARRIERS)))) widest = NaN;
   const isLogit = widest > 0 && !isDifference;
   const df = widest > 0 ? degreesOf(variances, numbers, isDifference) : null;
   const quantile = df === null ? reach.quantile : studentQuantile(df);
