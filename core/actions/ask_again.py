@@ -158,8 +158,8 @@ def _refuse_changed(workspace: Workspace, run: Run, again: RunSpec, context: Con
             changed = ["what its judges are sent, such as the words of the prompts or of the dossier,"]
     if changed:
         raise StateError(
-            f"run {run.name}: {' and '.join(changed)} changed since it was made, so asking again would ask something else; "
-            "expected a run that was made with what is here now"
+            f"run {run.name}: {' and '.join(changed)} changed since it was made, so asking again would ask something else. "
+            "Expected a run that was made with what is here now"
         )
 
 

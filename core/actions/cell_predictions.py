@@ -189,7 +189,7 @@ def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> Pr
         first = f"{pairs[0].pert} and {pairs[0].gene}" if pairs else "none"
         raise InputError(
             f"{path.name}: none of the dataset's {len(pairs):,} pairs is in it ({found.other_pairs:,} rows or perturbations of "
-            f"others; its perturbations are {', '.join(map(repr, found.values))} …); expected symbols as in the dataset, whose "
+            f"others; its perturbations are {', '.join(map(repr, found.values))} …). Expected symbols as in the dataset, whose "
             f"first pair is {first}"
         )
     return found

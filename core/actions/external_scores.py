@@ -38,7 +38,7 @@ def split_scores(table: FileContent, path: str, options: ImportOptions) -> Itera
     if not isinstance(table, ScoreTable):
         if options.de is not None or options.dir is not None:
             raise InputError(
-                f"{path}: --de and --dir name columns of external scores, got a file of kind {table.kind}; expected id, or "
+                f"{path}: --de and --dir name columns of external scores, got a file of kind {table.kind}. Expected id, or "
                 "pert and gene, and columns of numbers, without the column label beside all three"
             )
         return iter([(table, path)])
@@ -196,8 +196,8 @@ def _refuse_no_ranks(table: ScoreTable, name: str, numbers: Sequence[float | Non
         return
     raise InputError(
         f"{table.name}: column {name} is called as ranks are, which are turned round, but holds "
-        f"{f'{odd:g}' if odd is not None else 'nothing above 1'}; expected 1, 2, 3, … for the first, second, third, or another "
-        "name for a column that rises with an effect"
+        f"{f'{odd:g}' if odd is not None else 'nothing above 1'}; expected 1, 2, 3, … for the first, second, third. A column "
+        "that rises with an effect needs another name"
     )
 
 
@@ -206,8 +206,8 @@ def _refuse_no_p_values(table: ScoreTable, name: str, numbers: Sequence[float | 
     odd = next((number for number in numbers if number is not None and not 0 <= number <= 1), None)
     if odd is not None:
         raise InputError(
-            f"{table.name}: column {name} is called as p-values are, which are turned round, but holds {odd:g}; expected 0 to 1, "
-            "or another name for a column that rises with an effect"
+            f"{table.name}: column {name} is called as p-values are, which are turned round, but holds {odd:g}; expected 0 to 1. "
+            "A column that rises with an effect needs another name"
         )
 
 

@@ -97,8 +97,8 @@ def start(workspace: Workspace, request: FinetuneRequest, *, replace: bool = Fal
         if status.state == "done" and (Path(status.path) / MANIFEST).is_file():
             return folder
         raise StateError(
-            f"fine-tune {folder.key}: the same was begun and is {status.state}, {status.step:,} steps are made; "
-            "expected --resume, which goes on, or --replace, which begins again"
+            f"fine-tune {folder.key}: the same was begun and is {status.state}, {status.step:,} steps are made. "
+            "Expected --resume, which goes on, or --replace, which begins again"
         )
     refuse_live(folder)
     refuse_occupied(Path(made.spec.out), replaces=replace)

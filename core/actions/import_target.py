@@ -105,8 +105,8 @@ def _refuse_other_files(db: Cursor, table: PairTable, found: Dataset, path: str)
     """Raises StateError for a dataset that this kind of file is no part of: a cell line is made of PerturbQA's files alone."""
     if found.kind != "ternary":
         raise StateError(
-            f"{path}: dataset {found.name} is {found.kind}, a file of PerturbQA that was imported by itself; "
-            "undo that import first, or choose another --dataset"
+            f"{path}: dataset {found.name} is {found.kind}, a file of PerturbQA that was imported by itself. "
+            "Undo that import first, or choose another --dataset"
         )
     if imports.of_kind(db, found.id, "cells"):
         raise StateError(f"{path}: dataset {found.name} was made of a file of cells, to which no other rows belong")
@@ -137,8 +137,8 @@ def dataset_of_rows(db: Cursor, pair_ids: Sequence[str], path: str, options: Imp
     known = pairs.datasets_with(db, pair_ids)
     if not known:
         raise InputError(
-            f"{path}: no dataset here knows any of its {len(pair_ids)} ids (the first is {_in_quotes(pair_ids)}); "
-            "import the challenge's train.csv and test.csv first"
+            f"{path}: no dataset here knows any of its {len(pair_ids)} ids (the first is {_in_quotes(pair_ids)}). "
+            "Import the challenge's train.csv and test.csv first"
         )
     return datasets.find(db, known[0][0])
 

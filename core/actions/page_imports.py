@@ -106,7 +106,7 @@ def _inside(text: str, roots: Sequence[Path]) -> Path:
     if not _is_below(real, roots):
         allowed = ", ".join(map(str, roots))
         raise InputError(
-            f"{text.strip()[:300]}: outside of the folders that pages may import from ({allowed}); upload it, import it with a "
+            f"{text.strip()[:300]}: outside of the folders that pages may import from ({allowed}). Upload it, import it with a "
             f"command, or start the app with {_VARIABLE}"
         )
     return path

@@ -170,7 +170,7 @@ def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSu
         whole = whole and bool(np.array_equal(values, np.rint(values)))
     if whole and largest == 1 and given is None and file.n_cells * file.n_genes >= LEAST_BINARY:
         raise InputError(
-            f"{file.path}: no value is above 1, so that they say whether a gene is seen, and not how much; expected counts"
+            f"{file.path}: no value is above 1: they say whether a gene is seen, and not how much. Expected counts"
             f"{_other_places(file, '; ')}, or --values counts where a count is never above 1"
         )
     if not whole and given is None:

@@ -46,7 +46,7 @@ def tell_other_scale(counts: Mapping[str, int]) -> str:
         return f"none of {n:,} values is below -1, and {counts['above 1']:,} are above 1, up to more than 3: {less_1}"
     if n >= LEAST_VALUES and not counts["inside 1"] and counts["near 1"] > _SHARE_NEAR_1 * n and counts["below -1"]:
         return (
-            f"none of {n:,} values lies between -1 and 1, most are just beyond: ratios, perhaps, with the sign of the change (-2 "
-            "for a half), of which x above 0 and -1 / x below is the ratio that a column fold_change holds"
+            f"none of {n:,} values lies between -1 and 1, most are just beyond. Perhaps they are ratios with the sign of the "
+            "change (-2 for a half): a column fold_change takes x above 0 and -1 / x below"
         )
     return ""

@@ -126,9 +126,9 @@ def _refuse_other_logarithms(file: str, change: Floats) -> None:
         raise InputError(f"{file}: no log2 fold change is negative: they are ratios, perhaps; call the column fold_change")
     if n >= LEAST_VALUES and not (np.abs(change) < 1).any():
         raise InputError(
-            f"{file}: no log2 fold change lies between -1 and 1: they are ratios with a sign (-2 for a half), perhaps, of "
-            "which x above 0 and -1 / x below is the ratio that a column fold_change holds; or it has changed genes alone, of "
-            "which no labels can be made, since the unchanged ones are missing"
+            f"{file}: no log2 fold change lies between -1 and 1. Perhaps they are ratios with a sign (-2 for a half): a column "
+            "fold_change takes x above 0 and -1 / x below. Or the file has changed genes alone: without the unchanged ones, no "
+            "labels can be made"
         )
     if other := tell_other_scale(count_scale(change)):
         raise InputError(f"{file}: the log2 fold changes: {other}")

@@ -150,7 +150,7 @@ def _refuse_too_large(choice: CellChoice, n_cells: int, n_genes: int) -> None:
     if choice.most_bytes is not None and needed > choice.most_bytes:
         raise InputError(
             f"{choice.predicted}: cell-eval would take about {needed / 1e9:.1f} GB of memory for {n_cells:,} cells and "
-            f"{n_genes:,} genes, and {choice.most_bytes / 1e9:.1f} GB are free; draw fewer cells of each perturbation with "
+            f"{n_genes:,} genes, and {choice.most_bytes / 1e9:.1f} GB are free. Draw fewer cells of each perturbation with "
             "--sample"
         )
 

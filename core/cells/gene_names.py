@@ -122,7 +122,7 @@ def _refuse_repeated(path: Path, names: Sequence[str], columns: Sequence[str]) -
     if repeated:
         others = f" or name genes by another column of var (--gene-names {columns[0]})" if columns else ""
         raise InputError(
-            f"{path}: gene symbols that stand there more than once: {_list(repeated)}; expected each once, so make them unique "
+            f"{path}: gene symbols that stand there more than once: {_list(repeated)}; expected each once. Make them unique "
             f"(by identifier, say), add up their counts,{others or ' or leave all but one out'}"
         )
 

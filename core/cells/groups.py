@@ -133,7 +133,7 @@ def refuse_confounded(where: str, groups: CellGroups, column: str | None) -> Non
     if len(groups.confounded) == len(groups.targets):
         raise InputError(
             f"{where}: no perturbation shares values of {column} with enough control cells: its effects cannot be "
-            f"told from the batch's; if {column} is no batch, name the column that is with --batch, or say --batch none"
+            f"told from the batch's. If {column} is no batch, name the column that is with --batch, or say --batch none"
         )
 
 
@@ -168,7 +168,7 @@ def _advise(unknown: Sequence[str], targets: Sequence[str], file: CellFile) -> s
     parts = {part for gene in file.genes for part in _BESIDE.split(gene)} - set(file.genes)
     if 2 * len(parts & set(unknown)) > len(unknown):
         return (
-            f"the genes are called {_list(file.genes[:2])} …, with something beside the symbols: write the symbols alone into a "
+            f"the genes are called {_list(file.genes[:2])} …, with something beside the symbols. Write the symbols alone into a "
             "column of var, and name it with --gene-names COLUMN"
         )
     known = {*file.genes, *targets} - set(unknown)
@@ -177,14 +177,14 @@ def _advise(unknown: Sequence[str], targets: Sequence[str], file: CellFile) -> s
         if joined:
             return (
                 f"{_list(joined)} may be combinations joined by {joint!r} (--separator {joint!r}), or guides, whose genes "
-                "another column of obs may hold (--perturbation COLUMN); if they are neither, keep them with --keep-unknown"
+                "another column of obs may hold (--perturbation COLUMN). If they are neither, keep them with --keep-unknown"
             )
     if len(unknown) == len(targets) and (other := _column_of_genes(file)):
         return f"{other} of obs names measured genes: --perturbation {other}"
     if len(unknown) == len(targets) > 1:
         return f"the genes are called {_list(file.genes[:3])} …: say which column of var has the former with --gene-names COLUMN"
     return (
-        "controls are named with --control, and cells without a guide have to leave the file; if they are genes that were not "
+        "controls are named with --control, and cells without a guide have to leave the file. If they are genes that were not "
         "measured, keep them with --keep-unknown (whether their guides work cannot be told then)"
     )
 

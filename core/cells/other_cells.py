@@ -21,12 +21,12 @@ _UNPACK: Final = {"gzip": "gunzip", "bz2": "bunzip2", "zstd": "unzstd"}
 WITH_PANDAS_3: Final = "with pandas 3, first `pandas.set_option('future.infer_string', False)`"
 _WRITE: Final = "`cells.write_h5ad('cells.h5ad')`"
 _ADD: Final = (
-    "it does not say what was done to each cell: add that as `cells.obs['perturbation']`, with one value for controls, and "
+    "it does not say what was done to each cell. Add that as `cells.obs['perturbation']`, with one value for controls, and "
     f"write it with {_WRITE}"
 )
 TENX: Final = (
-    "a matrix of 10x Genomics, which is read beside a table of what was done to each cell: `cells labels FILE --name D "
-    "--obs TABLE`; its files are called matrix.mtx, features.tsv and barcodes.tsv, packed by gzip or not, and lie in one folder"
+    "a matrix of 10x Genomics, which needs a table of what was done to each cell: `cells labels FILE --name D "
+    "--obs TABLE`. Its files lie in one folder: matrix.mtx, features.tsv and barcodes.tsv, packed by gzip or not"
 )
 
 

@@ -266,8 +266,8 @@ def _refuse_other_scales(file: str, columns: Mapping[str, str], found: _Found) -
     if "log2_fc" in columns and not signs["log2_fc", "negative"] and signs["log2_fc", "positive"] >= LEAST_VALUES:
         name = columns["log2_fc"]
         raise InputError(
-            f"{file}: column {name}, as log2_fc, has no negative value among {signs['log2_fc', 'positive']:,} above 0: it is a "
-            f"ratio, perhaps, which --column fold_change={name} takes; a size without a direction cannot be taken"
+            f"{file}: column {name}, as log2_fc, has no negative value among {signs['log2_fc', 'positive']:,} above 0. Perhaps "
+            f"it is a ratio, which --column fold_change={name} takes; a size without a direction cannot be taken"
         )
     if "log2_fc" in columns and (other := tell_other_scale(found.scale)):
         name = columns["log2_fc"]
@@ -275,7 +275,7 @@ def _refuse_other_scales(file: str, columns: Mapping[str, str], found: _Found) -
     if "z" in columns and not signs["z", "negative"] and signs["z", "positive"] >= LEAST_VALUES:
         raise InputError(
             f"{file}: column {columns['z']}, as z, has no negative value among {signs['z', 'positive']:,} above 0: a size "
-            "without a direction cannot be taken; give it the sign of the change, or take the column out"
+            "without a direction cannot be taken. Give it the sign of the change, or take the column out"
         )
     if signs["fold_change", "negative"]:
         name = columns["fold_change"]
@@ -283,7 +283,7 @@ def _refuse_other_scales(file: str, columns: Mapping[str, str], found: _Found) -
     if 2 * signs["p", "above 1"] > signs["p", "positive"]:
         raise InputError(
             f"{file}: column {columns['p']}, as p, is above 1 in {signs['p', 'above 1']:,} rows: it is no p-value (-log10 p, "
-            "perhaps); name another with --column p=NAME, or take the column out"
+            "perhaps). Name another with --column p=NAME, or take the column out"
         )
 
 

@@ -94,7 +94,7 @@ def sample_pairs(codes: np.ndarray, fdr: Floats, settings: SamplingSettings) -> 
     if rows.empty:
         raise InputError(
             f"no row is left: {int(eligible.sum())} of {len(codes)} perturbations change at least {settings.least_effects} "
-            "genes; lower --least-effects, or the thresholds of an effect"
+            "genes. Lower --least-effects, or the thresholds of an effect"
         )
     return Sample(rows, pert_split, gene_split, short)
 

@@ -106,7 +106,7 @@ def _refuse_roots(where: str, facts: ValueFacts, real: Floats) -> None:
         return
     raise InputError(
         f"{where}: {facts.describe()}. Genes' shares of them are {as_they_are:.0%} away from the real cells', those of their "
-        f"squares {squared:.0%}; if they are square roots, square them (X = X ** 2), else {ASK}"
+        f"squares {squared:.0%}. If they are square roots, square them (X = X ** 2), else {ASK}"
     )
 
 

@@ -51,7 +51,7 @@ class LabelSettings(ReadingSettings):
 
     obs: Path | None = setting(
         None,
-        "A table with a row for each cell, whose columns are added to obs: what was done to it, beside a matrix of 10x Genomics.",
+        "A table of what was done to each cell, beside a matrix of 10x Genomics. Its columns are added to obs.",
         metavar="TABLE",
         not_on_form="a second file beside a matrix of 10x, which a page does not take",
     )

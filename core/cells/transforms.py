@@ -128,7 +128,7 @@ def _refuse_one_shape(path: Path, values: Floats, given: ValueScale | None) -> N
     of_first = ordered[0]
     if (ordered == of_first).all() and not (values == values[0]).all() and len(np.unique(of_first)) >= _LEAST_DISTINCT:
         raise InputError(
-            f"{path}: every cell has the same values in another order: they are ranks, or were quantile-normalised; expected "
+            f"{path}: every cell has the same values in another order: they are ranks, or were quantile-normalised. Expected "
             "counts, or log1p of them"
         )
     smallest = values.min()
@@ -138,7 +138,7 @@ def _refuse_one_shape(path: Path, values: Floats, given: ValueScale | None) -> N
         return
     if smallest > _LEAST_OF_OTHERS * np.median(values[values > smallest]):  # else it changes nothing, as of a decoder's limit
         raise InputError(
-            f"{path}: no value is 0, and {at_smallest:.0%} are {smallest:.4g}, which was added to all of them, perhaps: subtract "
+            f"{path}: no value is 0, and {at_smallest:.0%} are {smallest:.4g}, which was added to all of them, perhaps. Subtract "
             f"it (X = X - {smallest:.7g}), or say what they are with --values"
         )
 

@@ -93,7 +93,7 @@ def measure_values(file: CellFile, shared: Codes, given: ValueScale | None = Non
         raise InputError(f"{file.path}: all values are 0, expected expression")
     if smallest < MOST_NEGATIVE:
         raise InputError(
-            f"{file.path}: the smallest value is {smallest:.3g}, which is no small output of a decoder: the values look scaled "
+            f"{file.path}: the smallest value is {smallest:.3g}, which is no small output of a decoder. The values look scaled "
             "or centred (z-scores); expected counts or log1p values"
         )
     return ValueFacts(whole, largest, sums[0], sums[1], sums[2], sums[3], of_genes, told, negative, smallest)

@@ -49,7 +49,7 @@ def run(
     dataset: Dataset = None,
     as_json: Json = False,
 ) -> None:
-    """Run an ablation: every arm scored alike, with its paired change from the baseline, and what came out in a sentence."""
+    """Run an ablation. Every arm is scored alike, with its paired change from the baseline; a sentence says what came out."""
     found = ablations.run_ablation(context.obj, name, dict(read_key_values(settings or [])), dataset)
     outcome = found.outcome
     result = {

@@ -66,7 +66,7 @@ def seeds(
     runs: Annotated[list[str], typer.Argument(metavar="RUN…", help="Runs that differ in seeds alone; of one, all of these.")],
     as_json: Json = False,
 ) -> None:
-    """Say how sure a judge is: how answers vary when the same is asked again, and how many seeds are worth their tokens."""
+    """Say how much a judge's answers vary when asked again, and how many seeds are worth their tokens."""
     with context.obj.store.read() as db:
         found = report_seeds(db, runs)
     show(askings_json(found), as_json, "\n".join(askings_lines(found)))

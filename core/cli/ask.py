@@ -41,7 +41,7 @@ def ask(
     again: Annotated[bool, typer.Option("--again", help="Ask anew what was asked before.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Ask about one pair and print the argument as it is written; it is kept as a run of one row. Interrupted, it resumes."""
+    """Ask about one pair and print the argument as it is written. It is kept as a run of one row; interrupted, it resumes."""
     options = launch.read_options(method_named(method), values or ())
     question = Question(pert, gene, method, dataset, endpoint, model, seed, options, again, make(CallSettings, chosen))
 

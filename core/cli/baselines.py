@@ -33,8 +33,8 @@ def baselines(
         str | None,
         typer.Option(
             metavar="SIZES",
-            help="Also train graph attention networks: 'full' for the published twelve (hours without a GPU), or layers x width "
-            "such as 1x64,2x128.",
+            help="Also train graph attention networks: 'full' for the published twelve (hours without a GPU), or sizes such as "
+            "1x64,2x128 (layers x width).",
         ),
     ] = None,
     as_json: Json = False,

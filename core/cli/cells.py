@@ -129,7 +129,7 @@ def score(
     baseline: Annotated[str, typer.Option(metavar="RUN", help="The baseline's run, such as the mean over perturbations.")],
     as_json: Json = False,
 ) -> None:
-    """Score a run against a baseline run as the Virtual Cell Challenge does, from the tables of cell-eval kept with both."""
+    """Score a run against a baseline run as the Virtual Cell Challenge does, from cell-eval's tables of both."""
     found = cell_evaluation.score_evaluation(context.obj, run, baseline)
     lines = [f"{'':4} {'metric':28} {'run':>10} {'baseline':>10} {'score':>10}"]
     for each in found.metrics:

@@ -26,7 +26,7 @@ def clusters(
     chosen: dict[str, Any],
     as_json: Json = False,
 ) -> None:
-    """Sort the texts of a run into kinds of arguments: words, size, hit rate, typical texts, and whether the kinds hold."""
+    """Sort the texts of a run into kinds of arguments, with their words, sizes, hit rates, typical texts and stability."""
     from core.actions.text_vectors import make_encoder
     from core.scoring import argument_kinds
 

@@ -23,7 +23,7 @@ app = typer.Typer()
 
 @app.command()
 def controls(context: typer.Context, run: RunName, as_json: Json = False) -> None:
-    """Show what baselines without biology score on a run's rows, and whether the run beats the one fixed for each axis."""
+    """Show what baselines without biology score on a run's rows, and whether the run beats them."""
     with context.obj.store.read() as db:
         rows = run_scores.load_scored_rows(db, run)
         splits = pairs.frame(db, rows.run.dataset)["split"].to_numpy(dtype=object)

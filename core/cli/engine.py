@@ -134,7 +134,7 @@ def endpoint(
     values: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of the method.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Check a model server, or several: whether each answers, what it can do, and whether they can be in one run."""
+    """Check whether each model server answers, what it can do, and whether several can be in one run."""
     address, model = chosen.pop("endpoint") or context.obj.settings.endpoint, chosen.pop("model")
     calls = make(CallSettings, chosen)
     if values and method is None:

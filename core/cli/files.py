@@ -55,8 +55,9 @@ def import_(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Import challenge files, submissions, bundles of runs, logs of Inspect AI, PerturbQA, knowledge packs, gene spaces and
-    external scores: a CSV of ids and columns of numbers, each a run unless --de and --dir say which answer which question."""
+    """Import challenge files, submissions, bundles of runs, logs of Inspect AI, PerturbQA, knowledge packs and gene spaces.
+
+    External scores are a CSV of ids and columns of numbers. Each column becomes a run, unless --de and --dir name columns."""
     options = imports.ImportOptions(name, dataset, strict, replace, de, direction, epochs, zeros or "")
 
     with working("looking for files") as step:
@@ -162,7 +163,7 @@ def site(
     replace: Annotated[bool, typer.Option("--replace", help="Write into a folder that is not empty.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Write a run as a folder of plain files that any browser shows: every debate, filters and search, without the app."""
+    """Write a run as a folder of plain files for any browser: every debate, with filters and search."""
     found = _slides_of(context.obj, run, walk or ())
     made = site_action.write_site(context.obj, run, out, walks=found, replace=replace)
     result = {"path": str(out), "rows": made.rows, "bytes": made.size}

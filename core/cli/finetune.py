@@ -36,8 +36,8 @@ def finetune(
 ) -> None:
     """Fine-tune an open model on the labelled rows (Track C, LoRA) and merge it into a folder that serve serves.
 
-    A process of its own trains; Ctrl-C asks it for a checkpoint and ends it, and --resume goes on with the latest fine-tune
-    that is not done, or with the one of these options.
+    A process of its own trains. Ctrl-C asks it for a checkpoint and ends it. --resume continues the latest unfinished
+    fine-tune, or the one with these options.
     """
     request = make(FinetuneRequest, chosen)
     if resume:

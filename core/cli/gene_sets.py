@@ -28,7 +28,7 @@ def gene_sets(
     replace: Annotated[bool, typer.Option("--replace", help="Replace the tables that are there.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Have a model say what the genes of each set share; scored by ROUGE-1 recall where a person has said so."""
+    """Have a model say what the genes of each set share. ROUGE-1 recall scores it where a person has said so."""
     from core.actions.gene_sets import summarise_gene_sets
 
     calls = make(CallSettings, chosen)

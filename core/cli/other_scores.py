@@ -50,7 +50,7 @@ def score_groups(
     metric: Annotated[_Metric, typer.Option(help="The question that is scored.")] = _Metric.DE,
     as_json: Json = False,
 ) -> None:
-    """Score each gene, or perturbation, of a run: raw, and drawn to the mean as far as chance would scatter it."""
+    """Score each gene, or perturbation, of a run, raw and partially pooled towards the mean."""
     rows = _rows(context, run)
     found = group_scores.score_groups(rows, axis.value, METRICS[metric.value])
     lines = group_scores.group_sentences(found)
@@ -108,7 +108,7 @@ def sensitivity(
     margin: Annotated[float | None, typer.Option(help="The smallest difference of the mean worth having.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say whether the verdict on run B against run A depends on sampling and labels: the natural base rate, other thresholds."""
+    """Say whether the verdict on run B against run A depends on sampling, labels or their thresholds."""
     if margin is not None and margin <= 0:
         raise InputError(f"sensitivity --margin {margin}: expected a difference above 0")
     compared = compare_runs(_rows(context, a), _rows(context, b))

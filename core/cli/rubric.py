@@ -177,7 +177,7 @@ def rate(
     answer: Answer = None,
     as_json: Json = False,
 ) -> None:
-    """Show how often a run's texts have an answer: as the judge says, from people's labels alone, and corrected by them."""
+    """Show how often a run's texts have an answer, by the judge, by people's labels alone, and corrected by them."""
     from core.scoring import rubric_words
     from core.scoring.rubric_rates import compare_rates, rubric_rates
 
@@ -203,7 +203,7 @@ def worth(
     answer: Answer = None,
     as_json: Json = False,
 ) -> None:
-    """Compare a run's rows where an answer is given with those where it is not: hits, and what they add to DE and DIR."""
+    """Compare a run's rows with an answer and those without: hits, and what they add to DE and DIR."""
     from core.actions import readings
     from core.fields.option import split_names
     from core.scoring import rubric_words, run_scores

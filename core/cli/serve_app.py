@@ -36,7 +36,7 @@ def serve_app(
         _refuse_broken_sign_in(settings, base_url)
     elif not (read_only or settings.read_only or without_sign_in or not reaches_others(host, base_url)):
         raise InputError(
-            f"serve-app: everybody who reaches {base_url} could change this workspace; add a sign-in ([auth] in "
+            f"serve-app: everybody who reaches {base_url} could change this workspace. Add a sign-in ([auth] in "
             f"{settings.secrets_file}), or use --read-only, or --without-sign-in if a proxy keeps others out"
         )
     os.environ["PERTURBDESK_WORKSPACE"] = str(settings.workspace)

@@ -30,8 +30,9 @@ def check_(
     run: Annotated[str | None, typer.Option(help="The run it was made from; its provenance is checked too.")] = None,
     as_json: Json = False,
 ) -> None:
-    """List every problem of a submission. Exits 0 whether it is valid or not, and 1 only if the file cannot be opened or
-    there is no dataset to check it against."""
+    """List every problem of a submission. The exit status is 0 whether it is valid or not.
+
+    It is 1 only if the file cannot be opened or there is no dataset to check it against."""
     problems = submissions.check_file(context.obj, file, track, dataset=dataset, rows=rows, prompt=prompt, run=run)
     valid = is_valid(problems)
     verdict = f"{file}: {'valid' if valid else 'not valid'} for track {track}"

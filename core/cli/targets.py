@@ -60,7 +60,7 @@ def train(
     replace: Annotated[bool, typer.Option("--replace", help="Train it again, in place of one of that name.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Train ranking models on the cells of a screen, and evaluate them on the conditions that were kept for the test."""
+    """Train ranking models on the cells of a screen, and evaluate them on its test conditions."""
     if (file is None) != simulate:
         raise InputError("targets train: expected either a file of cells or --simulate")
     path = "" if file is None else str(file.expanduser().absolute())
@@ -152,7 +152,7 @@ def delete(
 
 @app.command()
 def work(context: typer.Context, name: Annotated[str, typer.Argument(help="The target ranking.")]) -> None:
-    """Train what a target ranking asks for, after the models that are there; the page starts this in a process of its own."""
+    """Train the models of a target ranking that are not there yet. The page starts this in a process of its own."""
     target_process.work_on(context.obj, name, say)
 
 
@@ -187,7 +187,7 @@ def _refuse_other_split(folder: RankingFolder, split: Split) -> None:
     own = folder.split()
     if (own.train, own.validation, own.test) != (split.train, split.validation, split.test):
         raise InputError(
-            f"target ranking {folder.name}: was trained on the split {own.name}, which is another; its models may have seen test "
+            f"target ranking {folder.name}: was trained on the split {own.name}, which is another. Its models may have seen test "
             "conditions of this one, so train on it: perturbdesk targets train --split FILE"
         )
 

@@ -178,8 +178,8 @@ def _refuse_other_class(table: Table, n_pairs: int) -> None:
     for detail, n in found.most_common(1):
         if n_pairs and n >= max(_LEAST_OF_CLASS, _SHARE_OF_CLASS * (n_pairs + found.total())):
             raise InputError(
-                f"{table.name}: label {detail}, stands in {n:,} rows beside {n_pairs:,} others: a class of its own; changes in "
-                "both directions are up, down and none in a table with id, pert, gene and label"
+                f"{table.name}: label {detail}, stands in {n:,} rows beside {n_pairs:,} others: a class of its own. For changes "
+                "in both directions, use up, down and none in a table with id, pert, gene and label"
             )
 
 

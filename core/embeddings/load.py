@@ -124,7 +124,7 @@ def _load_safetensors(path: Path, name: str) -> Space:
         raise InputError(f"{path.name}: damaged safetensors ({first_line(error)})") from error
     if len(keys) != 1 or "symbols" not in metadata:
         raise InputError(
-            f"{path.name}: tensors {list_some(keys)}, metadata {list_some(sorted(metadata)) or 'none'}; expected one matrix and "
+            f"{path.name}: tensors {list_some(keys)}, metadata {list_some(sorted(metadata)) or 'none'}. Expected one matrix and "
             "its genes, one per line, under 'symbols' (a Geneformer checkpoint is loaded as a folder with its dictionaries)"
         )
     try:

@@ -22,7 +22,7 @@ from core.types import ASKED, Pair
 MAX_IDS_BYTES = 1 << 28
 MOST_CALLS, CONCURRENCY = 4096, 16  # calls at once, and by default
 SERVERS_HELP = (
-    "A model server's address ending in /v1; several, joined by commas; or a file of them, one a line, which is read again "
+    "A model server's address ending in /v1, or several, joined by commas. Or a file of them, one a line, which is read again "
     "while the run goes on."
 )
 RAY_ADDRESS_HELP = "Of the Ray cluster; auto: the one on this machine. By default one is started."

@@ -55,7 +55,7 @@ def measure_difference(entry: Entry, rule: DecisionRule, difference: Difference)
     """The result of a difference, in the rule's metric, on labelled rows. Raises InputError where it is not defined."""
     if math.isnan(difference.change.value):
         raise InputError(
-            f"{entry.name_a} and {entry.name_b}: no {METRICS[rule.metric]} on the rows that both cover, so no result; expected "
+            f"{entry.name_a} and {entry.name_b}: no {METRICS[rule.metric]} on the rows that both cover, so no result. Expected "
             "runs that answer its question on rows with both classes of labels, or public scores of both"
         )
     change = interval_by(difference.change, rule.unit)

@@ -98,7 +98,7 @@ def _line_up(rows: RunRows, ids: Sequence[str], protocol: EvaluationProtocol) ->
     if others:
         raise InputError(
             f"{rows.run.name}: made under {others[0].k}×{others[0].k} folds, cut {others[0].seed}, expected "
-            f"{protocol.k}×{protocol.k} and cut {protocol.seed}; give its base and its kNN, so that it is made for each cut"
+            f"{protocol.k}×{protocol.k} and cut {protocol.seed}. Give its base and its kNN, so that it is made for each cut"
         )
     if any(each.kind == "loo" for each in rows.protocols):
         raise InputError(f"{rows.run.name}: made by leave-one-out, expected a run that saw no label or was made under folds")

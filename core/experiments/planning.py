@@ -150,7 +150,7 @@ def _find_variances(loader: ArmLoader, spec: BenchmarkSpec, arm: Arm, inputs: Pl
         words = f"{known.run.name} alone, taking the scores of both arms to correlate by {spec.plan.correlation:g}"
         return words, _components_of_one(known, spec, inputs.rows)
     raise InputError(
-        f"plan of {arm.name!r} against {control.name!r}: no runs to take variances from; expected the benchmark's own, or "
+        f"plan of {arm.name!r} against {control.name!r}: no runs to take variances from. Expected the benchmark's own, or "
         '[plan] like = ["A", "B"], two runs that differ like these arms, or [plan] correlation and a control that is done'
     )
 

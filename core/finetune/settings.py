@@ -24,7 +24,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         "parts",
         "int",
         5,
-        "Perturbations and genes are cut into so many parts; the rows in the first of both validate, those in neither train.",
+        "Perturbations and genes are cut into so many parts. Rows in the first of both validate, those in neither train.",
         least=2,
         most=50,
     ),

@@ -61,7 +61,7 @@ class Blend(DerivedMethod):
     name = "blend"
     version = 1
     about = (
-        "Weighted mean of the probabilities of runs on the same rows, such as replicates under several seeds; it calls no model."
+        "Weighted mean of the probabilities of runs on the same rows, such as replicates under several seeds. It calls no model."
     )
     inherits_track = True
     options: tuple[Option, ...] = (

@@ -175,7 +175,7 @@ def _load_component(
         component = _align(loader, run, ids)
     if np.isnan(component.p_de).all() and np.isnan(component.p_up).all():
         raise NothingCovered(
-            f"{component.name}: covers none of the {len(ids):,} rows of {base.name}; expected a run on the same rows, or gene "
+            f"{component.name}: covers none of the {len(ids):,} rows of {base.name}. Expected a run on the same rows, or gene "
             "spaces with vectors of their genes"
         )
     return with_reference(loader, component, part, settings.references) if settings.reference == "train" else component

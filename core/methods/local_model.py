@@ -50,17 +50,15 @@ class LocalModel(ConversationMethod):
     name = "local_model"
     version = 2
     goes_on_from = (1,)  # which read answers in prose, too
-    about = (
-        "Track C: a model of your own answers one prompt per row; of several answers the mean, the surest or a critic's choice."
-    )
+    about = "Track C: a model of your own answers one prompt per row. Several answers count by mean, surest or a critic's choice."
     options: tuple[Option, ...] = (
         Option("samples", "int", 1, "How many answers to ask for, each under a seed of its own.", least=1, most=MOST_SAMPLES),
         Option(
             "choose",
             "choice",
             "mean",
-            "What counts of several answers: their mean; the best, of whose letter the model is surest; or the one that the same "
-            "model, asked as a critic, holds most likely to be right.",
+            "What counts of several answers. mean: their mean. best: the one whose letter the model is surest of. critic: the "
+            "one that the same model, asked as a critic, holds most likely to be right.",
             CHOOSE,
         ),
         *(

@@ -80,7 +80,7 @@ class PromptOnly(ConversationMethod):
             "template",
             "text",
             "",
-            "A prompt of your own with {pert}, {gene} and {cell_desc}, or in a command its file; empty takes the built-in one.",
+            "A prompt of your own with {pert}, {gene} and {cell_desc}, or in a command its file. Empty takes the built-in one.",
         ),
         Option("prompts", "prompts", "", "A file with one prompt per row, CSV or JSON lines, asked instead of a template's."),
         Option("max_tokens", "int", 4_000, "The longest answer in tokens, reasoning included.", least=1),

@@ -38,8 +38,8 @@ CONTEXT = Option(
     "context",
     "text",
     "kit",
-    "The cells as prompts describe them: kit (mouse macrophages, CRISPRi knockdown), site (Cas9 knockout and nine hours of LPS), "
-    "k562, rpe1, hepg2, jurkat (the human lines of PerturbQA), or a text.",
+    "The cells as prompts describe them. kit: mouse macrophages, CRISPRi knockdown. site: Cas9 knockout and nine hours of LPS. "
+    "k562, rpe1, hepg2, jurkat: the human lines of PerturbQA. Or a text.",
 )
 SOURCES = Option(
     "sources",

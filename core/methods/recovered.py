@@ -82,8 +82,8 @@ def _recover_rows(pair_ids: Sequence[str], options: Mapping[str, Any], loader: C
         raise InputError(f"{base.name} and {fused.name}: not on the same rows; expected a fusion of that base")
     if lacking := sum(not {*STAND_INS, Flag.UNCOVERED_DIR, Flag.NO_DE, Flag.NO_DIR}.isdisjoint(flags) for flags in rows["flags"]):
         raise InputError(
-            f"{base.name}: {lacking:,} of {len(ids):,} rows are uncovered, and a fusion ranks the others alone; "
-            "expected a base that covers every row"
+            f"{base.name}: {lacking:,} of {len(ids):,} rows are uncovered, and a fusion ranks the others alone. "
+            "Expected a base that covers every row"
         )
     submitted = mixed.loc[ids]
     up, down = submitted["prediction_up"].to_numpy(), submitted["prediction_down"].to_numpy()

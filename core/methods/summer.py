@@ -50,8 +50,8 @@ class Summer(ConversationMethod):
     version = 2
     goes_on_from = (1,)  # which read answers in prose, too
     about = (
-        "The model summarises what is known of both genes, sees labelled pairs that are most like this one, and answers guided "
-        "questions; the score is the mean of its samples, in which insufficient evidence counts .5."
+        "The model summarises what is known of both genes, sees the most similar labelled pairs and answers guided questions. "
+        "The score is the mean of its samples, in which insufficient evidence counts .5."
     )
     reads_other_organisms = True
     options: tuple[Option, ...] = (

@@ -108,7 +108,7 @@ def _refuse_few_pairs(pair: PairedRuns) -> None:
         if n_pairs < FEWEST_PAIRS:
             raise InputError(
                 f"{pair.a.run.name} and {pair.b.run.name}: made under different cuts, {pair.scored}, with {n_pairs:,} pairs of "
-                f"rows for {name} inside both; expected {FEWEST_PAIRS:,}: make one of them again with the seed of the other"
+                f"rows for {name} inside both; expected {FEWEST_PAIRS:,}. Make one of them again with the seed of the other"
             )
 
 

@@ -41,7 +41,7 @@ _BRIEF_WARNINGS = {
 }
 FLAG_HELP: Mapping[str, str] = {
     Flag.ROLE_COLLAPSE: "A brief answers the multiple-choice question instead of arguing. In debates made here, also a brief "
-    "that was refused twice: it has too few sentences, does not name both genes, or concludes for the other side.",
+    "that was refused twice. Such a brief has too few sentences, does not name both genes, or concludes for the other side.",
     Flag.DE_FALLBACK: "The judge of EFFECT against NULL could not be read; a base rate or a constant replaces P(DE).",
     Flag.DIR_FALLBACK: "The judge of UP against DOWN could not be read; a base rate or a constant replaces P(up | DE).",
     Flag.UNIFORM: "Both predictions are .333: nothing was predicted.",
@@ -59,7 +59,7 @@ FLAG_HELP: Mapping[str, str] = {
     Flag.INSUFFICIENT: "At least one sample says that the evidence is insufficient; as the method has it, that counts .5.",
     Flag.FEWER_SEEDS: "A mean over fewer seeds, epochs or verdicts than asked: the other answers could not be read. “How these "
     "numbers were computed” says over how many.",
-    Flag.DOSSIER_CHANGED: "Asked again with cards left out of the dossier, or with texts that were edited by hand: no answer of "
+    Flag.DOSSIER_CHANGED: "Asked again with cards left out of the dossier, or with texts edited by hand. This is no answer of "
     "the run that it asks about.",
 }
 

@@ -24,11 +24,11 @@ PROBABILITY_HELP: Final = {
     "P(up | DE)": "Probability that the change is up, given that there is one.",
 }
 RANK_HELP: Final = (
-    "Made of ranks, as a fusion is: the order of a run's rows means something, the value is no probability, so there is no call "
+    "Made of ranks, as a fusion is: the order of a run's rows has a meaning. The value is no probability, so there is no call "
     "and no hit or miss."
 )
 FOLDS: Final = (
-    "Perturbations and genes are each cut into five parts, and a row is predicted from rows outside both of its parts; only rows "
+    "Perturbations and genes are each cut into five parts. A row is predicted from rows outside both of its parts; only rows "
     "in the same parts are compared."
 )
 LEAVE_ONE_OUT: Final = (
@@ -56,7 +56,7 @@ _EXPLAINED: Final = (
     (
         r"allowing for shared",
         "Allowing for shared perturbations and genes",
-        "rows of one perturbation or gene resemble each other, so they say less than as many separate ones; the interval is as "
+        "rows of one perturbation or gene resemble each other, so they say less than as many separate ones. The interval is as "
         "much wider.",
     ),
     (r"by rows alone", "By rows alone", "as if no two rows shared a perturbation or a gene: too narrow where they do."),

@@ -133,7 +133,7 @@ class Attachment:
                 if time.monotonic() > deadline:
                     raise StoreBusy(
                         f"{self.file}: held for more than {self.timeout_s:g} s by process {held[2]} ({held[1]}), "
-                        "which opened it directly; close it there and try again"
+                        "which opened it directly. Close it there and try again"
                     ) from error
                 time.sleep(0.05)
 

@@ -54,12 +54,12 @@ def damage_error(file: Path, reason: object) -> StoreDamaged:
     """Return the error for a store that DuckDB cannot read, or whose log it cannot."""
     if "WAL file" in str(reason):
         return StoreDamaged(
-            f"{log_of(file)}: cannot be read, and is left as it is: {first_line(reason)} It alone has the last changes; restore "
+            f"{log_of(file)}: cannot be read, and is left as it is: {first_line(reason)} It alone has the last changes. Restore "
             "the store from a backup, or move this log away to open the store without them"
         )
     return StoreDamaged(
-        f"{file}: cannot be read, and is left as it is: {first_line(reason)} Expected a whole PerturbDesk store; "
-        "restore it from a backup, or move it away to start anew"
+        f"{file}: cannot be read, and is left as it is: {first_line(reason)} Expected a whole PerturbDesk store. "
+        "Restore it from a backup, or move it away to start anew"
     )
 
 

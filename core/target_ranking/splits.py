@@ -108,7 +108,7 @@ def draw_split(conditions: Collection[str], kind: Kind, seed: int, unseen_genes:
         if not held_out:
             raise InputError(
                 f"compositional split: none of the {len(names):,} conditions is a double whose genes are both perturbed in "
-                "others, expected some; choose the hard split"
+                "others, expected some. Choose the hard split"
             )
     elif kind == "hard":
         unseen = _draw_unseen(names, unseen_genes, rng)

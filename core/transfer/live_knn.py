@@ -90,8 +90,8 @@ def live_knn(
     """
     for space in find_leaking_spaces(spaces, evaluated):
         raise InputError(
-            f"space {space.name}: built from the labels of {space.built_from}, on which it would be evaluated; "
-            "expected a space without labels (one that is rebuilt for each cell of folds cannot be changed live)"
+            f"space {space.name}: built from the labels of {space.built_from}, on which it would be evaluated. "
+            "Expected a space without labels (one that is rebuilt for each cell of folds cannot be changed live)"
         )
     parts = parts_of(protocol, queries, known.rows)
     return LiveKnn(queries, known, parts, {space.name: space for space in spaces}, {} if cosines is None else cosines)

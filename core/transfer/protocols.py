@@ -231,7 +231,7 @@ def _refuse_leaking_space(space: Space, protocol: EvaluationProtocol) -> None:
     if protocol.kind != "folds" or space.rebuild is None:
         raise InputError(
             f"space {space.name}: built from the labels of {space.built_from}, on which it would be evaluated "
-            f"(protocol {protocol.kind}); expected other labels, or folds with a builder that remakes it for each cell"
+            f"(protocol {protocol.kind}). Expected other labels, or folds with a builder that remakes it for each cell"
         )
 
 
@@ -240,6 +240,6 @@ def _refuse_own_labels(queries: Rows, known: Knowledge) -> None:
     seen = np.isin(queries.pert * width + queries.gene, known.rows.pert * width + known.rows.gene)
     if seen.any():
         raise InputError(
-            f"protocol test: {validate.named_rows(seen)}: in the knowledge base with its own label; "
-            "expected other rows than the labelled ones, or the protocol loo or folds"
+            f"protocol test: {validate.named_rows(seen)}: in the knowledge base with its own label. "
+            "Expected other rows than the labelled ones, or the protocol loo or folds"
         )

@@ -215,7 +215,7 @@ def test_an_older_workspace_keeps_its_datasets_of_one_file(workspace: Workspace)
         db.execute("DELETE FROM file_row")
     again = import_upload(workspace, content_of_de, "k562-de.csv")
     assert (again.new, again.name) == (False, "k562-de")
-    assert "undo that import first" in bring(workspace, DIR, "x-dir.csv", dataset="k562-de").message
+    assert "Undo that import first" in bring(workspace, DIR, "x-dir.csv", dataset="k562-de").message
     assert bring(workspace, DIR, "k562-dir.csv").name == "k562"
     undo(workspace, "k562-de.csv")
     assert import_upload(workspace, content_of_de, "k562-de.csv").name == "k562"

@@ -130,7 +130,7 @@ def many(**columns: object) -> pd.DataFrame:
         ({"log2_fc": ["up", *["0.5"] * 9, *["-0.5"] * 10]}, "1 values of log2_fc are no numbers, the first 'up'"),
         (
             {"log2_fc": [-3.0, -2.0, 1.5, 2.0] * 5},
-            "lies between -1 and 1: they are ratios with a sign .*unchanged ones are missing",
+            "lies between -1 and 1. Perhaps they are ratios with a sign .*without the unchanged ones, no labels",
         ),
         ({"pval": 0.5}, "columns p_value, pval may each be p; leave all but one out of the table"),
     ],

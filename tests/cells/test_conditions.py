@@ -151,7 +151,7 @@ def test_unknown_genes_are_named_for_what_they_look_like(cells_file: WriteCells,
     [
         (
             ["ENSG001_A", "ENSG002_B"],
-            "the genes are called ENSG001_A, ENSG002_B …, with something beside the symbols: .*--gene-names",
+            "the genes are called ENSG001_A, ENSG002_B …, with something beside the symbols. Write .*--gene-names",
         ),
         (["A-1", "B-1"], "with something beside the symbols"),
         (["0", "1"], "the genes are called 0, 1 …: say which column of var .* --gene-names COLUMN"),

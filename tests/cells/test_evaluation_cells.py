@@ -56,6 +56,6 @@ def test_what_does_not_fit_is_refused(cells_file: WriteCells, real: Path) -> Non
     with pytest.raises(InputError, match="no perturbation in common"):
         load_cell_pair(CellChoice(path, CellOptions(real=real)))
     # 10 cells and 3 genes: 0.7 GB, and 4 times 120 bytes
-    with pytest.raises(InputError, match=r"about 0.7 GB of memory for 10 cells and 3 genes, and 0.6 GB are free; .* --sample"):
+    with pytest.raises(InputError, match=r"about 0.7 GB of memory for 10 cells and 3 genes, and 0.6 GB are free. .* --sample"):
         load_cell_pair(CellChoice(real, CellOptions(real=real), most_bytes=600_000_000))
     assert load_cell_pair(CellChoice(real, CellOptions(real=real), most_bytes=800_000_000)).n_perturbations == 2

@@ -139,7 +139,7 @@ SHAPES = {
     ),
     "a pseudocount": (COUNTS + 1, r"no value is 0, and \d+% are 1, which was added .*\(X = X - 1\)"),
     "roots of Anscombe": (2 * np.sqrt(COUNTS + 0.375), r"no value is 0, and \d+% are 1\.225, which was added"),
-    "detection": (np.median(COUNTS) < COUNTS, "no value is above 1, so that they say whether a gene is seen"),
+    "detection": (np.median(COUNTS) < COUNTS, "no value is above 1: they say whether a gene is seen"),
 }
 
 

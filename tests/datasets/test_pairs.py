@@ -185,7 +185,7 @@ def test_capitals_change_nothing_of_a_file_that_is_read_as_it_stands() -> None:
 )
 def test_a_third_class_is_no_slip(code: str, words: str) -> None:
     rows = [f"P{i},G{i},{('1.0', '0', code)[i % 3]},train" for i in range(30)]
-    with pytest.raises(InputError, match=f"{words}.*: a class of its own; .* up, down and none"):
+    with pytest.raises(InputError, match=f"{words}.*: a class of its own. .* up, down and none"):
         pairs("\n".join(["pert,gene,label,split", *rows]).encode(), "k562-dir.csv")
     few = [*rows[::3], *rows[1::3], *rows[2:7:3]]
     assert len(pairs("\n".join(["pert,gene,label,split", *few]).encode(), "k562-dir.csv").pairs) == 20

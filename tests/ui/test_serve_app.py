@@ -78,7 +78,7 @@ def test_without_a_sign_in_nobody_is_let_in_by_accident(tmp_path: Path, host: st
     done = commands.core(tmp_path, "serve-app", "--host", host, "--base-url", "https://desk.example.org")
     assert done.status == 1
     [line] = done.err.splitlines()
-    assert line.startswith("error: serve-app: everybody who reaches https://desk.example.org could change this workspace;")
+    assert line.startswith("error: serve-app: everybody who reaches https://desk.example.org could change this workspace.")
 
 
 @pytest.mark.parametrize(

@@ -77,8 +77,8 @@ def show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
     model = right.text_input("Model", placeholder="the only one that the server has", **bind("reading_model"))
     passage = rubric != SPEECHES and st.toggle(
         "Copy the sentence that decides",
-        help="The model also copies the sentence on which its answer rests. It is kept where it stands in the text word for "
-        "word, is marked there, and says why in the header of a row whose judge gave no reason. With it a reading is another "
+        help="The model also copies the sentence on which its answer rests. It is kept if it stands in the text word for "
+        "word, and is marked there. In the header of a row whose judge gave no reason, it says why. With it a reading is another "
         "run.",
         **bind("reading_passage"),
     )

@@ -36,7 +36,7 @@ def show(context: PageContext, run: Run) -> None:
             judged[rubric.name] = (rubric, judge)
     if not judged:
         show_empty(
-            f"No rubric that asks about texts of {as_text(run.name)} has an answer yet: start in the tab Rubrics, where one of "
+            f"No rubric that asks about texts of {as_text(run.name)} has an answer yet. Start in the tab Rubrics, where one of "
             "your own may ask about whole rows."
         )
         return

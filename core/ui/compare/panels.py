@@ -26,7 +26,7 @@ LISTED = 15  # rows in each of the two tables
 PARTS = ("mean", "DE", "DIR")
 _MARGIN = (
     "The largest difference of the mean that would not matter, named before looking. Two one-sided tests then say whether "
-    "the runs are equal within it; without it, no difference shown is no evidence of equality."
+    'the runs are equal within it. Without a margin, "no difference shown" is no evidence that they are equal.'
 )
 
 

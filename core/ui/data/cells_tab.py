@@ -29,8 +29,8 @@ def show(context: PageContext) -> None:
             _show_screen(context.dataset, folder)
     else:
         show_empty(
-            "This dataset was not made of a file of single cells. A CRISPR screen as AnnData (.h5ad or Zarr, counts in X) "
-            "becomes a dataset here: each perturbation is compared with the control cells, and pairs are labelled up, down "
+            "This dataset was not made from a file of single cells. A CRISPR screen as AnnData (.h5ad or Zarr, counts in X) "
+            "becomes a dataset here. Each perturbation is compared with the control cells, and pairs are labelled up, down "
             "or none."
         )
     cells_form.show_jobs(context)

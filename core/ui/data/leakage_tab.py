@@ -31,9 +31,9 @@ _SPEARMAN = (
     "is a finding."
 )
 _SEEN = (
-    f"AUROC over all rows, with its interval. A run is suspiciously good if the dataset's headline is {LIMIT:.2f} or more, and "
-    f"suspiciously wrong if it is {1 - LIMIT:.2f} or less, if pairs of rows from genes and perturbations of equal rates are "
-    "ordered so too. That is a reason to look, no proof."
+    f"AUROC over all rows, with its interval. A run is suspiciously good if the dataset's headline is {LIMIT:.2f} or more. It "
+    f"is suspiciously wrong from {1 - LIMIT:.2f} downwards. Both need more: pairs of rows from genes and perturbations of equal "
+    "rates have to be ordered so too. That is a reason to look, no proof."
 )
 _COUNT = st.column_config.NumberColumn(format="localized")
 

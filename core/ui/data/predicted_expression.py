@@ -37,8 +37,8 @@ def show_form(context: PageContext, show_results: ShowResults) -> None:
     """Show the form that makes a run from predicted expression. show_results: shows what came of it, and runs the page again."""
     with st.expander("A run from predicted expression"):
         st.markdown(
-            "What STATE, GEARS or another model predicts: cells or one profile a perturbation (`.h5ad`, `.vcc`, a zipped Zarr "
-            "store), or a table of predicted log2 fold changes (`.csv`, `.tsv`, `.parquet`, `.xlsx`). "
+            "What STATE, GEARS or another model predicts. Cells, or one profile a perturbation: `.h5ad`, `.vcc` or a zipped Zarr "
+            "store. Or a table of predicted log2 fold changes: `.csv`, `.tsv`, `.parquet` or `.xlsx`. "
             "Each pair of the dataset gets P(DE) and P(up | DE)."
         )
         names = {each.id: each.name for each in loaders.all_datasets()}

@@ -35,7 +35,7 @@ NUMBERS_HELP = {
 }
 _ORGANISM_HELP = (
     "The organism whose genes the pack describes, by how its symbols are written: Stat1 is mouse, STAT1 human. Runs on a dataset "
-    "of another organism do not read it; if its symbols do not show the organism, runs on any dataset do."
+    "of another organism do not read it. If its symbols do not show the organism, runs on any dataset do."
 )
 SEEDED = "Seed of a randomized SVD: another one gives a slightly different space and score, for networks a visibly different one."
 
@@ -120,7 +120,7 @@ def _show_numbers(dataset: Dataset) -> None:
         st.caption(
             as_text(
                 f"Each space by itself on all labelled rows of {dataset.name}, scored {UNSEEN}: {cuts.NAME}, inside {k}×{k} "
-                f"cells, with 95% intervals; power {power:g}, by target gene, base rates where nothing is similar."
+                f"cells, with 95% intervals. Power {power:g}, by target gene, base rates where nothing is similar."
                 + ("" if ready() else " What is missing is being computed.")
             )
         )

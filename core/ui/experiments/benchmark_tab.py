@@ -33,8 +33,8 @@ def show(context: PageContext) -> None:
     saved = [each for each in loaders.saved_benchmarks() if context.dataset and each.dataset == context.dataset.id]
     if not saved:
         show_empty(
-            "No benchmark was started here. It compares arms that differ in one thing, each a run that saw no label of "
-            "a row's perturbation or gene, inside the same cells."
+            "No benchmark was started here. It compares arms that differ in one thing, inside the same cells. Each arm is a run "
+            "that saw no label of a row's perturbation or gene."
         )
     else:
         names = {each.spec.name: each.spec.name for each in saved}

@@ -18,8 +18,8 @@ from core.ui.shared.widgets import as_text, show_captioned, show_empty
 
 _HELP = {
     "p": "Two-sided, of a difference of 0.",
-    "p (Holm)": "Corrected for all results of the same source and dataset, and for comparisons of runs that were looked at on it "
-    "here: below 0.05, some claim among them is wrong in 5%.",
+    "p (Holm)": "Corrected for all results of the same source and dataset, and for all comparisons of runs looked at on it. "
+    "Below 0.05, some claim among them is wrong in 5%.",
     "p (BH)": "Benjamini and Hochberg: of the claims with less than 0.05, 5% are wrong on average.",
     "detectable": "The smallest true difference that would have been seen with 80% power.",
 }

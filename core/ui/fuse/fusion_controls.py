@@ -38,8 +38,8 @@ REFERENCES: dict[str, Reference] = {"these rows": "population", "labelled rows":
 BY_SUPPORT: dict[str, BySupport] = {"even": "no", "more with support": "more", "less with support": "less"}
 HELP = {
     "by_support": (
-        "Even: the share below, in every row. More with support: from 0 in the row whose neighbours are least alike, by the "
-        "sum of their weights, to the share below in the row with the most; less with support the other way round."
+        "Even: the share below, in every row. More with support: the share grows with the sum of the neighbours' weights. It "
+        "is 0 in the row with the least support, and the share below in the row with the most. Less with support: the reverse."
     ),
     "over": (
         "A component's percentile is taken among the rows of this run, or against its scores on labelled rows. Among "

@@ -33,8 +33,8 @@ def prepare_or_say(choice: FusionChoice, baseline: Run) -> LiveFusion | None:
         n = f"{choice.base.total:,} rows of {as_text(choice.base.name)}"
         spaces = f" ({as_text(', '.join(choice.knn.spaces))})" if choice.knn is not None else ""
         st.markdown(
-            f"**Nothing to fuse yet.** What is chosen above{spaces} covers none of the {n}: no gene of theirs "
-            "is in the space, or no row in the run. Choose another space in the settings below, or another run above."
+            f"**Nothing to fuse yet.** What is chosen above{spaces} covers none of the {n}. None of their genes "
+            "is in the space, or none of the rows in the run. Choose another space in the settings below, or another run above."
         )
         return None
 

@@ -53,8 +53,8 @@ def show_all(context: PageContext) -> None:
     lines = _collect(context)
     if not lines:
         st.caption(
-            "Nothing: no run or other work that ended early, no row without an answer, no mean of fewer seeds, no role that did "
-            "not argue its side, no rejected row, no leak."
+            "Nothing. No run or other work ended early, no row lacks an answer or a seed, every role argued its side. "
+            "No row was rejected, and there is no leak."
         )
     if any(line.is_leak for line in lines):
         links.to_data("How splits, spaces and runs were checked for leaks", tab="Spaces and leaks")

@@ -35,9 +35,9 @@ _USUAL: dict[str, str | int] = {"origin": "imported", "status": "done", "failed"
 _MORE = ("method", "model", "origin", "fallbacks", "fewer seeds", "collapsed", "failed")
 _INTERVAL = f"95% interval {TWO_WAY}, over the rows with a label."
 _VERDICTS = (
-    "Whether the run beats the no-biology baseline, which knows only how often each gene was measured: count-only on DE, rarer "
-    "gene on DIR. On a cell line of PerturbQA: whether the mean over genes of their AUROC is above 0.5. above: the interval "
-    "of the difference lies above 0; below: below 0; cannot tell: it holds 0."
+    "Whether the run beats the no-biology baseline, which knows only how often each gene was measured. That is count-only on "
+    "DE, rarer gene on DIR. On a cell line of PerturbQA: whether the mean over genes of their AUROC is above 0.5. "
+    "above: the interval of the difference lies above 0; below: below 0; cannot tell: it holds 0."
 )
 _COLLAPSED = "Rows in which a brief answers the multiple-choice question instead of arguing."
 _COST = (

@@ -32,8 +32,8 @@ def show(context: PageContext, dataset: Dataset) -> None:
         watch_job(context.workspace, KIND.name, chosen, Parts(lambda: _show_details(known[chosen])))
     else:
         show_empty(
-            "No model was fine-tuned here. Track C allows an open model below 10B, trained on the labelled rows: prompts as "
-            "`local_model` sends them, and the letter of the outcome as the answer."
+            "No model was fine-tuned here. Track C allows an open model below 10B, trained on the labelled rows. It sees prompts "
+            "as `local_model` sends them, and learns to answer with the letter of the outcome."
         )
     if not context.workspace.settings.read_only:
         with st.expander("Start a fine-tune", expanded=not known):

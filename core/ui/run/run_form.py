@@ -30,7 +30,7 @@ from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
 
 ADDRESS_HELP = (
-    "An address ending in /v1. Several, joined by commas, share the requests; so do those in a file of one address a line, "
+    "An address ending in /v1. Several, joined by commas, share the requests. So do those in a file of one address a line, "
     "which is read again while the run goes on."
 )
 LABELS = {

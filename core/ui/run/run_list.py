@@ -142,8 +142,8 @@ def _show_details(workspace: Workspace, run: Run, status: Status) -> None:
         _show_nodes(status)
     if counts.unanswered and status.state not in LIVE_STATES:
         st.caption(
-            f"{counts.unanswered:,} requests were on their way when a worker ended: what the server may have answered to them "
-            "is not among the tokens spent."
+            f"{counts.unanswered:,} requests were on their way when a worker ended. Tokens of answers that the server may have "
+            "sent are not among the tokens spent."
         )
     if counts.failed:
         kinds_of_failure = read_progress(workspace.run_folder(run.id).rows).kinds

@@ -26,9 +26,9 @@ _SPACES = (
     "Leave-one-out has not: what it takes away from a row's knowledge base pushes equal weights against the label."
 )
 _FINGERPRINT = (
-    "These means use labels of other rows of the same gene or perturbation, which no method may see here, so they are nothing to "
-    "beat. Where a gene's unchanged rows were sampled to match its changed ones, as in the challenge, they point away from the "
-    "label and score high when reversed: they describe how the rows were sampled."
+    "These means use labels of other rows of the same gene or perturbation. No method may see those here, so they are nothing "
+    "to beat. In the challenge, a gene's unchanged rows were sampled to match its changed ones. The means then point away from "
+    "the label and score high when reversed: they describe how the rows were sampled."
 )
 
 

@@ -30,9 +30,9 @@ def show_ways(run: Run, rows: RunRows) -> None:
     name = st.segmented_control("Metric", list(METRICS), default="DE", **bind("way-metric")) or "DE"
     show_captioned(score_ways.of_run(rows, *loaders.other_scores(run.id), name), f"ways-{name}")
     st.caption(
-        "Within a gene, and with matched negatives, how often the gene was measured gives nothing away; how often the "
-        "perturbation was may still, as the diamonds show. A mean over genes counts each gene with both classes equally; by "
-        "pairs, genes with many rows count more."
+        "Within a gene, and with matched negatives, how often the gene was measured gives nothing away. How often the "
+        "perturbation was measured still may, as the diamonds show. A mean over genes counts each gene with both classes "
+        "equally; by pairs, genes with many rows count more."
     )
     cell_evaluation.show(run)
 
@@ -72,8 +72,8 @@ def show_calibration(run: Run, rows: RunRows) -> None:
         return
     left, right = st.columns([0.62, 0.38])
     left.caption(
-        "AUROC depends on the order of the probabilities alone; calibration depends on their values. Grey: where the dots of a "
-        "calibrated model would be in 95 of 100 data sets with as many perturbations and genes."
+        "AUROC depends on the order of the probabilities alone; calibration depends on their values. In grey, the dots of a "
+        "calibrated model in 95 of 100 data sets with as many perturbations and genes."
     )
     recalibrated = right.toggle(
         "Recalibrate on other perturbations",

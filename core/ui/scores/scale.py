@@ -19,7 +19,7 @@ _CHOICE = (
     "replicate. Nothing says by itself that a dataset is one, so you name it."
 )
 _HELP = (
-    "(score − no biology) / (replicate − no biology), as AUROCs on the rows that both have: 0 is what knows no biology, 1 "
+    "(score − no biology) / (replicate − no biology), as AUROCs on the rows that both have. 0 is what knows no biology, 1 "
     f"what the replicate reaches. The interval is by {RESAMPLES} bootstraps of perturbations."
 )
 

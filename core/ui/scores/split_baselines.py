@@ -29,7 +29,7 @@ from core.ui.shared.widgets import as_text, show_figure
 _QUESTIONS: tuple[tuple[str, Literal["de", "dir"]], ...] = (("DE", "de"), ("DIR", "dir"))
 _ABOUT = (
     "Simple methods on the labelled rows of a split, from the training rows and the knowledge packs of this workspace. The first "
-    "number of each is the mean over genes of each gene's AUROC, which a base rate by gene cannot raise. Nothing is saved. "
+    "number is the mean over genes of each gene's AUROC. A base rate by gene cannot raise it. Nothing is saved. "
     "`perturbdesk baselines` prints the same, and trains graph attention networks with `--attention`."
 )
 

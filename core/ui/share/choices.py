@@ -27,8 +27,8 @@ _NO_WALK = "-"
 _KEPT = "_kept_abstracts"  # session key: what was written, by the runs that the report is about
 _WALK_HELP = "What was kept by “Add to report” beside a row, a figure or a comparison, or the stops of a walk-through."
 _ABSTRACT_HELP = (
-    "Empty, the report has the draft, marked as one. What is written here is saved with the report; until then this tab keeps "
-    "it, also when the page is loaded anew."
+    "If this is empty, the report has the draft, marked as one. What is written here is saved with the report. Until then this "
+    "tab keeps it, also when the page is loaded anew."
 )
 _ROWS_HELP = "Each with its dossier, what was said and the audit, in every chosen run that has it. The page Rows shows the ids."
 

@@ -59,8 +59,8 @@ def show_unusable_spaces(dataset: Dataset) -> None:
     for space in loaders.all_spaces():
         if space.built_from == dataset.name:
             st.caption(
-                f"{as_text(space.name)} is built from the labels of {as_text(dataset.name)}, so it is not offered here: "
-                "it has to be rebuilt for each fold, as the command knn does."
+                f"{as_text(space.name)} is built from the labels of {as_text(dataset.name)}, so it is not offered here. "
+                "It has to be rebuilt for each fold, as the command knn does."
             )
 
 

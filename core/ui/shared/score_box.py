@@ -107,7 +107,7 @@ def range_text(interval: Interval) -> str:
 def show_no_labels(n: int) -> None:
     """Say that a run of `n` rows has no labels here."""
     st.markdown(
-        f"**No labels here.** None of these {n:,} rows has a label in this workspace, so there is no score and no hit or miss."
+        f"**No labels here.** None of these {n:,} rows has a label in this workspace: there is no score, no hit and no miss."
     )
 
 

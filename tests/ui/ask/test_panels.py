@@ -130,5 +130,5 @@ def test_how_sure_a_judge_is(visit: Visit, world: World) -> None:
     assert f"{ROWS} rows of argued, asked 2 times under other seeds, in 1 run" in said
     assert "asking again 0\\.01" in said  # uniform noise of 3 points either way, over two seeds
     alone = visit(world.workspace, "evidence", run="llm train", judge="true")
-    assert "name the runs that ask the same" in text_of(alone)
+    assert "Name the runs that ask the same" in text_of(alone)
     assert not alone.exception

@@ -42,7 +42,7 @@ def test_a_made_dataset_shows_its_screen(visit: Visit, workspace: Workspace, scr
 
 def test_other_datasets_say_what_a_screen_is(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "data", tab="Import")
-    assert "was not made of a file of single cells" in text_of(app)
+    assert "was not made from a file of single cells" in text_of(app)
     assert not app.get("plotly_chart")
 
 
