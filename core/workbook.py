@@ -91,7 +91,7 @@ def _choose_sheet(sheets: list[Any], name: str) -> Any:
         titles = [str(sheet.title)[:40] for sheet in tables]
         more = f" and {len(titles) - _SHOWN:,} more" if len(titles) > _SHOWN else ""
         raise InputError(
-            f"{name}: {len(tables):,} sheets with tables ({', '.join(titles[:_SHOWN])}{more}), expected one; save the one "
+            f"{name}: {len(tables):,} sheets with tables ({', '.join(titles[:_SHOWN])}{more}), expected one. Save the one "
             "that is meant as CSV UTF-8, or delete the others"
         )
     return tables[0]

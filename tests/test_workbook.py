@@ -64,7 +64,7 @@ def test_scores_and_spaces_are_read(tmp_path: Path) -> None:
 
 def test_the_sheet_with_a_table_is_taken_and_of_two_none(tmp_path: Path) -> None:
     assert text(write(tmp_path / "a.xlsx", [["read me"]], LABELS)).startswith("pert,gene,label,split\n")
-    with pytest.raises(InputError, match=r"2 sheets with tables \(sheet0, sheet1\), expected one; save the one"):
+    with pytest.raises(InputError, match=r"2 sheets with tables \(sheet0, sheet1\), expected one. Save the one"):
         text(write(tmp_path / "b.xlsx", LABELS, LABELS))
     with pytest.raises(UnknownFormat, match="a workbook without a table"):
         text(write(tmp_path / "c.xlsx", [["read me"]]))

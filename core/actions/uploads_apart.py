@@ -135,7 +135,7 @@ def _explain_end(settings: Settings, status: int, names: str) -> DeskError:
         return _too_large(settings, names)
     if status in (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS):
         return InputError(
-            f"{names}: a damaged file, or one that needs more than {settings.upload_memory_mb:,} MB of memory: its reader broke "
+            f"{names}: a damaged file, or one that needs more than {settings.upload_memory_mb:,} MB of memory. Its reader broke "
             f"off ({signal.Signals(-status).name}); nothing else was touched"
         )
     return SystemFailure(f"{names}: its reader ended with status {status} and without a result; the log says more")

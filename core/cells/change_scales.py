@@ -47,6 +47,6 @@ def tell_other_scale(counts: Mapping[str, int]) -> str:
     if n >= LEAST_VALUES and not counts["inside 1"] and counts["near 1"] > _SHARE_NEAR_1 * n and counts["below -1"]:
         return (
             f"none of {n:,} values lies between -1 and 1, most are just beyond. Perhaps they are ratios with the sign of the "
-            "change (-2 for a half): a column fold_change takes x above 0 and -1 / x below"
+            "change (-2 for a half). A column fold_change takes x above 0 and -1 / x below"
         )
     return ""

@@ -126,7 +126,7 @@ def _refuse_other_logarithms(file: str, change: Floats) -> None:
         raise InputError(f"{file}: no log2 fold change is negative: they are ratios, perhaps; call the column fold_change")
     if n >= LEAST_VALUES and not (np.abs(change) < 1).any():
         raise InputError(
-            f"{file}: no log2 fold change lies between -1 and 1. Perhaps they are ratios with a sign (-2 for a half): a column "
+            f"{file}: no log2 fold change lies between -1 and 1. Perhaps they are ratios with a sign (-2 for a half). A column "
             "fold_change takes x above 0 and -1 / x below. Or the file has changed genes alone: without the unchanged ones, no "
             "labels can be made"
         )

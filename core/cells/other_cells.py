@@ -25,7 +25,7 @@ _ADD: Final = (
     f"write it with {_WRITE}"
 )
 TENX: Final = (
-    "a matrix of 10x Genomics, which needs a table of what was done to each cell: `cells labels FILE --name D "
+    "a matrix of 10x Genomics. It needs a table of what was done to each cell: `cells labels FILE --name D "
     "--obs TABLE`. Its files lie in one folder: matrix.mtx, features.tsv and barcodes.tsv, packed by gzip or not"
 )
 

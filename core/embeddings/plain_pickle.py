@@ -168,7 +168,7 @@ def read_pickled_vectors(path: Path) -> dict[str, Any]:
     vectors = {key: getattr(value, "values", None) if type(value) is _Array else value for key, value in vectors.items()}
     if vectors and set(vectors) <= _SPLIT_NAMES:
         raise UnknownFormat(
-            f"{path.name}: a pickle of a split of conditions, as GEARS keeps it; target ranking takes one as JSON (targets train "
+            f"{path.name}: a pickle of a split of conditions, as GEARS keeps it. Target ranking takes one as JSON (targets train "
             "--split FILE)"
         )
     if not vectors or not all(type(key) is str and _is_vector(value) for key, value in vectors.items()):

@@ -56,8 +56,8 @@ def method_sentence(found: Attribution) -> str:
     rows = f"{len(spec.rows):,} rows of {spec.name}, asked again {spec.repeats} times as they are and without each tool"
     left = f"; {found.left_out:,} rows left out, whose answers could not all be read" if found.left_out else ""
     return (
-        f"{rows}{left}. |Δ| is the mean of |ΔP(DE)| and |ΔP(up | DE)| from the answer as it stands. p is one-sided, by "
-        f"{patterns} patterns of signs of whole perturbations."
+        f"{rows}{left}. |Δ| is the mean of |ΔP(DE)| and |ΔP(up | DE)| from the answer as it stands. The p-value is "
+        f"one-sided, by {patterns} patterns of signs of whole perturbations."
     )
 
 

@@ -36,8 +36,8 @@ def refuse_other_level(rule: DecisionRule, name: str, method: str | None) -> Non
     wrong = {"fused": "knn", "embedding": "fusion"}.get(rule.level)
     if method is not None and method == wrong:
         raise InputError(
-            f"{name}: of the method {method}, but the rule is about the level {rule.level!r}; "
-            f"expected a run at that level, or another hypothesis"
+            f"{name}: of the method {method}, but the rule is about the level {rule.level!r}. "
+            "Expected a run at that level, or another hypothesis"
         )
 
 

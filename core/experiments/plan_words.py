@@ -63,7 +63,7 @@ def plan_sentences(found: BenchmarkPlan, plan: ArmPlan) -> list[str]:
     sees = "are enough for" if plan.detectable <= spec.smallest_effect else "do not show"
     sentences = [
         f"{plan.arm} against {plan.control}: {plan.size.rows:,} rows ({plan.size.perts:,} perturbations, {plan.size.genes:,} "
-        f"genes) show a change of {what} of {plan.detectable:.3f} or more with {spec.plan.power:.0%} power, and {sees} "
+        f"genes) show a change of {what} of {plan.detectable:.3f} or more with {spec.plan.power:.0%} power. They {sees} "
         f"the {spec.smallest_effect:g} that is asked for.",
         f"Variances are from {plan.basis}.",
         _rows_sentence(plan, found.available, spec.plan.power),
@@ -86,8 +86,8 @@ def _rows_sentence(plan: ArmPlan, available: Size, power: float) -> str:
             f"It takes about {needed:,} rows{under}; the dataset has {available.rows:,} labelled ones, so it cannot be seen here."
         )
     return (
-        f"It takes about {needed:,} of the {available.rows:,} labelled rows{under}: then no effect is rejected, and the effect "
-        f"that is asked for told from none, in {power:.0%} of experiments."
+        f"It takes about {needed:,} of the {available.rows:,} labelled rows{under}. Then, in {power:.0%} of experiments, no "
+        "effect is rejected, and the effect that is asked for is told from none."
     )
 
 

@@ -47,7 +47,7 @@ def cut(pairs: Sequence[Pair], parts: int, seed: int) -> Split:
     if not len(train) or not len(validation):
         raise InputError(
             f"fine-tune: {parts} parts leave {len(train):,} rows to train on and {len(validation):,} to validate, "
-            "expected some of both; choose other parts or another seed"
+            "expected some of both. Choose other parts or another seed"
         )
     left_out = len(labelled) - len(train) - len(validation)
     return Split(tuple(labelled[i] for i in train), tuple(labelled[i] for i in validation), left_out)

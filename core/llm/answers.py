@@ -86,7 +86,7 @@ def fault_of_ending(answer: Answer) -> AnswerFault | None:
         case "failed":
             return AnswerFault("unanswered", f"the server failed while it wrote ({said})", retryable=True, usage=answer.usage)
         case "tool call":
-            why = "the server took the answer for a call of a tool, and none was offered: start it without a parser of tool calls"
+            why = "the server took the answer for a tool call, and no tool was offered: start it without a parser of tool calls"
             return AnswerFault("malformed", f"{why} ({said})", usage=answer.usage)
         case "unknown":
             return AnswerFault("malformed", f"an answer {said}, which is not known to be whole", usage=answer.usage)

@@ -25,8 +25,8 @@ NAMES = Option(
     "names",
     "choice",
     "",
-    "Gene names as a model sees them. Empty: as they are. coded: every gene has a code. hidden: only the row's two genes have "
-    "a code, so only the dossier helps. swapped: every gene has another's name. alone: names as they are, without a dossier.",
+    "Gene names as a model sees them. If empty, as they are. `coded`: every gene has a code. `hidden`: only the row's two genes "
+    "have one. `swapped`: every gene has another's name. `alone`: names as they are, without a dossier.",
     ("", CODED, HIDDEN, SWAPPED, ALONE),
 )
 REWRITTEN = (CODED, HIDDEN, SWAPPED)

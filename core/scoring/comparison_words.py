@@ -83,8 +83,8 @@ def _equality_sentence(found: Equivalence) -> str:
     if found.equal:
         return f"They are equal within ±{found.margin:g} (two one-sided tests, p {found.p:.3f})."
     return (
-        f"That they are equal within ±{found.margin:g} is not shown (two one-sided tests, p {found.p:.3f}); "
-        f"these rows would show it for ±{found.smallest_margin:.3f}."
+        f"That they are equal within ±{found.margin:g} is not shown (two one-sided tests, p {found.p:.3f}). "
+        f"These rows would show it for ±{found.smallest_margin:.3f}."
     )
 
 

@@ -49,8 +49,8 @@ _EXPLAINED: Final = (
     (
         r"permuted vectors",
         "Permuted vectors",
-        f"the same with the vectors of genes exchanged at random, {N_PERMUTATIONS} times: mean ± standard deviation. p is the "
-        "share that scores as high, the space itself counted among them.",
+        f"the same with the vectors of genes exchanged at random, {N_PERMUTATIONS} times: mean ± standard deviation. The share "
+        "that scores as high, the space itself counted among them, is p.",
     ),
     (r"[Ll]eave-one-out", "Leave-one-out", LEAVE_ONE_OUT),
     (

@@ -74,5 +74,5 @@ def refuse_foreign(file: Path) -> None:
     if head[_MAGIC] != b"DUCK":
         raise StoreDamaged(
             f"{file}: not a DuckDB file ({file.stat().st_size} bytes, begins with {head[:12]!r}), "
-            "and is left as it is; move it away to start anew"
+            "and is left as it is. Move it away to start anew"
         )

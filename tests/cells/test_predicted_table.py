@@ -175,7 +175,7 @@ def test_packed_tables_of_any_delimiter(tmp_path: Path, how: str, delimiter: str
 @pytest.mark.parametrize("name", ["fold_change", "FoldChange", "fc"])
 def test_a_ratio_is_no_logarithm(tmp_path: Path, name: str) -> None:
     path = written(tmp_path / "t.csv", MANY.assign(**{name: RATIOS}))
-    with pytest.raises(InputError, match=rf"no negative value among 20 above 0: .* --column fold_change={name} takes"):
+    with pytest.raises(InputError, match=rf"no negative value among 20 above 0. .* --column fold_change={name} takes"):
         read_predicted_table(path, PAIRS, {"log2_fc": name})
     for named in ({"fold_change": name}, {}):
         found = read_predicted_table(path, PAIRS, named)

@@ -176,7 +176,7 @@ def test_predicted_roots_are_told_from_means_beside_real_cells(tmp_path: Path) -
     means = write(tmp_path / "means.h5ad", noisy(COUNTS), EVERY, PERTURBED)
     assert read_predicted_cells(means, PAIRS, real).read_as["values"].startswith("counts")
     roots = write(tmp_path / "roots.h5ad", noisy(np.sqrt(NORMALISED * 100)), EVERY, PERTURBED)
-    words = r"cells sum to [\d.,]+ to .* are \d+% away from the real cells', those of their squares \d+%; .*--values counts"
+    words = r"cells sum to [\d.,]+ to .* are \d+% away from the real cells', those of their squares \d+%\. .*--values counts"
     with pytest.raises(InputError, match=words):
         read_predicted_cells(roots, PAIRS, real)
 

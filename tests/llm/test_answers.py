@@ -209,7 +209,7 @@ def test_logprobs_of_the_form_of_text_completions() -> None:
         (completion(None, message={"refusal": "I can't."}), "declined", "the model refused: I can't."),
         (completion("A", "error"), "unanswered", "the server failed while it wrote (finish_reason 'error')"),
         (completion("A", "abort"), "unanswered", "the server failed while it wrote (finish_reason 'abort')"),
-        (completion(None, "tool_calls"), "malformed", "the server took the answer for a call of a tool"),
+        (completion(None, "tool_calls"), "malformed", "the server took the answer for a tool call"),
         (completion("A", None), "malformed", "an answer without a finish_reason, which is not known to be whole"),
         (completion("A", "paused"), "malformed", "an answer finish_reason 'paused', which is not known to be whole"),
     ],

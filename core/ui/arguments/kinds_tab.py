@@ -60,9 +60,7 @@ def _choose(counts: dict[str, dict[str, int]]) -> _Wanted:
     k = _BY_RULE
     if how == "kmeans":
         choices = {str(_BY_RULE): "the most that hold", **{str(n): f"{n}" for n in range(2, 2 * MOST_K + 1)}}
-        help_ = (
-            f"By itself: the most, from {LEAST_K} to {MOST_K}, that are found again under other seeds and on samples of the rows."
-        )
+        help_ = f"By default: the most, from {LEAST_K} to {MOST_K}, found again under other seeds and on samples of the rows."
         k = int(choose_one(number.selectbox, "kinds", "Number of kinds", choices, str(_BY_RULE), help=help_) or _BY_RULE)
     with seed:
         chosen = show_settings(KindSettings, "", ["seed"])

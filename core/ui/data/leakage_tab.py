@@ -23,7 +23,7 @@ from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_captioned, show_empty
 
 _CEILING = (
-    "How well the vectors predict label shares, beside the noise ceiling: the most that is possible without having seen "
+    "How well the vectors predict label shares, beside the noise ceiling: the most that is possible without seeing "
     "these labels. Four standard errors above it are a finding."
 )
 _SPEARMAN = (

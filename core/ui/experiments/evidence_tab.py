@@ -32,8 +32,8 @@ from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty, show_figure
 
 _ABOUT = (
-    "Each tool is left out of the dossier in turn, and the same rows are asked again under the same seeds. What that changes "
-    "stands beside what asking again changes with nothing left out, so that noise is not read as cause."
+    "Each tool is left out of the dossier in turn. The same rows are asked again under the same seeds. The change stands "
+    "beside the change of asking again with nothing left out, so that noise is not read as cause."
 )
 _SAMPLE = 100
 _OWNER = "evidence_"  # the begin of keys and query parameters

@@ -115,7 +115,7 @@ def _show_recording(context: PageContext, waiting: Mapping[str, Entry]) -> None:
 
 def _show_rubric_recording(context: PageContext, registration: Entry) -> None:
     st.markdown(as_text(f"It is about the rubric {registration.rubric} on the run {registration.name_b}."))
-    st.caption("The result is computed from the rubric's rule, or from the newest reading by a model; it cannot be typed in.")
+    st.caption("The result is computed from the rubric's rule, or from the newest reading by a model. It cannot be typed in.")
     if st.button("Record result", type="primary", key="record-rubric-result"):
         with explain_errors():
             with st.spinner("Comparing …"):

@@ -22,7 +22,7 @@ from core.ui.shared.shell import explain_errors
 from core.ui.shared.widgets import as_text, show_figure
 
 _ABOUT = (
-    "The same rows are asked again four times: every gene name coded, names swapped, the row's two genes hidden, and "
+    "The same rows are asked again with names coded, with names swapped, with the row's two genes hidden, and with "
     "names alone. What the score loses says whether it rests on names or on the dossier."
 )
 _SAMPLE = 300

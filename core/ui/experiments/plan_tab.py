@@ -27,7 +27,7 @@ def show(context: PageContext) -> None:
     if chosen:
         text = saved[chosen].text
     else:
-        st.caption("Before a benchmark is started: how small a change its rows can show, and how many more rows it would need.")
+        st.caption("How small a change the rows of a benchmark can show, before it is started, and how many more it would need.")
         text = show_spec_box("plan")
         if not st.button("Plan", type="primary", disabled=not text.strip()):
             return

@@ -37,11 +37,11 @@ _INTERVAL = f"95% interval {TWO_WAY}, over the rows with a label."
 _VERDICTS = (
     "Whether the run beats the no-biology baseline, which knows only how often each gene was measured. That is count-only on "
     "DE, rarer gene on DIR. On a cell line of PerturbQA: whether the mean over genes of their AUROC is above 0.5. "
-    "above: the interval of the difference lies above 0; below: below 0; cannot tell: it holds 0."
+    "Above: the interval of the difference lies above 0. Below: it lies below 0. Cannot tell: it holds 0."
 )
 _COLLAPSED = "Rows in which a brief answers the multiple-choice question instead of arguing."
 _COST = (
-    "At the prices of a million tokens of the run's server and model, else of the settings; cached answers cost nothing. A range "
+    "At the prices of the run's server and model, else of the settings. Cached answers cost nothing. A range "
     "where only the sum of prompt and answer tokens is known."
 )
 _WORDS = {"yes": "above", "no": "below"}

@@ -19,8 +19,8 @@ _CHOICE = (
     "replicate. Nothing says by itself that a dataset is one, so you name it."
 )
 _HELP = (
-    "(score − no biology) / (replicate − no biology), as AUROCs on the rows that both have. 0 is what knows no biology, 1 "
-    f"what the replicate reaches. The interval is by {RESAMPLES} bootstraps of perturbations."
+    "(score − no biology) / (replicate − no biology), as AUROCs on the rows that both have. What knows no biology has 0, "
+    f"and the replicate 1. The interval is by {RESAMPLES} bootstraps of perturbations."
 )
 
 

@@ -25,7 +25,7 @@ EXPLORERS: dict[str, Explorers] = {"with the labels of their rows": "labels", "b
 _EXPLORERS_HELP = "With labels, scores and intervals follow the hand. Without, labels stay here, and ranks follow alone."
 _NO_WALK = "-"
 _KEPT = "_kept_abstracts"  # session key: what was written, by the runs that the report is about
-_WALK_HELP = "What was kept by “Add to report” beside a row, a figure or a comparison, or the stops of a walk-through."
+_WALK_HELP = "What “Add to report” kept of rows, figures and comparisons, or the stops of a walk-through."
 _ABSTRACT_HELP = (
     "If this is empty, the report has the draft, marked as one. What is written here is saved with the report. Until then this "
     "tab keeps it, also when the page is loaded anew."

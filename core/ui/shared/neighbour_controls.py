@@ -34,7 +34,7 @@ HELP = {
     "axis": "What is compared: the target gene, the perturbation, or both (the product of their similarities).",
     "nearest": "How many of the most similar genes are used.",
     "protocol": f"Folds: {terms.FOLDS} Leave-one-out: {terms.LEAVE_ONE_OUT}",
-    "strength": "How far the best supported priors of an effect are moved towards 0.5; above 0, the power for DE is 1.",
+    "strength": "How far the best supported priors of an effect are moved towards 0.5. Above 0, the power for DE is 1.",
 }
 
 

@@ -32,7 +32,7 @@ def show_empty_page(workspace: Workspace) -> None:
     show_empty(
         "No model was trained here. Target ranking is the reverse problem. Models read the expression of perturbed cells and "
         "rank all genes, so that the perturbed ones come first. It needs single cells with conditions (`A+ctrl`, `A+B`, `ctrl`) "
-        "as `.h5ad`, and none of the labelled pairs on Data: `perturbdesk targets train FILE`.",
+        "as `.h5ad`, not the labelled pairs on Data. Start with `perturbdesk targets train FILE`.",
         None if workspace.settings.read_only else lambda: _show_quick_start(workspace),
     )
 
