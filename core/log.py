@@ -41,7 +41,7 @@ def log_file(settings: Settings) -> Path:
 
 
 def configure(settings: Settings, role: str, *, console: bool = False) -> None:
-    """Writes events from now on to the workspace's log, and to standard error if `console`.
+    """Write events from now on to the workspace's log, and to standard error if `console`.
 
     role: who writes, such as "app" or a command's name. In read-only mode no file is written.
     """
@@ -84,14 +84,14 @@ def _stream_handlers() -> list[logging.StreamHandler[Any]]:
 
 
 def close() -> None:
-    """Writes no more events."""
+    """Write no more events."""
     for handler in [handler for handler in LOGGER.handlers if not isinstance(handler, logging.NullHandler)]:
         LOGGER.removeHandler(handler)
         handler.close()
 
 
 def record_error(what: str, error: BaseException) -> bool:
-    """Writes an error with its traceback; once, though several callers may hand it on. Returns whether there is a log file.
+    """Write an error with its traceback; once, though several callers may hand it on. Return whether there is a log file.
 
     what: in which page, command, run or file it happened. A busy store is a warning, since trying again may help.
     """
@@ -124,12 +124,12 @@ class _ScrubbedStream:
         self._stream, self.scrub = stream, scrub
 
     def write(self, text: str) -> int:
-        """Writes a text; returns its length."""
+        """Write a text; return its length."""
         self._stream.write(self.scrub(text))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Writes texts one after the other."""
+        """Write texts one after the other."""
         for line in lines:
             self.write(line)
 
@@ -172,7 +172,7 @@ class _SharedRotatingFile(RotatingFileHandler):
         self._file_lock = FileLock(file.with_name(file.name + ".lock"), timeout=_LOCK_TIMEOUT_S)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Writes one event."""
+        """Write one event."""
         self.works = True
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
@@ -183,7 +183,7 @@ class _SharedRotatingFile(RotatingFileHandler):
             self.handleError(record)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: ARG002
-        """Prints nothing, where the standard handler prints a traceback to standard error."""
+        """Print nothing, where the standard handler prints a traceback to standard error."""
         self.works = False
 
     def _close_stream(self) -> None:

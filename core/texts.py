@@ -76,7 +76,7 @@ def replace_surrogates(text: str) -> str:
 
 
 def check_name(what: str, name: str) -> None:
-    """Raises InputError for a name that people cannot tell from another or that breaks a line: empty, blank or too long, or
+    """Raise InputError for a name that people cannot tell from another or that breaks a line: empty, blank or too long, or
     with a control character or one that cannot be seen.
 
     what: it is the name of, such as "run".

@@ -15,7 +15,7 @@ _AT_A_TIME = 64  # texts between two looks at the clock
 
 
 def check_pattern(pattern: str, where: str) -> None:
-    """Raises InputError, which begins with `where`, if a text is no regular expression that RE2 can search."""
+    """Raise InputError, which begins with `where`, if a text is no regular expression that RE2 can search."""
     _search(pattern, [""], where)
 
 

@@ -28,13 +28,13 @@ class Drawn:
 
 
 def draw_random(n: int, size: int, rng: np.random.Generator) -> Drawn:
-    """Draws `size` of n texts, all of them if there are fewer, each with the same probability."""
+    """Draw `size` of n texts, all of them if there are fewer, each with the same probability."""
     size = _checked_size(n, size)
     return Drawn(rng.permutation(n)[:size], np.full(size, size / n))
 
 
 def draw_stratified(strata: Sequence[str], size: int, rng: np.random.Generator) -> Drawn:
-    """Draws from each stratum as many texts as from any other, or all it has; what is left over goes to the largest.
+    """Draw from each stratum as many texts as from any other, or all it has; what is left over goes to the largest.
 
     strata: of each text, shape (n,). A text's probability is the share of its stratum that is drawn. Raises InputError if there
     are more strata than texts to draw: some would have the probability 0.
@@ -69,7 +69,7 @@ def _equal_shares(counts: NDArray[np.int64], size: int) -> NDArray[np.int64]:
 
 
 def draw_unsure(p: NDArray[np.float64], size: int, rng: np.random.Generator) -> Drawn:
-    """Draws `size` texts, more often those where a judge is unsure: systematically, in random order, with probabilities in
+    """Draw `size` texts, more often those where a judge is unsure: systematically, in random order, with probabilities in
     proportion to p (1 - p) + a floor.
 
     p: of the judge's first answer, shape (n,); NaN counts as 0.5, for nothing is known. The floor is so high that no text's

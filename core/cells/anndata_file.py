@@ -71,7 +71,7 @@ class CellFile:
         return max(1, BLOCK_VALUES // max(1, self.n_genes))
 
     def blocks(self, rows_per_block: int | None = None) -> Iterator[tuple[slice, Values]]:
-        """Yields (which cells, their values of shape (n_cells in the block, n_genes)) in the file's order.
+        """Yield (which cells, their values of shape (n_cells in the block, n_genes)) in the file's order.
 
         Sparse files yield CSR, dense ones arrays. Raises InputError if the file breaks off or changes while it is read.
         """
@@ -81,7 +81,7 @@ class CellFile:
             yield rows, self._read(rows)
 
     def spread(self, n_cells: int) -> Iterator[Values]:
-        """Yields the values of about n_cells cells from evenly spread places. Raises as `blocks`."""
+        """Yield the values of about n_cells cells from evenly spread places. Raise as `blocks`."""
         places = min(SPREAD_PLACES, n_cells)
         wanted = -(-min(n_cells, self.n_cells) // places)
         for start in sorted({i * (self.n_cells - wanted) // max(1, places - 1) for i in range(places)}):
@@ -95,7 +95,7 @@ class CellFile:
         return _expm1(block) if self._is_log else block
 
     def close(self) -> None:
-        """Closes the file; the values can no longer be read if it is backed."""
+        """Close the file; the values can no longer be read if it is backed."""
         self._file.close()
 
     def __enter__(self) -> Self:
@@ -106,7 +106,7 @@ class CellFile:
 
 
 def open_cells(path: Path, backed: bool = True, layer: str | None = None) -> CellFile:
-    """Opens a file of cells; backed leaves the values on disk. Nothing but X (or a layer), obs and the names in var is read.
+    """Open a file of cells; backed leaves the values on disk. Nothing but X (or a layer), obs and the names in var is read.
 
     Raises what `open_stored` does; UnsafeFile for a file that says to hold more than it can; InputError for one that is missing
     or damaged, without cells, genes or values.
@@ -150,7 +150,7 @@ class CountSummary:
 
 
 def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSummary:
-    """Reads all values once and returns what they are like. given: what a person says that they are.
+    """Read all values once and return what they are like. given: what a person says that they are.
 
     Raises InputError for values that are not finite or negative, and for values of which not all are whole, unless it is said
     what they are.
@@ -235,7 +235,7 @@ def stored_values(block: Values) -> np.ndarray:
 
 
 def check_values(file: CellFile, rows: slice, block: Values, values: np.ndarray, expected: str) -> None:
-    """Raises InputError that names the first cell and gene whose value is negative or not finite. expected: ends it."""
+    """Raise InputError that names the first cell and gene whose value is negative or not finite. expected: ends it."""
     if not np.issubdtype(values.dtype, np.number):
         raise InputError(f"{file.path}: values of type {values.dtype}, expected numbers")
     for what, wrong in (("is not finite", ~np.isfinite(values)), ("is negative", values < 0)):

@@ -25,7 +25,7 @@ LEAST_CELLS = 3  # of each group, for a rank sum; below, only metrics of mean ex
 
 
 def main(folder: Path) -> None:
-    """Writes result.json: the table, or {"error": why the files cannot be evaluated}."""
+    """Write result.json: the table, or {"error": why the files cannot be evaluated}."""
     choice = parse(CellChoice, (folder / REQUEST).read_text(), REQUEST)
     try:
         found = evaluate_here(choice, folder).as_json()

@@ -79,7 +79,7 @@ def choose_columns(
 
 
 def require_column(obs: pd.DataFrame, option: str, name: str) -> None:
-    """Raises InputError for a column that obs does not have."""
+    """Raise InputError for a column that obs does not have."""
     if name not in obs.columns:
         raise InputError(f"{option} column {name!r}: not in obs, which has {_list(obs.columns)}")
 

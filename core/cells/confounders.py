@@ -129,7 +129,7 @@ def _compare(name: str, values: np.ndarray, is_control: Bools, is_perturbed: Boo
 
 
 def refuse_mixed_lines(where: str, found: Collection[Confounder], handled: Collection[str], *, within: bool = False) -> None:
-    """Raises InputError for cells of several lines unless the column is among those that were handled. within: whether they can
+    """Raise InputError for cells of several lines unless the column is among those that were handled. within: whether they can
     be compared inside each line."""
     mixed = next((each for each in found if each.is_line and each.column not in handled), None)
     if mixed is None:

@@ -85,7 +85,7 @@ class GuideExpression:
 
 
 def compare_here(cells: Iterable[np.ndarray], control: np.ndarray) -> Iterator[Compared]:
-    """Compares one perturbation after the other in this process."""
+    """Compare one perturbation after the other in this process."""
     return (compare_cells(of_one, control) for of_one in cells)
 
 

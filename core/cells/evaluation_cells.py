@@ -60,7 +60,7 @@ class CellPair:
 
 
 def load_cell_pair(choice: CellChoice) -> CellPair:
-    """Reads both files and returns the cells that are compared, dense.
+    """Read both files and return the cells that are compared, dense.
 
     Predictions without controls get the real ones. Raises InputError as `read_predicted_cells` does, without a shared gene or
     perturbation, and where cell-eval would need more memory than `most_bytes`.

@@ -98,7 +98,7 @@ def _read_table(path: Path, wanted: WantedPairs, named: Mapping[str, str]) -> Pr
 
 @contextmanager
 def readable_table(path: Path) -> Iterator[Path]:
-    """Gives the path of a table, of a workbook that of its table as text, until the block ends. Raises InputError as
+    """Give the path of a table, of a workbook that of its table as text, until the block ends. Raise InputError as
     `text_of_workbook`, and for a file that cannot be read."""
     try:
         with table_of_workbook(path) as table:
@@ -146,7 +146,7 @@ def _open_text(path: Path) -> Iterator[io.BufferedReader]:
 
 
 def read_parts(path: Path, columns: list[str]) -> Iterator[pd.DataFrame]:
-    """Yields the rows in parts; cells of text files are texts."""
+    """Yield the rows in parts; cells of text files are texts."""
     import pyarrow as pa
 
     try:

@@ -48,7 +48,7 @@ def signed_log(values: Floats) -> Floats:
 
 
 def fit_probability_map(values: Floats, positive: Bools, used: Bools) -> MapFit:
-    """Fits a map on the pairs that `used` marks; all arrays of shape (n_pairs,).
+    """Fit a map on the pairs that `used` marks; all arrays of shape (n_pairs,).
 
     values: finite, or NaN for pairs that the model does not cover, which are not used. Where the log odds of a value would be
     beyond LARGEST_LOG_ODDS, both coefficients are made smaller in proportion. There is no map without both classes, without

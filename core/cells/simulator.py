@@ -219,7 +219,7 @@ def _true_log2_fc(effects: Sequence[Floats], condition_of_cell: np.ndarray, work
 
 
 def write_screen(screen: SimulatedScreen, path: Path, *, sparse: bool = True) -> None:
-    """Writes a screen as .h5ad with raw counts (float32) in X. Raises MissingPackage without anndata, and OSError."""
+    """Write a screen as .h5ad with raw counts (float32) in X. Raise MissingPackage without anndata, and OSError."""
     from core.cells.packages import import_anndata
 
     anndata = import_anndata()

@@ -32,7 +32,7 @@ class ScreenFolder:
         return all((self.path / name).is_file() for name in (RECORD, *(f"{table}.parquet" for table in TABLES)))
 
     def write(self, labels: ScreenLabels, record: dict[str, Any]) -> None:
-        """Writes the tables and then the record. Raises OSError."""
+        """Write the tables and then the record. Raise OSError."""
         self.path.mkdir(parents=True, exist_ok=True)
         for name, table in zip(TABLES, (labels.effects(), labels.perturbations(), labels.knockdown), strict=True):
             table.to_parquet(self.path / f"{name}.parquet", index=False)

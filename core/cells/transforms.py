@@ -110,7 +110,7 @@ def tell_values(file: CellFile, given: ValueScale | None, *, clip_negative: bool
 
 
 def read_counts(file: CellFile, given: ValueScale | None) -> CountSummary:
-    """Reads all values once and returns what they are like, on a scale of counts. Raises InputError as `tell_values` and
+    """Read all values once and return what they are like, on a scale of counts. Raise InputError as `tell_values` and
     `summarise_counts`."""
     told = tell_values(file, given)
     return summarise_counts(file, "counts" if told is not None and told.are_normalised_counts else given)

@@ -66,7 +66,7 @@ class ValueFacts:
 
 
 def measure_values(file: CellFile, shared: Codes, given: ValueScale | None = None, *, clip_negative: bool = False) -> ValueFacts:
-    """Reads all values once. shared: positions of genes. given: what a person says that values are. Raises InputError as
+    """Read all values once. shared: positions of genes. given: what a person says that values are. Raise InputError as
     `tell_values`, and for values that are not finite, negative, or all 0."""
     told = tell_values(file, given, clip_negative=clip_negative)
     whole, largest, smallest, negative = True, 0.0, 0.0, 0

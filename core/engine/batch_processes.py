@@ -57,7 +57,7 @@ class BatchProcesses:
                 pass
 
     def read_all(self, pieces: Iterable[Piece]) -> Iterator[RowBatch]:
-        """Yields the lines of pieces in order, while the next few are read."""
+        """Yield the lines of pieces in order, while the next few are read."""
         waiting: deque[Future[RowBatch]] = deque()
         for piece in pieces:
             waiting.append(self._threads.submit(self._read, piece))

@@ -42,7 +42,7 @@ _REST = 10  # the store is left alone for at least so many times as long as an i
 
 
 def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "", *, until: int | None = None) -> int:
-    """Brings the store up to date with a journal and the state of its run; returns how many rows were written.
+    """Bring the store up to date with a journal and the state of its run; return how many rows were written.
 
     until: of a journal that is being written, the bytes that are on disk for sure: what the store had beyond them, it would lack
     after a power cut. Raises NotFound if the store has no such run, StoreBusy if another process holds it; both can be tried
@@ -70,7 +70,7 @@ def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "
 
 
 def record_start(store: Store, folder: RunFolder) -> None:
-    """Records in the store that a worker began. Called before it appends to the journal."""
+    """Record in the store that a worker began. Called before it appends to the journal."""
     with store.write() as db:
         if _ingested_bytes(db, folder) > (folder.rows.stat().st_size if folder.rows.exists() else 0):
             runs.change_by_worker(db, folder.run, folded_bytes=0)  # lines are gone since: those that are left are ingested anew
@@ -174,7 +174,7 @@ class RunReporter:
         return Counts.of(self._folder, self._progress)
 
     def log(self, text: str) -> None:
-        """Appends a line to the run's log, with the time and without secrets. A line that the disk does not take is lost."""
+        """Append a line to the run's log, with the time and without secrets. A line that the disk does not take is lost."""
         with contextlib.suppress(OSError), self._folder.log.open("a", encoding="utf-8", errors="replace") as log:
             log.write(f"{datetime.now():%Y-%m-%d %H:%M:%S} {self._scrub(text)}\n")
 
@@ -189,14 +189,14 @@ class RunReporter:
             record_error(f"run {self._folder.run}: row {pair_id}", error)
 
     def enter_state(self, state: State) -> None:
-        """Sets the state; if it changes, logs it and writes a heartbeat at once."""
+        """Set the state; if it changes, log it and write a heartbeat at once."""
         if state != self.state:
             self.state = state
             self.log(state)
             self.write_heartbeat()
 
     def write_heartbeat(self) -> None:
-        """Records that the worker lives, in which state, and how many rows are finished."""
+        """Record that the worker lives, in which state, and how many rows are finished."""
         rows = len(self._progress.finished) - (self._total - self.missing)
         seconds = time.monotonic() - self._begun
         rate = rows / seconds if rows > 0 and seconds > 0 else None
@@ -207,7 +207,7 @@ class RunReporter:
         write_heartbeat(self._folder, heartbeat)
 
     async def ingest_until(self, stop: asyncio.Event, every_s: float) -> None:
-        """Brings the store up to date every so many seconds until `stop` is set; after a busy store or full disk, the next time.
+        """Bring the store up to date every so many seconds until `stop` is set; after a busy store or full disk, the next time.
 
         Large tables take longer to write, so the store is left alone for longer then. Raises NotFound if the store has no such
         run any more.
@@ -230,7 +230,7 @@ class RunReporter:
             took_s = time.monotonic() - start
 
     async def ingest_ending(self, ending: Ending, cause: str) -> None:
-        """Brings the store up to date with how the work ended; logs it if that fails, and leaves it to the next ingest."""
+        """Bring the store up to date with how the work ended; log it if that fails, and leave it to the next ingest."""
         try:
             await self._ingest(ending, cause, until=self._progress.bytes)
         except (StoreBusy, SystemFailure, NotFound) as error:

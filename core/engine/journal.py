@@ -79,7 +79,7 @@ def cost_of(row: RowResult | Failed) -> int:
 
 
 def read_lines(file: Path, start: int = 0) -> Iterator[tuple[bytes, int]]:
-    """Yields (line, position of its end in bytes) of the lines from a byte on; a torn last line is left out."""
+    """Yield (line, position of its end in bytes) of the lines from a byte on; a torn last line is left out."""
     if not file.exists():
         return
     with file.open("rb") as journal:
@@ -92,7 +92,7 @@ def read_lines(file: Path, start: int = 0) -> Iterator[tuple[bytes, int]]:
 
 
 def read_entries(file: Path, start: int = 0) -> Iterator[tuple[Entry, int]]:
-    """Yields (entry, position of its line's end in bytes) from a byte on. Raises InputError for any other line."""
+    """Yield (entry, position of its line's end in bytes) from a byte on. Raise InputError for any other line."""
     for line, end in read_lines(file, start):
         try:
             yield decode_entry(line), end
@@ -127,7 +127,7 @@ class Journal:
         self._file.close()
 
     def append(self, entries: Iterable[Entry]) -> None:
-        """Appends entries and waits until they are on disk: then, and not before, their rows are finished.
+        """Append entries and wait until they are on disk: then, and not before, their rows are finished.
 
         A result that JSON cannot hold is written as its row's failure. Raises OSError, with none of the entries written.
         """

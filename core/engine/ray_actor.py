@@ -80,7 +80,7 @@ class RowActor:
         self._client: RemoteClient | None = None
 
     async def begin(self, calls: CallSettings | None) -> str:
-        """Gets ready; returns which code runs here. calls: None if no model is asked."""
+        """Get ready; return which code runs here. calls: None if no model is asked."""
         self._filled = asyncio.Event()
         if calls is not None:
             self._scrub = calls.endpoint.scrub
@@ -89,7 +89,7 @@ class RowActor:
         return describe_version()
 
     async def deliver(self, data: bytes) -> None:
-        """Takes rows to predict, and answers to what this process asked."""
+        """Take rows to predict, and answer to what this process asked."""
         messages: list[ToActor] = pickle.loads(data)
         for message in messages:
             if isinstance(message, PredictRow):
@@ -114,7 +114,7 @@ class RowActor:
         return pickle.dumps(messages)
 
     def tell(self, message: FromActor) -> None:
-        """Lets the worker know with the next list."""
+        """Let the worker know with the next list."""
         self._outbox.append(message)
         self._filled.set()
 

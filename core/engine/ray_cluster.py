@@ -55,7 +55,7 @@ class ClusterNode:
 
 
 def check_ray(settings: ExecutionSettings, method: Method, options: Mapping[str, Any]) -> None:
-    """Raises an error if a run of this method and these options cannot be carried out by Ray, the backend of the settings.
+    """Raise an error if a run of this method and these options cannot be carried out by Ray, the backend of the settings.
 
     InputError if the method predicts all rows at once, or asks public sources; MissingPackage without Ray; Unreachable if nobody
     listens at the address of the cluster.
@@ -69,7 +69,7 @@ def check_ray(settings: ExecutionSettings, method: Method, options: Mapping[str,
 
 
 def check_cluster(address: str) -> None:
-    """Raises MissingPackage without Ray, and Unreachable if nobody listens at the address of a cluster."""
+    """Raise MissingPackage without Ray, and Unreachable if nobody listens at the address of a cluster."""
     if importlib.util.find_spec("ray") is None:
         raise MissingPackage(f"{_PURPOSE} needs the package ray, which is not installed: pip install -r {REQUIREMENTS}")
     if address not in ("", "auto"):
@@ -188,7 +188,7 @@ class Cluster:
             self.ray.init(**how, job_config=paths, log_to_driver=False, configure_logging=False)
 
     def close(self) -> None:
-        """Ends the connection, and the cluster if it was started here."""
+        """End the connection, and the cluster if it was started here."""
         self.ray.shutdown()
         for name, value in self._before.items():
             os.environ.pop(name, None)
@@ -208,7 +208,7 @@ class Cluster:
         )
 
     def start_actor(self, node: ClusterNode, *arguments: Any) -> Any:
-        """Starts a process on a node that predicts rows (see `RowActor`); returns its handle. It is not started again if it dies.
+        """Start a process on a node that predicts rows (see `RowActor`); return its handle. It is not started again if it dies.
 
         arguments: of `RowActor`; those that `share` returned are the same object for all processes of a node.
         """
@@ -221,7 +221,7 @@ class Cluster:
         return self.ray.remote(RowActor).options(**options).remote(*arguments)
 
     def share(self, value: Any) -> Any:
-        """Puts a value into the cluster's object store, from which it travels to each node once; returns what stands for it.
+        """Put a value into the cluster's object store, from which it travels to each node once; return what stands for it.
 
         Raises StateError if the store does not take it.
         """

@@ -41,12 +41,12 @@ class RowProcess:
     _outbox: list[ToActor] = field(default_factory=list)
 
     def give(self, row: AwaitedRow) -> None:
-        """Sends a row to be predicted."""
+        """Send a row to be predicted."""
         self.rows[row.pair.pair_id] = row
         self.tell(PredictRow(row.pair))
 
     def tell(self, message: ToActor) -> None:
-        """Sends a message, in one list with all others of this turn of the event loop."""
+        """Send a message, in one list with all others of this turn of the event loop."""
         if not self._outbox:
             asyncio.get_running_loop().call_soon(self._send)
         self._outbox.append(message)
@@ -85,7 +85,7 @@ class RunNode:
         return self.own_state or "starting"
 
     def rest(self, now: float, state: NodeState, problem: str) -> None:
-        """Starts no process for a while, longer after each loss in succession."""
+        """Start no process for a while, longer after each loss in succession."""
         self.own_state, self.problem = state, problem
         self.until = now + (LONGEST_REST_S if state == "refused" else min(LONGEST_REST_S, REST_S * 2 ** min(self.losses, 30)))
         self.losses += 1

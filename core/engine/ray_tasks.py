@@ -35,7 +35,7 @@ class RayTasks:
         self._cluster.close()
 
     def call_each(self, function: Callable[[Item, Shared], Result], items: Iterable[Item], shared: Shared) -> Iterator[Result]:
-        """Yields function(item, shared) for each item, in order. shared travels to each node once; few items are held at a time.
+        """Yield function(item, shared) for each item, in order. shared travels to each node once; few items are held at a time.
 
         A call whose process or node dies is made again elsewhere, three times at most. function: of a module. Raises the
         `DeskError` that it raises, and StateError for all else, and for nodes with another version.

@@ -71,7 +71,7 @@ class _Entries:
 
 
 def read_batches(piece: Piece, most_rows: int, size: int) -> Iterator[RowBatch]:
-    """Yields the lines of a piece in order, at a time those of so many rows, or as many as fill `size` bytes.
+    """Yield the lines of a piece in order, at a time those of so many rows, or as many as fill `size` bytes.
 
     Raises InputError for a line that is no entry, when those before it were yielded.
     """
@@ -101,7 +101,7 @@ def read_piece(piece: Piece, most_rows: int = sys.maxsize) -> RowBatch:
 
 
 def pieces(piece: Piece, size: int) -> Iterator[Piece]:
-    """Yields a piece in pieces of at least so many bytes, each cut where a line ends; the last may be shorter."""
+    """Yield a piece in pieces of at least so many bytes, each cut where a line ends; the last may be shorter."""
     start = piece.start
     with piece.file.open("rb") as journal:
         while start + size < piece.end:

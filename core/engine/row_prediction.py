@@ -118,7 +118,7 @@ class CircuitBreaker:
     _held: list[Failed] = field(default_factory=list)
 
     def add(self, row: RowResult | Failed) -> list[RowResult | Failed]:
-        """Takes a row; returns the rows that are finished now, in order: none, or this one behind those held back before."""
+        """Take a row; return the rows that are finished now, in order: none, or this one behind those held back before."""
         answered = any(call.error == "" and not call.cached for call in row.calls)
         if isinstance(row, Failed) and not answered and (row.kind == _NO_ANSWER or self._is_refused_alike(row)):
             self._held.append(row)

@@ -50,7 +50,7 @@ class _Stream:
     is_cut: bool = False
 
     def write(self, event: Event) -> None:
-        """Appends an event. What the disk does not take is lost: nobody who watches may harm the run. So is what would make the
+        """Append an event. What the disk does not take is lost: nobody who watches may harm the run. So is what would make the
         file longer than any may be, but for the end of the row."""
         with contextlib.suppress(OSError, ValueError):
             line = f"{self.scrub(json.dumps(event, default=_plain))}\n".encode()
@@ -90,7 +90,7 @@ class RowWatch:
         return len(self._feeds)
 
     async def follow(self, pair: Pair, predict: Callable[[RowFeed], Awaitable[RowResult | Failed]]) -> RowResult | Failed:
-        """Predicts a row with a feed, which whoever watches reads."""
+        """Predict a row with a feed, which whoever watches reads."""
         feed = self._feeds[pair.pair_id] = RowFeed(pair)
         self._attach_all()
         row: RowResult | Failed | None = None
@@ -105,7 +105,7 @@ class RowWatch:
                     self._streams.pop(name).close()
 
     def look(self) -> None:
-        """Begins to write what is asked for, and ends what nobody asks for any more."""
+        """Begin to write what is asked for, and end what nobody asks for any more."""
         if not self._markers and not self._folder.is_dir():
             return
         with contextlib.suppress(OSError):
@@ -118,7 +118,7 @@ class RowWatch:
                 self._folder.rmdir()
 
     def close(self) -> None:
-        """Ends all that is written, and takes the folder away: nothing can be watched any more."""
+        """End all that is written, and take the folder away: nothing can be watched any more."""
         for stream in self._streams.values():
             stream.close()
         self._streams.clear()
@@ -189,7 +189,7 @@ class Watcher:
         return self._file is not None
 
     def renew(self) -> None:
-        """Asks for the events, at most once a second, until they or the run have ended. Raises OSError if the folder cannot be
+        """Ask for the events, at most once a second, until they or the run have ended. Raise OSError if the folder cannot be
         written."""
         if self.ended or time.monotonic() - self._renewed_at < 1.0 or self._folder.done.exists():
             return
@@ -227,7 +227,7 @@ class Watcher:
         return False
 
     def close(self) -> None:
-        """Reads no further."""
+        """Read no further."""
         if self._file is not None:
             self._file.close()
         self._file, self._rest = None, b""

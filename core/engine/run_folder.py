@@ -75,7 +75,7 @@ class RunFolder(JobFolder):
         return (self.path / "spec.json").is_file()
 
     def create(self, spec: RunSpec, settings: ExecutionSettings) -> None:
-        """Creates the folder; one of the same specification, which the store has lost, is taken over with its rows.
+        """Create the folder; one of the same specification, which the store has lost, is taken over with its rows.
 
         Raises StateError if the folder is another run's.
         """
@@ -88,7 +88,7 @@ class RunFolder(JobFolder):
         write_json(self.path / "spec.json", {"version": VERSION, "run": self.run, "key": spec.key, "spec": spec.as_json()})
 
     def remove(self) -> None:
-        """Deletes the folder if it is a run's."""
+        """Delete the folder if it is a run's."""
         if self.exists:
             shutil.rmtree(self.path)
 
@@ -103,7 +103,7 @@ class RunFolder(JobFolder):
         return from_json(ExecutionSettings, known, f"{self.path / 'how.json'}: settings of a run")
 
     def set_execution_settings(self, settings: ExecutionSettings) -> None:
-        """Writes how the run is carried out from the next worker on."""
+        """Write how the run is carried out from the next worker on."""
         write_json(self.path / "how.json", settings.as_json())
 
     def evaluation(self) -> dict[str, Any] | None:
@@ -111,6 +111,6 @@ class RunFolder(JobFolder):
         return read_json(self.path / "evaluation.json")
 
     def write_evaluation(self, evaluation: Mapping[str, Any] | None) -> None:
-        """Writes the run's evaluation, if there is one."""
+        """Write the run's evaluation, if there is one."""
         if evaluation is not None:
             write_json(self.path / "evaluation.json", evaluation)

@@ -100,12 +100,12 @@ class Heartbeat:
 
 
 def write_heartbeat(folder: RunFolder, heartbeat: Heartbeat) -> None:
-    """Records that this process works on a run, and how many rows are finished."""
+    """Record that this process works on a run, and how many rows are finished."""
     beat(folder, asdict(heartbeat))
 
 
 def write_ending(folder: RunFolder, state: Ending, counts: Counts, total: int, cause: str = "") -> None:
-    """Records how the work on a run ended; the last thing that a worker writes."""
+    """Record how the work on a run ended; the last thing that a worker writes."""
     write_json(folder.done, {"state": state, "cause": cause, "counts": asdict(counts), "total": total, "ended_at": time.time()})
 
 
@@ -153,6 +153,6 @@ def _observe(folder: RunFolder) -> _Observed:
 
 
 def refuse_live(folder: RunFolder) -> None:
-    """Raises StateError if a worker is on a run; called before the run is deleted."""
+    """Raise StateError if a worker is on a run; called before the run is deleted."""
     if folder.exists and status_of(folder).state in LIVE_STATES:
         raise StateError(f"run {folder.run}: a worker is on it, expected one that is not running; cancel it first")

@@ -27,7 +27,7 @@ _RAY_ADDRESS = re.compile(r"auto|(?:[\w.-]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
 
 
 def check_backend(backend: str, ray_address: str) -> None:
-    """Raises InputError unless there is such a backend, and the address is one of a Ray cluster; "" for none."""
+    """Raise InputError unless there is such a backend, and the address is one of a Ray cluster; "" for none."""
     if backend not in BACKENDS:
         raise InputError(f"backend: got {backend!r}, expected {' or '.join(BACKENDS)}")
     if ray_address and backend != "ray":

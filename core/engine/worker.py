@@ -39,7 +39,7 @@ _MOST_AT_ONCE = 512  # finished rows that wait to be journalled
 
 
 def work(folder: RunFolder, dependencies: Dependencies) -> Status:
-    """Predicts the rows that are missing, until all are finished or something ends the work; returns the run's status then.
+    """Predict the rows that are missing, until all are finished or something ends the work; return the run's status then.
 
     SIGTERM and Ctrl-C end it cleanly if this is the main thread. Raises StateError if another worker has the run.
     """
@@ -70,7 +70,7 @@ class _Worker:
         self.watch = RowWatch(folder, self.scrub)
 
     async def run(self) -> None:
-        """Works until the end, and records how it ended."""
+        """Work until the end, and record how it ended."""
         self.not_paused = asyncio.Event()
         self.not_paused.set()
         self.finished: asyncio.Queue[RowResult | Failed | None] = asyncio.Queue(_MOST_AT_ONCE)

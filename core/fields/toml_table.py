@@ -40,7 +40,7 @@ class TomlTable:
         return InputError(f"{where}: {named} {message}")
 
     def refuse_unknown(self, known: Iterable[str]) -> None:
-        """Raises InputError for the first key that is none of `known`."""
+        """Raise InputError for the first key that is none of `known`."""
         names = tuple(known)
         for key in self.values:
             if key not in names:

@@ -69,14 +69,14 @@ class FinetuneFolder:
         return (self.path / "spec.json").is_file()
 
     def create(self, spec: FinetuneSpec, train: bytes, validation: bytes) -> None:
-        """Creates the folder, the specification last."""
+        """Create the folder, the specification last."""
         self.path.mkdir(parents=True, exist_ok=True)
         replace_file(self.train, train, durable=True)
         replace_file(self.validation, validation, durable=True)
         write_json(self.path / "spec.json", {"version": VERSION, "key": spec.key, "spec": to_json(spec)})
 
     def remove(self) -> None:
-        """Deletes the folder if it is a fine-tune's."""
+        """Delete the folder if it is a fine-tune's."""
         if self.exists:
             shutil.rmtree(self.path)
 
@@ -93,11 +93,11 @@ class FinetuneFolder:
         return list((read_json(self.path / "losses.json") or {}).get("losses", ()))
 
     def write_losses(self, losses: list[dict[str, Any]]) -> None:
-        """Writes the losses so far."""
+        """Write the losses so far."""
         write_json(self.path / "losses.json", {"losses": losses}, durable=False)
 
     def write_ending(self, state: str, cause: str = "", **values: object) -> None:
-        """Records how the work ended: done, stopped or failed."""
+        """Record how the work ended: done, stopped or failed."""
         record_ending(self.worker, state, cause, **values)
 
     def ending(self) -> Mapping[str, Any] | None:

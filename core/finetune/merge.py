@@ -15,7 +15,7 @@ from core.finetune.tokenizer_files import make_readable
 
 
 def refuse_occupied(out: Path, *, replaces: bool) -> None:
-    """Raises StateError if something is in the way at `out`: anything but an empty folder or, if it `replaces` one, an older
+    """Raise StateError if something is in the way at `out`: anything but an empty folder or, if it `replaces` one, an older
     fine-tune."""
     if out.is_dir() and not any(out.iterdir()):
         return
@@ -27,7 +27,7 @@ def refuse_occupied(out: Path, *, replaces: bool) -> None:
 
 
 def write_merged(adapted: Any, tokenizer: Any, spec: FinetuneSpec, made: Mapping[str, Any]) -> Path:
-    """Merges the adapter into its model and writes both with the tokenizer; returns the folder.
+    """Merge the adapter into its model and write both with the tokenizer; return the folder.
 
     Everything is written beside the folder and then renamed, so that the folder exists only when it is complete. Raises
     StateError if something else lies there by now.

@@ -63,6 +63,6 @@ def status_of(folder: FinetuneFolder) -> FinetuneStatus:
 
 
 def refuse_live(folder: FinetuneFolder) -> None:
-    """Raises StateError if a process is on a fine-tune."""
+    """Raise StateError if a process is on a fine-tune."""
     if folder.exists and status_of(folder).is_live:
         raise StateError(f"fine-tune {folder.key}: a process is on it, expected one that is not running; stop it first")

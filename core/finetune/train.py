@@ -41,7 +41,7 @@ class Hardware(NamedTuple):
 
 
 def main(path: str) -> int:
-    """Works on a fine-tune until it is done, stopped or failed, and records which; returns the exit status."""
+    """Work on a fine-tune until it is done, stopped or failed, and record which; return the exit status."""
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "0")  # with several GPUs a batch would be another
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")

@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE)  # the last part of a
 
 
 def check_address(name: str, url: str, example: str) -> None:
-    """Raises InputError if `url` is not the address of a server.
+    """Raise InputError if `url` is not the address of a server.
 
     An address is http or https with a host, in printable ASCII, without user name, password, query and fragment, which
     may hold secrets and so are not shown. name: what the address belongs to; example: an address for the message.

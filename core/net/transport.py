@@ -137,7 +137,7 @@ def _trusted(*, trust_env: bool) -> ssl.SSLContext:
 
 @contextlib.contextmanager
 def allow_no_more_than(max_bytes: int, on_part: OnPart | None = None) -> Iterator[None]:
-    """Lowers the limit of a client's answers for the requests that are sent inside of the block.
+    """Lower the limit of a client's answers for the requests that are sent inside of the block.
 
     on_part: takes each part of an answer of success as it comes, decompressed, in place of the content, which is not kept;
     returns whether it needs no more, and the rest is not read. It may raise TooLong.

@@ -46,7 +46,7 @@ class Sources:
 
 
 def read_content(db: Cursor, run: Run, sources: Sources, take: Callable[[Row], None]) -> SiteContent:
-    """Reads what the site of a run says; hands on the texts of each row, in file order.
+    """Read what the site of a run says; hand on the texts of each row, in file order.
 
     Raises InputError for a run without rows.
     """

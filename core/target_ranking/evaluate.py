@@ -170,7 +170,7 @@ class _Ranker:
     pools: Pools | None
 
     def blocks(self, rows: _Rows) -> Iterator[tuple[slice, Floats, NDArray[np.bool_] | None]]:
-        """Yields scores of the rows in blocks, and which genes are ranked."""
+        """Yield scores of the rows in blocks, and which genes are ranked."""
         for start in range(0, len(rows.conditions), CELLS_AT_ONCE):
             block = slice(start, start + CELLS_AT_ONCE)
             controls = rows.controls.take(np.arange(len(rows.conditions))[block])

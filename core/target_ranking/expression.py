@@ -66,7 +66,7 @@ class ExpressionSet:
 
 
 def require_targets(genes: Iterable[str], conditions: Iterable[str]) -> None:
-    """Raises InputError if a condition perturbs a gene that is not among the genes."""
+    """Raise InputError if a condition perturbs a gene that is not among the genes."""
     known = set(genes)
     missing = sorted({gene for condition in conditions for gene in targets_in(condition)} - known)
     if missing:

@@ -86,7 +86,7 @@ def missing_packages(model: RankingModel) -> tuple[str, ...]:
 
 
 def check_request(request: TrainingRequest) -> None:
-    """Raises InputError for unknown models, options and kinds of split, and for no model; MissingPackage."""
+    """Raise InputError for unknown models, options and kinds of split, and for no model; MissingPackage."""
     if not request.models:
         raise InputError("target ranking: got no model, expected at least one")
     for name, options in request.models.items():

@@ -67,7 +67,7 @@ class RankingFolder:
         return (self.path / MANIFEST).is_file()
 
     def create(self, request: TrainingRequest) -> None:
-        """Creates the folder with the request."""
+        """Create the folder with the request."""
         self.path.mkdir(parents=True, exist_ok=True)
         write_json(self.path / "request.json", request.as_json())
 
@@ -76,7 +76,7 @@ class RankingFolder:
         return TrainingRequest.from_json(_read(self.path / "request.json"))
 
     def write_data(self, split: Split, facts: Mapping[str, Any], notes: tuple[str, ...]) -> None:
-        """Writes the split, and what was chosen of the cells."""
+        """Write the split, and what was chosen of the cells."""
         write_json(self.path / "data.json", {"split": to_json(split), "facts": dict(facts), "notes": list(notes)})
 
     def split(self) -> Split:
@@ -103,11 +103,11 @@ class RankingFolder:
         return {name: load_model(self.model(name)) for name in names}
 
     def write_manifest(self, facts: Mapping[str, Any]) -> None:
-        """Records that every model is there."""
+        """Record that every model is there."""
         write_json(self.path / MANIFEST, {"models": list(self.fitted()), **facts})
 
     def write_evaluation(self, settings: EvaluationSettings, pool: str, found: Evaluation) -> SavedEvaluation:
-        """Writes an evaluation, its description last; an equal one of before is replaced.
+        """Write an evaluation, its description last; an equal one of before is replaced.
 
         pool: what narrows the ranking, ALL_GENES for nothing.
         """
@@ -135,7 +135,7 @@ class RankingFolder:
         return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame({"model": []})
 
     def remove(self) -> None:
-        """Deletes the folder if it is a target ranking's."""
+        """Delete the folder if it is a target ranking's."""
         if self.exists:
             shutil.rmtree(self.path)
 

@@ -153,7 +153,7 @@ def _draw_validation(names: Sequence[str], rng: np.random.Generator) -> tuple[st
 
 
 def require_conditions(split: Split, known: Collection[str], where: str, parts: Sequence[str] = PARTS) -> None:
-    """Raises InputError if the data lack a condition of these parts of a split. where: the data's name."""
+    """Raise InputError if the data lack a condition of these parts of a split. where: the data's name."""
     missing = sorted({name for part in parts for name in getattr(split, part)} - set(known))
     if missing:
         raise InputError(f"{where}: {len(missing):,} conditions of the split {split.name} have no cells: {_some(missing)}")

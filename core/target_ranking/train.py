@@ -40,7 +40,7 @@ def split_of(request: TrainingRequest, cells: ExpressionSet) -> Split:
 
 
 def train(folder: RankingFolder, read: ReadCells, split: Split, report: Report) -> None:
-    """Fits and saves every model of a folder's request that is not there yet, then evaluates them on averaged conditions.
+    """Fit and save every model of a folder's request that is not there yet, then evaluate them on averaged conditions.
 
     report: is told the share that is done and what is being done. Raises what the models raise.
     """

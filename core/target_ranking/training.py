@@ -28,7 +28,7 @@ class Learner(Protocol):
     """What is trained. Its state is all that the next epoch depends on but the generator."""
 
     def train_epoch(self, rng: np.random.Generator) -> float:
-        """Goes once through the training cells and returns the mean loss."""
+        """Go once through the training cells and return the mean loss."""
         ...
 
     def validate(self) -> float:
@@ -40,7 +40,7 @@ class Learner(Protocol):
         ...
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Sets what `state` returned; with weights alone, only these."""
+        """Set what `state` returned; with weights alone, only these."""
         ...
 
 
@@ -73,7 +73,7 @@ def train_epochs(
     folder: Path | None = None,
     report: Callable[[float, str], object] = lambda _share, _what: None,
 ) -> pd.DataFrame:
-    """Trains until the plan is over, leaves the learner with its best weights, and returns the history: COLUMNS.
+    """Train until the plan is over, leave the learner with its best weights, and return the history: COLUMNS.
 
     folder: where the checkpoint lies; None to keep none. On processors, a training that goes on from a checkpoint ends exactly as
     one that was never stopped; a GPU draws dropout from a generator of its own. Raises InputError for a damaged checkpoint, and

@@ -48,7 +48,7 @@ class CutPriors:
 
 
 def prepare_cuts(knn: KnnInputs, k: int = 5, seeds: Sequence[int] = SEEDS) -> Iterator[CutPriors]:
-    """Yields each cut of perturbations and genes into k parts. Raises InputError for a space that may not be evaluated here."""
+    """Yield each cut of perturbations and genes into k parts. Raise InputError for a space that may not be evaluated here."""
     leaks = bool(find_leaking_spaces(knn.spaces, knn.evaluated))
     table = None if leaks else _table_of(knn)
     if table is None and not leaks:

@@ -105,7 +105,7 @@ class WeightChunk:
 def weight_chunks(
     queries: Rows, table: LabelSumTable, similarity: Similarity, power: float, parts: Parts | None
 ) -> Iterator[WeightChunk]:
-    """Yields the query rows in chunks of their distinct genes."""
+    """Yield the query rows in chunks of their distinct genes."""
     genes, position = distinct_codes(queries.gene)
     group = _groups_of(queries.pert, table, parts)
     size = max(CHUNK_WEIGHTS // max(len(table.genes), 1), 1)
@@ -140,7 +140,7 @@ def _stable_sort(codes: Codes) -> tuple[Codes, Codes]:
 
 
 def batches(n: int, size: int) -> Iterator[slice]:
-    """Yields slices that cut n items into batches of `size`; the last may be shorter."""
+    """Yield slices that cut n items into batches of `size`; the last may be shorter."""
     for start in range(0, n, max(size, 1)):
         yield slice(start, min(start + max(size, 1), n))
 
@@ -155,7 +155,7 @@ def _groups_of(pert: Codes, table: LabelSumTable, parts: Parts | None) -> Codes:
 
 
 def slices_by_group(group: Codes) -> Iterator[tuple[int, slice]]:
-    """Yields each group and the slice of its rows; group: codes of rows in the order of their groups."""
+    """Yield each group and the slice of its rows; group: codes of rows in the order of their groups."""
     starts = np.flatnonzero(np.diff(group, prepend=-2))
     for start, end in pairwise([*starts.tolist(), len(group)]):
         yield int(group[start]), slice(start, end)

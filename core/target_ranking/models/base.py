@@ -68,7 +68,7 @@ class FittedModel(Protocol):
         ...
 
     def save(self, folder: Path) -> None:
-        """Writes the model to a folder, the manifest last. Raises OSError."""
+        """Write the model to a folder, the manifest last. Raise OSError."""
         ...
 
 
@@ -98,7 +98,7 @@ def options_of(model: RankingModel, settings: FitSettings) -> dict[str, Any]:
 
 
 def check_columns(model: FittedModel, x: Expression) -> None:
-    """Raises InputError if expression has other columns than the model's genes, or values that are not finite."""
+    """Raise InputError if expression has other columns than the model's genes, or values that are not finite."""
     if x.ndim != 2 or x.shape[1] != len(model.genes):
         raise InputError(f"{model.name}: expression of shape {x.shape}, expected (n_cells, {len(model.genes):,})")
     if not np.isfinite(x).all():

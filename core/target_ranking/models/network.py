@@ -95,7 +95,7 @@ def score_cells(torch: Any, network: Any, vectors: Any, bins: Any, controls: tup
 
 
 def load_weights(torch: Any, network: Any, arrays: dict[str, NDArray[Any]]) -> None:
-    """Sets weights of a network from arrays by name; others stay. Raises InputError for weights that it does not have."""
+    """Set weights of a network from arrays by name; others stay. Raise InputError for weights that it does not have."""
     try:
         given = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
         network.load_state_dict(network.state_dict() | given)

@@ -60,7 +60,7 @@ class Manifest:
 
 
 def write_model(folder: Path, saved: SavedModel) -> None:
-    """Writes a model to a folder, which is made if it is not there; a manifest of before goes first. Raises OSError."""
+    """Write a model to a folder, which is made if it is not there; a manifest of before goes first. Raise OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / MANIFEST).unlink(missing_ok=True)
     columns = {f"{_HISTORY}{name}": saved.history[name].to_numpy(np.float64) for name in saved.history}

@@ -107,7 +107,7 @@ class TransformerLearner:
         return found | {"generator": self.network.torch.get_rng_state().numpy().copy()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Sets what `state` returned."""
+        """Set what `state` returned."""
         torch = self.network.torch
         weights = {name.removeprefix("weight."): array for name, array in state.items() if name.startswith("weight.")}
         load_weights(torch, self.network.module, weights)

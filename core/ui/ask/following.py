@@ -49,7 +49,7 @@ class Following:
         return self.row.is_over or bool(self.lost)
 
     def look(self, workspace: Workspace, run: Run) -> bool:
-        """Takes in what is new; returns whether there was anything."""
+        """Take in what is new; return whether there was anything."""
         self.watcher.renew()
         is_new = self.row.take(self.watcher.read())
         if not is_new and not self.row.is_over and time.monotonic() - self.state_at > _TICK_S:
@@ -141,7 +141,7 @@ class _Drawn:
         self._place = st.container()
 
     def update(self, row: LiveRow, run: Run) -> None:
-        """Sends what has changed."""
+        """Send what has changed."""
         simulated = run.model == SCRIPTED
         if not row.pair_id:
             self._set("numbers", '<div class="ask-line">Waiting for the worker …</div>')

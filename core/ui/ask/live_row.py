@@ -74,14 +74,14 @@ class LiveRow:
         return sum(read) / len(read) if read else None
 
     def give_up(self) -> None:
-        """Ends the answers that are being written: no more of them will come."""
+        """End the answers that are being written: no more of them will come."""
         self.ending = self.ending or {"error": "", "given_up": True}
         for speech in self.speeches.values():
             if speech.ended_at is None:
                 speech.ended_at, speech.failed = self.at, True
 
     def take(self, events: Iterable[Mapping[str, Any]]) -> bool:
-        """Takes events in; returns whether there was any. One of kind `row` begins anew."""
+        """Take events in; return whether there was any. One of kind `row` begins anew."""
         is_any = False
         for event in events:
             is_any, self.at = True, event["at"]

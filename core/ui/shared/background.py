@@ -82,7 +82,7 @@ class Background:
 
     @contextmanager
     def pause(self) -> Iterator[None]:
-        """Keeps computations waiting, at their next report of progress, while a page runs inside the block and just after."""
+        """Keep computations waiting, at their next report of progress, while a page runs inside the block and just after."""
         with self._lock:
             self._pages_running += 1
         try:
