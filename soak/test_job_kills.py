@@ -163,7 +163,7 @@ def _contamination(workspace: Workspace, url: str) -> None:
 def _contamination_result(workspace: Workspace) -> Any:
     with workspace.store.read() as db:
         [saved] = map(read_saved, notes.presets_of_page(db, contamination.PAGE).values())
-        return contamination_json(report_contamination(db, saved.spec, saved.runs))
+        return contamination_json(report_contamination(db, saved))
 
 
 def _screen(workspace: Workspace) -> Path:

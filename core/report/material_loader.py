@@ -95,7 +95,7 @@ def _asked_of(db: Cursor, run: Run) -> list[AskedRubric]:
 
 
 def _contaminations_of(db: Cursor, chosen: Sequence[Run]) -> dict[str, list[Contamination]]:
-    return {run.id: [report_contamination(db, one.spec, one.runs) for one in finished_of(db, run.id)] for run in chosen}
+    return {run.id: [report_contamination(db, one) for one in finished_of(db, run.id)] for run in chosen}
 
 
 def _texts_of(db: Cursor, chosen: Sequence[Run]) -> dict[str, RunTexts]:

@@ -30,6 +30,7 @@ METHODS = {
     "prompt_only": {"seeds": "1", "shots": 4},
     "debate": {"rounds": 2, "tools": "regulators,train_lookup,base_rates", "shots": 2},
     "react": {"tools": "regulators,train_lookup"},
+    "coordinator": {"biology_expert_tools": "regulators", "data_analyst_tools": "train_lookup"},
     "summer": {"seeds": "1"},
 }
 
@@ -102,6 +103,8 @@ def test_memory_and_reasoning_are_told_apart_at_300_rows(tmp_path: Path) -> None
     shares = {each.arm: each.share for each in memory.arms}
     assert shares[CODED] is not None
     assert shares[CODED][0] == pytest.approx(1, abs=0.35)
+    assert [each.name for each in memory.screen.fields if each.is_remembered] == ["cells", "stimulus"]
+    assert not any(each.is_remembered for each in reason.screen.fields)
 
 
 def test_what_is_found_is_the_same_on_a_command_and_costs_nothing_again(tmp_path: Path) -> None:
@@ -117,6 +120,15 @@ def test_what_is_found_is_the_same_on_a_command_and_costs_nothing_again(tmp_path
     assert list(figure.table["score"]) == [arm["score"] for arm in again["arms"]]
     assert figure.finding == again["verdict"]
     assert "a further name of it that no imported pack lists" in again["limits"]
+    assert [answer["said"] for answer in again["screen"]["answers"]] == [answer.said for answer in found.screen.saved.answers]
+    cells = again["screen"]["fields"]["cells"]
+    assert (cells["n"], cells["named"], cells["coded"], cells["remembered"]) == (6, 6, 0, True)
+    assert again["screen"]["verdict"] == "The model names the screen by its genes: cells, stimulus."
+    assert again["screen"]["cannot_be_known"] == ["authors", "accession"]
+    told = core(
+        workspace.settings.workspace, "contamination", "judged", "--arms", "coded,alone", "--estimate", "--screen", "authors=Doe"
+    )
+    assert told.out == "Every run is done: nothing is asked again. 12 calls more ask which screen the rows are from.\n"
     with workspace.store.read() as db:
         [saved] = finished_of(db, found.spec.run)
     assert saved.spec == found.spec
