@@ -529,6 +529,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "submissions.check_file": lambda s: submissions.check_file(s.plain, cases.DEBATES, "B"),
     "submissions.check_run": lambda s: submissions.check_run(s.plain, "r", PackageOptions("B")),
     "submissions.expected_ids": lambda s: submissions.expected_ids(s.plain, default_dataset(s.plain, None).id),
+    "replicate_scores.scale_to_replicate": lambda s: replicate_scores.scale_to_replicate(s.plain, load_rows(s), "bmdm"),
     "replicate_scores.replicate_scores": lambda s: replicate_scores.replicate_scores(s.plain, "bmdm", load_rows(s).index),
     "target_ranking.find_same": lambda s: target_ranking.find_same(s.plain, targets.request()),
     "target_ranking.find": lambda s: target_ranking.find(s.plain),
