@@ -41,7 +41,8 @@ def screen_lines(found: NamedScreen) -> list[str]:
     lines += [_field_sentence(by_name[name]) for name in FIELDS if name in by_name]
     unknown = [name for name in FIELDS if name not in by_name]
     if unknown:
-        lines.append(f"{', '.join(unknown)}: cannot be known; the data set does not record it. --screen {unknown[0]}=… tells it.")
+        given = f"what is known of it can be given (--screen {unknown[0]}=…)"
+        lines.append(f"{', '.join(unknown)}: cannot be known, since the data set does not record it; {given}.")
     lines += [f"With {what}: {text}" for coded, what in ((False, "names"), (True, "codes")) for text in _replies(found, coded)]
     failed = [answer for answer in found.saved.answers if answer.error]
     if failed:
