@@ -169,8 +169,8 @@ def resume(workspace: Workspace, key: str) -> None:
         raise NotFound(f"contamination {key!r}: not in this workspace, {list_known(key, list(known))}")
     saved = read_saved(known[key])
     spec, server, calls = saved.spec, server_of(workspace, saved), calls_of(workspace, saved)
-    known = {name: "|".join(spellings) for name, spellings in saved.screen.known.items()}
-    request = ContaminationRequest(spec.run, spec.rows, spec.arms, server, screen=known, calls=calls)
+    screen = {name: "|".join(spellings) for name, spellings in saved.screen.known.items()}
+    request = ContaminationRequest(spec.run, spec.rows, spec.arms, server, screen=screen, calls=calls)
     start_apart(workspace, plan_contamination(workspace, request))
 
 
