@@ -12,6 +12,7 @@ from core.report.figure_kind import FigureKind
 from core.report.material import Material
 from core.scoring.score_scale import RunScale, scale_sentences
 from core.stats.score_scale import RESAMPLES
+from core.texts import number_text
 
 TITLE = "Between no biology and a replicate"
 _NONE = "No replicate of the screen is named (perturbdesk report new --replicate DATASET)."
@@ -44,7 +45,9 @@ def _of_runs(scales: dict[str, RunScale]) -> CaptionedFigure:
         f"{', '.join(scales)} · replicate {scales[first].replicate} · (score − no biology) / (replicate − no biology), AUROCs on "
         f"the rows that both have · 95% intervals by {RESAMPLES} bootstraps of perturbations"
     )
-    return CaptionedFigure(TITLE, first, said, caption, plot.figure(table), table)
+    de, direction = (number_text(part.value, ".2f") for part in (scales[first].de, scales[first].dir))
+    finding = f"{first}: DE {de} and DIR {direction} of the way from no biology to replicate {scales[first].replicate}"
+    return CaptionedFigure(TITLE, first, said, caption, plot.figure(table), table, finding)
 
 
 def _in_a_sentence(found: RunScale) -> str:
