@@ -177,5 +177,8 @@ def resume(workspace: Workspace, key: str) -> None:
 def _save(workspace: Workspace, plan: ContaminationPlan) -> SavedContamination:
     workspace.refuse_if_read_only(PAGE, plan.spec.name)
     saved = SavedContamination(plan.spec, {names: arm.spec.key for names, arm in plan.arms.items()}, plan.screen)
-    run_actions.save_preset(workspace, PAGE, plan.spec.key, saved.as_json())
+    with workspace.store.read() as db:
+        there = notes.presets_of_page(db, PAGE).get(plan.spec.key)
+    if there is None or read_saved(there) != saved:
+        run_actions.save_preset(workspace, PAGE, plan.spec.key, saved.as_json())
     return saved

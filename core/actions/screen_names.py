@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from core.actions import packs
@@ -11,6 +12,7 @@ from core.actions.run_control import CACHE
 from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs, open_pool
 from core.engine.spec import ExecutionSettings
+from core.errors import InputError
 from core.evidence.render import dossier
 from core.experiments.screen_names import SavedScreen, ScreenAnswer, choose_questions, names_any
 from core.llm.client import Client
@@ -51,22 +53,30 @@ class _Question(NamedTuple):
     rows: tuple[str, ...]
     is_coded: bool
     shown: str
+    error: str = ""  # why names cannot be coded here
 
 
 def _questions(workspace: Workspace, run: Run, rows: Sequence[str]) -> list[_Question]:
     pairs = load_pairs(workspace.store, run.dataset)
     with workspace.store.read() as db:
         seen = evidence.of_run(db, run.id)
-    naming = GeneNaming(CODED, pairs.values(), packs.read_packs(workspace, run.spec.get("packs", {})))
+    known = packs.read_packs(workspace, run.spec.get("packs", {}))
+    naming = cache(lambda: GeneNaming(CODED, pairs.values(), known))
     questions = []
     for asked in choose_questions(rows):
         shown = [ShownRow(pairs[row], dossier(seen.get(row, ()), pairs[row]).text) for row in asked]
-        questions += [_Question(asked, coded, text_of_rows(shown, naming if coded else None)) for coded in (False, True)]
+        questions.append(_Question(asked, False, text_of_rows(shown)))
+        try:
+            questions.append(_Question(asked, True, text_of_rows(shown, naming())))
+        except InputError as error:
+            questions.append(_Question(asked, True, "", str(error)))
     return questions
 
 
 async def _ask(client: Client, run: Run, known: Mapping[str, tuple[str, ...]], question: _Question) -> ScreenAnswer:
-    rows, is_coded, shown = question
+    rows, is_coded, shown, why = question
+    if why:
+        return ScreenAnswer(rows, is_coded, error=why)
     told = tuple(name for name, spellings in known.items() if names_any(shown, spellings))
     request = screen_request(shown, len(rows), run.model or "", int(run.spec.get("seed", 0)))
     try:
