@@ -9,7 +9,7 @@ from core.actions import packs
 from core.actions.component_loader import default_dataset
 from core.actions.workspace import Workspace
 from core.audit.claim_checks import DECIDES, Knowledge, narrow_pathways
-from core.audit.claims import Symbols
+from core.audit.text_symbols import Symbols
 from core.datasets.knowledge_packs import Descriptions, Network, Pack, Pathways, Regulation, Signalling
 from core.store import pairs
 

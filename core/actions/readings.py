@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 Judge = Literal["rule", "model"]
 RULE = "rule"  # what made the answers of a rule
 _METHOD = JudgeRubric()
-_QUOTING = {SPEECHES.sha256: Clash(), CLAIMS.rubric.sha256: Claims()}  # rubrics of which a model answers more than a letter
+# Rubrics, by their hash, for which a model lists what texts say instead of answering by a letter.
+_QUOTING: Mapping[str, Claims | Clash] = {SPEECHES.sha256: Clash(), CLAIMS.rubric.sha256: Claims()}
 _MOST_COUNTED = 64  # prompts that are counted beforehand; the others are as long as these by their characters
 
 

@@ -139,7 +139,7 @@ def read_claims(reply: Reply, text: str, pair: Pair) -> ReadClaims | Unparsed:
     found: dict[Claim, QuotedClaim] = {}
     not_found = 0
     for each in listed:
-        said = {name: each.get(name) for name in _FIELDS} if isinstance(each, Mapping) else {}
+        said: dict[str, Any] = {name: each.get(name) for name in _FIELDS} if isinstance(each, Mapping) else {}
         if not said or not all(isinstance(value, str) for value in said.values()):
             return Unparsed(f"a claim is {json.dumps(each)[:80]}, expected the texts {', '.join(_FIELDS)}")
         if said["relation"] not in RELATIONS:

@@ -32,7 +32,7 @@ def claims_of_row(
 
     events: `traces.of_row`, all of them. by_model: the meta of what a reading found, as of `core.methods.claims`.
     """
-    found = {}
+    found: dict[str, list[RowClaim]] = {}
     for seq, event in enumerate(events):
         if event["kind"] in SPEECHES:
             read = [spell_claim(meta, symbols) for meta in by_model if meta["of_seq"] == seq]
