@@ -24,8 +24,10 @@ def _words(text: str) -> frozenset[str]:
 
 
 _STEMS: Final[Mapping[Relation, str]] = {  # of a verb; "acts with" has several words
-    "activates": "activat|induc|upregulat|promot|enhanc|stimulat|increas|transactivat|boost|elevat|rais(?:es|ed|ing)|driv",
-    "represses": "repress|inhibit|suppress|downregulat|block|silenc|reduc|decreas|lower|antagoni|dampen|diminish|impair",
+    "activates": "activat|induc|upregulat|promot(?!er)|enhanc(?!er)|stimulat|increas|transactivat|boost|elevat"
+    "|rais(?:es|ed|ing)|driv|rise|rose",
+    "represses": "repress|inhibit|suppress|downregulat|block|silenc|reduc|decreas|lower|antagoni|dampen|diminish|impair"
+    "|fall|fell|drops|dropp|declin",
     "regulates": "regulat|control|modulat|targets|targeted|target",
     "binds": "bind|bound|interact|coimmunoprecipitat",
 }
@@ -33,6 +35,8 @@ _ENDINGS: Final = r"\w*(?<!ory)(?<!ive)(?<!ible)(?<!able)(?<!bility)"  # no adje
 _RELATION: Final = re.compile("|".join(f"(?P<{relation}>(?:{stems}){_ENDINGS}$)" for relation, stems in _STEMS.items()))
 _AGENT: Final = re.compile(r"\w+(?:or|er)s?|targets?")  # a repressor of, an inducer of, a target of
 _NOUN: Final = re.compile(r"\w+(?:ion|ment|ity)s?|increase|decrease|reduction|target|control|block")  # activation of X by Y
+_ITSELF: Final = re.compile(r"rises?|rose|falls?|fell|drops|dropped|declin\w+")  # by itself, or upon a loss
+_WHOSE: Final = _words("their its the these those such many all measured other")  # targets, not "X targets Y"
 _CAUSES: Final = re.compile(r"lead\w*|led|caus\w+|result\w*|mediat\w+|driv\w+|dependent|induced|trigger\w*")
 _SHARED: Final = _words("same common shared share shares sharing")  # X and Y share a pathway, X acts in the same pathway as Y
 _SETS: Final = re.compile(r"pathways?|cascades?|process(?:es)?|program(?:me)?s?")
@@ -147,10 +151,12 @@ def _of_verb(tokens: Sequence[_Token], at: int, start: int, relation: Relation) 
         subjects, objects = before, after
     elif _NOUN.fullmatch(word) and following[:1] == ["of"]:
         subjects, objects = _causes(tokens, at, start), after
-    elif _NOUN.fullmatch(word) and not _is_base(word, tokens, at):
+    elif _is_noun(word, tokens, at):
         return
     elif relation not in SYMMETRIC and (is_done or set(following[:1]) & _UPON):  # Y falls upon loss of X
         subjects, objects = (after, before) if set(following[:1]) & _UPON and _is_lost(tokens, after) else ([], [])
+    elif _ITSELF.fullmatch(word):
+        return
     else:
         subjects, objects = before, after
     flips = _is_lost(tokens, subjects)
@@ -204,6 +210,12 @@ def _causes(tokens: Sequence[_Token], at: int, start: int) -> list[int]:
         return _genes_after(tokens, by + 1)
     says_so = any(_CAUSES.fullmatch(token.word) for token in tokens[max(start, at - _NEAR) : at] if not token.gene)
     return _genes_before(tokens, at, start) if says_so else []
+
+
+def _is_noun(word: str, tokens: Sequence[_Token], at: int) -> bool:
+    if word == "targets":
+        return at > 0 and tokens[at - 1].word in _WHOSE
+    return _NOUN.fullmatch(word) is not None and not _is_base(word, tokens, at)
 
 
 def _is_base(word: str, tokens: Sequence[_Token], at: int) -> bool:

@@ -32,6 +32,8 @@ CLAIMING = {
     "Tlr4 interacts with Myd88.": ["Myd88 binds Tlr4"],
     "An interaction between Tlr4 and Myd88 is known.": ["Myd88 binds Tlr4"],
     "Socs3, which inhibits Stat1, is low; Il6 is high.": ["Socs3 represses Stat1"],
+    "Il6 mRNA falls upon loss of Brd4.": ["Brd4 activates Il6"],
+    "Il6 rises after depletion of Socs3.": ["Socs3 represses Il6"],
     "Tlr4 and Myd88 act in the same pathway.": ["Myd88 acts with Tlr4"],
     "Stat1 acts in the same signalling pathway as Irf1 and Il6.": ["Irf1 acts with Stat1", "Il6 acts with Stat1"],
     "Tlr4 shares a pathway with Myd88.": ["Myd88 acts with Tlr4"],
@@ -50,6 +52,9 @@ SILENT = [
     "Stat1 activates itself.",
     "I will look up interaction partners of Tlr4 and Myd88.",
     "Stat1 and Irf1 do not share a pathway.",
+    "Stat1 sits on the promoter of Irf1.",
+    "Partners of Tlr4 such as Myd88 changed 47% of their targets, which says little about Il6.",
+    "Stat1 falls, and Irf1 rises.",
     "Tlr4 and Myd88 have the same score.",
     "Both genes belong to the same pathway, and Tlr4 leads it.",
 ]
