@@ -79,7 +79,7 @@ def _draw(run: Run, reader: str, asked: ClaimsRequest) -> None:
 def _show(run: Run, found: RunClaims, asked: ClaimsRequest) -> None:
     st.markdown(as_text(" ".join(filter(None, (describe_claims(found), describe_agreement(found), describe_labels(found))))))
     if found.rates is not None:
-        links.to_page("arguments", "Label briefs", dataset=run.dataset, run=run.id, tab="Label", rubric=RULE.name)
+        links.to_page(links.ARGUMENTS, "Label briefs", dataset=run.dataset, run=run.id, tab="Label", rubric=RULE.name)
     counts = pd.DataFrame([(count.role, *_numbers(count)) for count in found.counts], columns=["role", *_COUNTED])
     number = st.column_config.NumberColumn
     tables.show_table(
