@@ -10,6 +10,7 @@ from core.actions import labels, readings
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace
 from core.audit.rules.claims import RULE
+from core.audit.rules.right_claim import RULE as RIGHT_CLAIM
 from core.llm.scripted_replies import Script, write_reply
 from core.llm.scripted_server import serving
 from core.store.rubrics import TextLabel
@@ -102,6 +103,25 @@ def test_labels_of_people_correct_the_reader(small_workspace: Workspace, judge: 
         "the reader finds one in 0.875"
         in core(place, "claims", "debate", "--reader", "rules" if judge == "rule" else "model").out
     )
+
+
+def test_labels_of_claims_say_how_many_are_right(small_workspace: Workspace) -> None:
+    """The scripted reader lists 11 claims; by hand one is wrong."""
+    place = small_workspace.settings.workspace
+    with serving() as url:
+        reading = readings.start_reading(small_workspace, RUBRIC, "debate", endpoint=url)
+    assert "Nobody has labelled its claims" in core(place, "claims", "debate", "--reader", "model").out
+    right = RIGHT_CLAIM.rubric
+    sample = labels.draw_sample(small_workspace, right, reading.id, 20)
+    given = [
+        TextLabel(text.pair_id, text.seq, text.role, "yes" if number else "no", "Ada", sample=sample.id)
+        for number, text in enumerate(sample.texts)
+    ]
+    labels.give_labels(small_workspace, right, reading.id, given)
+    precision = core_json(place, "claims", "debate", "--reader", "model")["precision"]["roles"]["all"]
+    assert (precision["n"], precision["labels"], precision["labels_only"]["estimate"]) == (11, 11, pytest.approx(10 / 11))
+    assert core_json(place, "rubric", "rate", "right_claim", reading.id)["roles"]["all"]["labels"] == 11
+    assert core_json(place, "claims", "debate")["precision"] is None
 
 
 def test_a_run_without_texts_is_said(small_workspace: Workspace) -> None:

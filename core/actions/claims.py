@@ -10,7 +10,15 @@ from core.actions.workspace import Workspace
 from core.audit.rules.claims import RULE
 from core.errors import InputError
 from core.scoring.argument_kinds import load_texts
-from core.scoring.claim_counts import RunClaims, count_claims, load_model_claims, read_by_rules, with_rates, with_worth
+from core.scoring.claim_counts import (
+    RunClaims,
+    count_claims,
+    load_model_claims,
+    read_by_rules,
+    with_precision,
+    with_rates,
+    with_worth,
+)
 from core.store import runs
 
 BRIEFS = "brief"
@@ -41,5 +49,5 @@ def claims_of_run(
         with workspace.store.read() as db:
             found = load_model_claims(db, loaded, chosen, symbols, knowledge)
     with workspace.store.read() as db:
-        found = with_worth(db, found)
+        found = with_precision(db, with_worth(db, found))
         return with_rates(db, found) if loaded.kind == BRIEFS and not role else found

@@ -200,12 +200,15 @@ def answers(
 ) -> tuple[pd.DataFrame, str]:
     """Returns the answers to a rubric about the texts of a run, and what gave them: "rule", or the id of the reading.
 
-    The columns are those of `store.rubrics.readings`. judge: None is the rule if the rubric has one, else the model. reading:
-    the name or id of a reading, by default the newest that is finished. Raises InputError for a rubric without a rule if one is
-    asked for and for a reading of something else, NotFound if no reading is finished.
+    The columns are those of `store.rubrics.readings`. run: of a rubric about claims the reading that lists them. judge: None is
+    the rule if the rubric has one, else the model. reading: the name or id of a reading, by default the newest that is finished.
+    Raises InputError for a rubric without a rule if one is asked for and for a reading of something else, NotFound if no reading
+    is finished.
     """
     with workspace.store.read() as db:
-        found = runs.refuse_reading(run) if isinstance(run, Run) else runs.find_predicting(db, run)
+        found = run if isinstance(run, Run) else runs.find(db, run)
+    if rubric.unit != "claim":
+        runs.refuse_reading(found)
     if judge == RULE or (judge is None and reading is None and rubric.is_answered_by_rule):
         if not rubric.is_answered_by_rule:
             raise InputError(f"rubric {rubric.name}: has neither rule nor pattern; expected a reading by a model")

@@ -46,12 +46,11 @@ def claims(
 
 def _text(found: RunClaims, asked: ClaimsRequest) -> str:
     from core.scoring.claim_counts import select_claims
-    from core.scoring.claim_words import describe_agreement, describe_claims, describe_labels
+    from core.scoring.claim_words import describe
     from core.scoring.rubric_words import worth_sentences
 
     header = f"{'role':10} {'texts':>7} {'claiming':>9} {'answers':>8} {'supported':>10} {'contradicted':>13} {'not known':>10}"
-    said = filter(None, (describe_claims(found), describe_agreement(found), describe_labels(found)))
-    lines = [*said, "", header, *map(_line, found.counts)]
+    lines = [*describe(found), "", header, *map(_line, found.counts)]
     claims = select_claims(found, asked)
     claims = claims[~claims["is_answer"]]
     shown = claims.head(MOST_SHOWN)

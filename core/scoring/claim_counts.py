@@ -18,6 +18,8 @@ from core.audit.claim_checks import STATUSES, ClaimsRequest, Knowledge
 from core.audit.claims import SYMMETRIC, Claim, find_claims, is_answer
 from core.audit.rubric import Rubric
 from core.audit.rules.claims import RULE
+from core.audit.rules.registry import answer_by_rule
+from core.audit.rules.right_claim import RULE as RIGHT_CLAIM
 from core.audit.text_symbols import Symbols
 from core.scoring.argument_kinds import RunTexts
 from core.scoring.rubric_rates import RubricRates, load_rate_texts, rubric_rates
@@ -75,7 +77,8 @@ class RunClaims:
 
     reading: a model's, None for the rules. unread: texts of which its answer could not be read; not_found: its claims that do not
     stand in their text, which are in no other number. agreement: with the rules. rates: of texts with a claim other than an
-    answer, by role, corrected by people's labels; None for texts other than briefs.
+    answer, by role, corrected by people's labels; None for texts other than briefs. precision: of a reading, how many of its
+    claims are right by people's labels; None for the rules, and for a reading without a claim.
     """
 
     run: Run
@@ -91,6 +94,7 @@ class RunClaims:
     not_found: int = 0
     agreement: ReaderAgreement | None = None
     rates: RubricRates | None = None
+    precision: RubricRates | None = None
 
 
 def read_by_rules(texts: RunTexts, symbols: Symbols) -> ReadTexts:
@@ -184,6 +188,15 @@ def with_rates(db: Cursor, found: RunClaims) -> RunClaims:
     """Return the claims of all briefs of a run with how often one makes a claim, corrected by people's labels."""
     texts = load_rate_texts(db, RULE.rubric, found.run.id, found.answers)
     return replace(found, rates=rubric_rates(texts, RULE.rubric.answers[0]))
+
+
+def with_precision(db: Cursor, found: RunClaims) -> RunClaims:
+    """Return the claims of a reading with how many are right by people's labels."""
+    if found.reading is None:
+        return found
+    rubric, reading = RIGHT_CLAIM.rubric, found.reading.id
+    texts = load_rate_texts(db, rubric, reading, answer_by_rule(rubric, rubrics.texts(db, reading, rubric)))
+    return found if texts.frame.empty else replace(found, precision=rubric_rates(texts, rubric.answers[0]))
 
 
 def _whether(texts: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:

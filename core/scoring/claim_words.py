@@ -32,7 +32,14 @@ def as_json(found: RunClaims, asked: ClaimsRequest) -> Mapping[str, Any]:
         "not_found": found.not_found,
         "agreement": agreement,
         "rates": None if found.rates is None else rates_shape(found.rates),
+        "precision": None if found.precision is None else rates_shape(found.precision),
     }
+
+
+def describe(found: RunClaims) -> list[str]:
+    """All that there is to say of the reader and of what it found, a sentence or two each."""
+    said = (describe_claims(found), describe_agreement(found), describe_labels(found), describe_precision(found))
+    return [each for each in said if each]
 
 
 def describe_claims(found: RunClaims) -> str:
@@ -65,12 +72,22 @@ def describe_agreement(found: RunClaims) -> str:
     )
 
 
+def describe_precision(found: RunClaims) -> str:
+    """How many claims of a reading are right by people's labels, in a sentence; "" without any."""
+    if found.precision is None:
+        return ""
+    whole = [*found.precision.roles.values()][-1]
+    if whole.labels_only is None:
+        return "Nobody has labelled its claims (rubric right_claim), so how many are right is not known."
+    return f"Of its {whole.n:,} claims, answers too, {interval_text(whole.labels_only)} are right by {whole.labels:,} labels."
+
+
 def describe_labels(found: RunClaims) -> str:
     """What people's labels say of the reader, in a sentence; "" where rates are not for these texts."""
     if found.rates is None:
         return ""
     whole = [*found.rates.roles.values()][-1]
-    share = f"Of the briefs {interval_text(whole.raw)} make a claim, as read."
+    share = f"Of the briefs {interval_text(whole.raw)} make such a claim, as read."
     if not whole.labels:
         return f"{share} Nobody has labelled a brief for the rubric claims, so how often the reader errs is not known."
     known = []

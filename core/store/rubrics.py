@@ -35,6 +35,7 @@ KINDS: Mapping[Unit, tuple[str, ...]] = {
     "speech": ("brief", "rebuttal", "verdict"),
     "verdict": ("verdict",),
     "row": TEXT_KINDS,
+    "claim": ("claim",),
 }  # of events, by unit
 GivenBy = Literal["person", "model"]
 _ROLES_IN_ORDER = "coalesce(list_position(['EFFECT', 'NULL', 'UP', 'DOWN', 'JUDGE'], role), 9), role"

@@ -11,9 +11,10 @@ from core.actions.claims import BRIEFS, claims_of_run
 from core.actions.job_kinds.reading import KIND as READING
 from core.audit.claim_checks import DECIDES, ClaimsRequest
 from core.audit.rules.claims import RULE
+from core.audit.rules.right_claim import RULE as RIGHT_CLAIM
 from core.fields.record import make
 from core.scoring.claim_counts import RunClaims, select_claims
-from core.scoring.claim_words import describe_agreement, describe_claims, describe_labels
+from core.scoring.claim_words import describe
 from core.scoring.rubric_words import conclusion
 from core.store.runs import Run
 from core.ui.arguments import choices, rubric_forms
@@ -77,9 +78,12 @@ def _draw(run: Run, reader: str, asked: ClaimsRequest) -> None:
 
 
 def _show(run: Run, found: RunClaims, asked: ClaimsRequest) -> None:
-    st.markdown(as_text(" ".join(filter(None, (describe_claims(found), describe_agreement(found), describe_labels(found))))))
-    if found.rates is not None:
-        links.to_page(links.ARGUMENTS, "Label briefs", dataset=run.dataset, run=run.id, tab="Label", rubric=RULE.name)
+    st.markdown(as_text(" ".join(describe(found))))
+    known = (("Label briefs", RULE.name, found.rates), ("Label claims", RIGHT_CLAIM.name, found.precision))
+    with st.container(horizontal=True):
+        for label, rubric, rates in known:
+            if rates is not None:
+                links.to_page(links.ARGUMENTS, label, dataset=run.dataset, run=run.id, tab="Label", rubric=rubric)
     counts = pd.DataFrame([(count.role, *_numbers(count)) for count in found.counts], columns=["role", *_COUNTED])
     number = st.column_config.NumberColumn
     tables.show_table(

@@ -22,7 +22,13 @@ from core.ui.shared.option_controls import show_calls
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text
 
-_UNITS = {"brief": "each brief", "speech": "each brief, rebuttal and verdict", "verdict": "each verdict", "row": "each whole row"}
+_UNITS = {
+    "brief": "each brief",
+    "speech": "each brief, rebuttal and verdict",
+    "verdict": "each verdict",
+    "row": "each whole row",
+    "claim": "each claim of a reading of claims",
+}
 assert set(_UNITS) == set(get_args(Unit))
 _PLAN = "_reading_plan"  # session key: (rubric's hash, run, server, model) → its plan and estimate
 

@@ -33,3 +33,6 @@ def test_claims_by_rules_and_by_a_model_are_shown_apart(
     assert "both find 7" in text_of(app)
     [claims] = [each.value for each in app.dataframe if "quote" in each.value]
     assert len(claims) == 7
+    app = visit(small_workspace, "arguments", run="debate", tab="Label", rubric="right_claim")
+    assert not app.exception
+    assert "Listed by claims of debate by scripted" in text_of(app)
