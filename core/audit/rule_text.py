@@ -6,8 +6,10 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from core.audit.text_symbols import Symbols
+if TYPE_CHECKING:
+    from core.audit.text_symbols import Symbols
 
 SHORT = 120  # characters; a briefer one is one line of a chat window
 BARE = 12  # characters; too few for a sentence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from core.audit.claims import find_claims, is_answer
 from core.audit.rules.registry import Rule, RuleText, yes_if
 
 
@@ -10,6 +9,8 @@ def answer(text: RuleText) -> str:
     """Yes where a claim is found; "" where no symbols are at hand."""
     if text.symbols is None:
         return ""
+    from core.audit.claims import find_claims, is_answer  # no run needs it to audit its briefs
+
     return yes_if(any(not is_answer(claim, text.pert, text.gene) for claim in find_claims(text.content, text.symbols)))
 
 
