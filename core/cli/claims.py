@@ -57,8 +57,9 @@ def _text(found: RunClaims, asked: ClaimsRequest) -> str:
     lines += ["", *(sentence for each in found.worth for sentence in worth_sentences(each))] if found.worth else []
     lines += ["", f"{len(shown):,} of {len(claims):,} claims:"] if len(claims) else []
     for row in shown.to_dict("records"):
-        by = ", {pack}: {entry}".format(**row) if row["pack"] else ""
-        lines.append("  {pair_id} {role}: {subject} {relation} {object} ({status}{by})".format(**row, by=by))
+        by = f", {row['pack']}: {row['entry']}" if row["pack"] else ""
+        claim = f"{row['subject']} {row['relation']} {row['object']}"
+        lines.append(f"  {row['pair_id']} {row['role']}: {claim} ({row['status']}{by})")
     return "\n".join(lines)
 
 

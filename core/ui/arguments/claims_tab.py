@@ -79,9 +79,9 @@ def _draw(run: Run, reader: str, asked: ClaimsRequest) -> None:
 
 def _show(run: Run, found: RunClaims, asked: ClaimsRequest) -> None:
     st.markdown(as_text(" ".join(describe(found))))
-    known = (("Label briefs", RULE.name, found.rates), ("Label claims", RIGHT_CLAIM.name, found.precision))
+    labelled = (("Label briefs", RULE.name, found.rates), ("Label claims", RIGHT_CLAIM.name, found.precision))
     with st.container(horizontal=True):
-        for label, rubric, rates in known:
+        for label, rubric, rates in labelled:
             if rates is not None:
                 links.to_page(links.ARGUMENTS, label, dataset=run.dataset, run=run.id, tab="Label", rubric=rubric)
     counts = pd.DataFrame([(count.role, *_numbers(count)) for count in found.counts], columns=["role", *_COUNTED])

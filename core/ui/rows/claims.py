@@ -40,10 +40,13 @@ def find(details: RowDetails) -> Mapping[str, Sequence[RowClaim]]:
 
 
 def wait(details: RowDetails) -> None:
-    """Draw the page anew once the packs have been read, if the row has claims to check and they have not been."""
-    if _can_be_checked(details.events):
-        dataset = str(details.numbers["dataset"])
-        draw_until_ready(lambda: None, lambda: _ask(dataset).ready)
+    """Draw the page anew once the packs have been read, if the row has claims to check; say so if they cannot be."""
+    if not _can_be_checked(details.events):
+        return
+    dataset = str(details.numbers["dataset"])
+    draw_until_ready(lambda: None, lambda: _ask(dataset).ready)
+    if _ask(dataset) == Result(ready=True):
+        st.caption("The knowledge packs could not be read, so claims are not checked: the log says why.")
 
 
 def show(claims: Sequence[RowClaim]) -> None:
