@@ -6,13 +6,12 @@ more is cheap. A text is given as its final text (`core.llm.final_text`).
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from core.llm.answer_words import ABOUT, ARTICLES, LABEL_WORDS, OPTION_NOUNS, OTHERS, PER_CENT, REASONS
 from core.llm.marks import (
@@ -131,20 +130,6 @@ def find_letter(text: str, letters: Sequence[str]) -> LetterPlace | Unparsed:
         return answered
     value = readable(text)[tags[-1].start : tags[-1].end]
     return LetterPlace(answered, tags[-1].start + _begin_of_class(value))
-
-
-def find_listed(text: str, name: str) -> list[Any] | None:
-    """The list of a name in the last JSON object of a text that has one; None without any."""
-    found, decoder, at = None, json.JSONDecoder(), text.find("{")
-    while at >= 0:
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            end = at + 1
-        else:
-            found = value[name] if isinstance(value.get(name), list) else found
-        at = text.find("{", end)
-    return found
 
 
 def _read(text: str, tag: Tag, read: _ReadMark[T], expected: str) -> T | Unparsed:

@@ -230,5 +230,6 @@ _FORMATS: Mapping[str, Callable[[ScriptedPrompt], str]] = {
     "<answer>": _write_answer_tag,
     '{"points"': _write_points,
     '{"claims"': _write_claims,
+    '{"cells"': lambda _: '{"cells": "", "organism": "", "stimulus": "", "authors": "", "accession": ""}',
     "answer:": lambda prompt: f"Answer: {draw_letter(prompt)}",
 }

@@ -20,6 +20,7 @@ fusion_components  what these three ask of a workspace: runs on the same rows, p
 gene_set_summaries  what the genes of a set share, in a phrase
 conversation     one row's calls to a model   row_feed: what happens to a row, for whoever watches
 coded_names      gene names as a model sees them: coded, hidden, swapped
+screen_question  asks which screen rows are from
 call_probe       which calls a method makes, for a check of a server
 prompts          texts from core/llm/prompts, options that methods share, what the challenge's tracks allow
 """

@@ -19,8 +19,9 @@ from core.audit.rubric import Rubric
 from core.audit.rules.claims import RULE
 from core.audit.rules.registry import yes_if
 from core.errors import InputError
+from core.llm.json_objects import find_list
 from core.llm.messages import Message, Reply
-from core.llm.parsing import Unparsed, find_listed
+from core.llm.parsing import Unparsed
 from core.methods.base import Context, Option, RowMethod, RowText, TextsOfRun
 from core.methods.conversation import (
     CallSpec,
@@ -133,7 +134,7 @@ def _call_of(text: RowText, context: Context) -> CallSpec:
 
 def read_claims(reply: Reply, text: str, pair: Pair) -> ReadClaims | Unparsed:
     """Returns the claims of a reply whose quotation and genes stand in the text, each once; of a gene with itself none is."""
-    listed = find_listed(reply.content, "claims")
+    listed = find_list(reply.content, "claims")
     if listed is None:
         return Unparsed('no JSON object with a list "claims", expected one')
     found: dict[Claim, QuotedClaim] = {}

@@ -16,8 +16,9 @@ from typing import Any, Final, NamedTuple
 from core.audit.clash import SPEECHES, Point, Status
 from core.audit.rubric import Rubric
 from core.errors import InputError
+from core.llm.json_objects import find_list
 from core.llm.messages import Message, Reply
-from core.llm.parsing import Unparsed, find_listed
+from core.llm.parsing import Unparsed
 from core.methods.base import Context, Option, RowMethod, RowText, TextsOfRun
 from core.methods.conversation import (
     CallSpec,
@@ -170,7 +171,7 @@ def _call_of(debate: DebateSpeeches, context: Context) -> CallSpec:
 
 def read_points(reply: Reply, debate: DebateSpeeches) -> ReadPoints | Unparsed:
     """Returns the points of a reply whose quotations stand in the debate, each once."""
-    listed = find_listed(reply.content, "points")
+    listed = find_list(reply.content, "points")
     if listed is None:
         return Unparsed('no JSON object with a list "points", expected one')
     points: dict[tuple[str, str], Point] = {}
