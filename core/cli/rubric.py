@@ -104,7 +104,7 @@ def _show_counts(context: typer.Context, rubric: Rubric, run: str, as_json: bool
 
     with context.obj.store.read() as db:
         found = runs.find(db, run)
-        answers = answer_by_rule_of(db, rubric, found)
+    answers = answer_by_rule_of(context.obj, rubric, found)
     _show_answers(rubric, answers, {"rubric": rubric.name, "run": found.name, "judge": Judge.RULE}, as_json)
 
 
