@@ -21,7 +21,7 @@ import_target  the dataset that a file's rows belong to, and the record of its i
 undo           takes an import back
 readings       readings of a run's texts by a model: plans, estimates, starts and finds them, and their answers
 reports        what reports show, saved under a name
-claims         the claims of a run's texts, checked against the knowledge packs
+claims         the claims of a run's texts, checked against the knowledge packs: claim_knowledge reads these
 clash          the clash of a run's debates, as a reading has it
 walks          walk-throughs: stops are added, worded, moved, taken out
 runs           renames and deletes runs, records public scores, writes notes; saves presets
@@ -47,6 +47,7 @@ derived_runs   requests of kNN, fusion and decomposition, and the neighbours of 
 benchmarks     makes the runs of a benchmark, and finds those that are there
 attribution    which evidence moved a run's answers: makes the arms, here or in a process of its own, and finds them
 contamination  asks a run again with gene names coded, swapped, hidden or alone
+screen_names   asks a run's model which screen its rows are from
 asked_arms     whether a run can be asked again as it was, and what its arms cost
 ask_again      asks about a row of a debate again with another dossier, beside asking the same again
 run_to_end     makes one run of an experiment here, until it is done

@@ -10,6 +10,7 @@ pattern            regular expressions that people write
 answer_counts      how often each answer to a rubric was given, by role
 debate_audit       the briefs of a run, role by role
 claims             what a text claims about two genes, by rules
+text_symbols       the gene symbols by which texts are searched
 claim_checks       what packs say of claims
 clash              a point of a debate, and what became of it
 argument_kinds     texts with similar words: kinds of arguments, and how well they hold

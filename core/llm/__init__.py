@@ -20,6 +20,7 @@ server_errors     what a server says is wrong, and what it means; refused_parame
 token_secrets     takes secrets out of tokens that they are cut into
 health            whether a server is fit for a run
 parsing           numbers and classes from text; marks: where a text marks them, answer_words: by which words
+json_objects      the JSON objects in a text
 logprobs          probabilities of the answer letters
 tokens            the number of tokens of a text
 prompts/          the prompt texts

@@ -12,6 +12,7 @@ evidence_rules   a table of weights over typed evidence, without a model
 knn              the labels of similar genes  fusion         rank-percentile fusion of runs
 recovered        a component recovered from a fusion
 judge_rubric     a rubric answered about the texts of another run: it predicts nothing (marked_passage: what decided)
+claims           the claims of another run's briefs, with quotations; it predicts nothing
 clash            the clash of another run's debates: points answered, ignored, decisive; it predicts nothing
 blend            a weighted mean of the probabilities of runs, such as replicates under several seeds
 fusion_settings  what a fusion is made from    cut_scores     the scores of a run under ten cuts of the folds
@@ -19,6 +20,7 @@ fusion_components  what these three ask of a workspace: runs on the same rows, p
 gene_set_summaries  what the genes of a set share, in a phrase
 conversation     one row's calls to a model   row_feed: what happens to a row, for whoever watches
 coded_names      gene names as a model sees them: coded, hidden, swapped
+screen_question  asks which screen rows are from
 call_probe       which calls a method makes, for a check of a server
 prompts          texts from core/llm/prompts, options that methods share, what the challenge's tracks allow
 """

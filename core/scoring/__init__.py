@@ -11,7 +11,8 @@ expression_controls  mean expression, detection and variance of genes in control
 label_means   means of labels over rows that share a gene or a perturbation
 constant_parents  runs of a fusion that are constant inside its cells
 public_noise  how far a leaderboard's score can be from the truth
-claim_counts   claims of a run's texts, by role and by what is known of them
+claim_counts   claims of a run's texts, by role and by what is known of them: claim_words in words
+row_claims     claims of the briefs of one row
 clash_counts   points of a run's debates, by side: answered, ignored, taken up by the judge
 argument_kinds  kinds of arguments of a run, and how often their rows are hits
 slices        the ways to cut a run's rows into slices

@@ -37,6 +37,7 @@ from core.actions import (
     cell_predictions,
     cells,
     changed_settings,
+    claim_knowledge,
     claims,
     clash,
     comparison_log,
@@ -78,6 +79,7 @@ from core.actions import (
     run_to_end,
     run_writer,
     runs,
+    screen_names,
     site,
     spaces,
     streamed_knn,
@@ -109,13 +111,14 @@ from core.datasets.prompt_files import PromptFile
 from core.embeddings import make_space
 from core.engine.request import Expectation, RunRequest
 from core.engine.run_state import Counts, Heartbeat, write_heartbeat
-from core.engine.spec import RunSpec
+from core.engine.spec import ExecutionSettings, RunSpec
 from core.errors import DeskError, ReadOnly
 from core.experiments.ablations.base import ablations as ablations_known
 from core.experiments.attribution_arms import AttributionSpec
 from core.experiments.benchmark_report import BenchmarkReport
 from core.experiments.benchmark_spec import parse_benchmark
 from core.experiments.contamination import ContaminationSpec
+from core.experiments.screen_names import SavedScreen
 from core.jobs.folder import JobFolder
 from core.llm.call_settings import CallSettings
 from core.methods.base import method_named
@@ -143,7 +146,11 @@ RUBRIC, LABEL = Rubric("q", "Is it?"), TextLabel("Pa_Ga", 0, "EFFECT", "yes", "A
 _ATTRIBUTED = AttributionSpec("r", "r", "bmdm", ("a",), ("gene_class",), 1)
 ATTRIBUTION = AttributionPlan(AttributionRequest("r"), _ATTRIBUTED, (), Expectation(0))
 CONTAMINATION = contamination.ContaminationPlan(
-    contamination.ContaminationRequest("r"), ContaminationSpec("r", "r", "d", ("Pa_Ga",), ("coded",)), (), Expectation(0)
+    contamination.ContaminationRequest("r"),
+    ContaminationSpec("r", "r", "d", ("Pa_Ga",), ("coded",)),
+    (),
+    Expectation(0),
+    SavedScreen(),
 )
 SPEC_OF_ARM = RunSpec("debate", 1, {}, "d", "0", ("Pa_Ga",))
 AGAIN = AgainPlan(SimpleNamespace(name="r"), "a", (), (), Expectation(0))  # type: ignore[arg-type]
@@ -198,6 +205,14 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "attribution.run_attribution": lambda s: attribution.run_attribution(s.plain, ATTRIBUTION),
     "contamination.run_contamination": lambda s: contamination.run_contamination(s.plain, CONTAMINATION),
     "contamination.start_apart": lambda s: contamination.start_apart(s.plain, CONTAMINATION),
+    "screen_names.name_screen": lambda s: screen_names.name_screen(
+        s.plain,
+        SimpleNamespace(name="r"),
+        (),
+        {},
+        ExecutionSettings(),
+        lambda _: None,  # type: ignore[arg-type]
+    ),
     "contamination.resume": lambda s: contamination.resume(s.plain, "a"),
     "attribution.save_attribution": lambda s: attribution.save_attribution(s.plain, ATTRIBUTION),
     "attribution.start_apart": lambda s: attribution.start_apart(s.plain, ATTRIBUTION),
@@ -411,6 +426,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "benchmarks.find_saved": lambda s: benchmarks.find_saved(s.plain, "b"),
     "benchmarks.saved_benchmarks": lambda s: benchmarks.saved_benchmarks(s.plain),
     "cell_jobs.describe_typed": lambda s: cell_jobs.describe_typed(s.plain, "p.h5ad", LabelSettings(), "127.0.0.1"),
+    "claim_knowledge.load_knowledge": lambda s: claim_knowledge.load_knowledge(s.plain, None),
     "claims.claims_of_run": lambda s: claims.claims_of_run(s.crashed, "r"),
     "clash.clash_of_run": lambda s: clash.clash_of_run(s.crashed, "r"),
     "cell_evaluation.score_evaluation": lambda s: cell_evaluation.score_evaluation(s.crashed, "r", "r"),
@@ -465,6 +481,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "model_servers.price_at": lambda s: model_servers.price_at(s.plain, s.model, "m"),
     "packs.list_with_organisms": lambda s: packs.list_with_organisms(s.plain),
     "packs.name_of_latest": lambda s: packs.name_of_latest(s.plain, "descriptions"),
+    "packs.names_of_kind": lambda s: list(packs.names_of_kind(s.plain, "pathways")),
     "packs.organism_of_pack": lambda s: packs.organism_of_pack(s.plain, PACK),
     "packs.pack_hashes": lambda s: packs.pack_hashes(s.plain, "mouse"),
     "pack_texts.list_with_texts": lambda s: pack_texts.list_with_texts(s.plain),
@@ -483,6 +500,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     ),
     "prompt_files.rows_of": lambda s: prompt_files.rows_of(s.plain, "bmdm", "0" * 64, PromptFile("p.csv", b"id,prompt\na,b\n")),
     "prompt_files.read_kept": lambda s: prompt_files.read_kept(s.plain, "0" * 64),
+    "readings.answer_by_rule_of": lambda s: readings.answer_by_rule_of(s.crashed, RUBRIC, run_of(s)),
     "readings.answers": lambda s: readings.answers(s.crashed, RUBRIC, "r"),
     "readings.find_answers": lambda s: readings.find_answers(s.crashed, run_of(s), RUBRIC),
     "reports.find_report": lambda s: reports.find_report(s.plain, "r"),
@@ -515,6 +533,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "submissions.check_file": lambda s: submissions.check_file(s.plain, cases.DEBATES, "B"),
     "submissions.check_run": lambda s: submissions.check_run(s.plain, "r", PackageOptions("B")),
     "submissions.expected_ids": lambda s: submissions.expected_ids(s.plain, default_dataset(s.plain, None).id),
+    "replicate_scores.scale_to_replicate": lambda s: replicate_scores.scale_to_replicate(s.plain, load_rows(s), "bmdm"),
     "replicate_scores.replicate_scores": lambda s: replicate_scores.replicate_scores(s.plain, "bmdm", load_rows(s).index),
     "target_ranking.find_same": lambda s: target_ranking.find_same(s.plain, targets.request()),
     "target_ranking.find": lambda s: target_ranking.find(s.plain),

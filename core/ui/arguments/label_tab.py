@@ -8,6 +8,7 @@ import streamlit as st
 
 from core.actions import labels
 from core.audit.rubric import Rubric
+from core.audit.rules.claims import RULE as CLAIMS
 from core.audit.sample_request import Design, SampleRequest
 from core.store.rubrics import Sample
 from core.store.runs import Run
@@ -17,7 +18,7 @@ from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import choose_one
 from core.ui.shared.option_controls import show_settings
 from core.ui.shared.shell import PageContext, explain_errors
-from core.ui.shared.widgets import show_empty
+from core.ui.shared.widgets import as_text, show_empty
 
 DESIGN_WORDS: dict[Design, str] = {
     "random": "at random",
@@ -37,6 +38,13 @@ def show(context: PageContext, run: Run) -> None:
     if rubric is None:
         show_empty("No rubric yet: add one in the tab Rubrics.")
         return
+    if rubric.unit == "claim":
+        finished = choices.finished_readings(run, CLAIMS.rubric)
+        if not finished:
+            show_empty("No model has read this run's claims yet: the tab Claims starts a reading.")
+            return
+        run = finished[0]
+        st.caption(as_text(f"Listed by {run.name}"))
     author = _choose_reader(context, person_place)
     samples = loaders.samples(run.id, rubric)
     sample = _choose_sample(samples, sample_place)
