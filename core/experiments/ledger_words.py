@@ -98,8 +98,8 @@ def _family_sentences(family: Family, lines: Sequence[LedgerLine]) -> list[str]:
     by_z = [f"{line.entry.name} {number_text(line.entry.z or 0, '+.1f')}" for line in tested if line.entry.estimate is None]
     if by_z:
         words.append(
-            f"Known by z alone, since what they were compared with was not published: {', '.join(by_z)}. "
-            f"A difference of {Z_DETECTABLE:.1f} standard errors would be seen with 80% power."
+            f"Known by z alone, since what they were compared with was not published: {', '.join(by_z)}; "
+            f"a difference of {Z_DETECTABLE:.1f} standard errors would be seen with 80% power."
         )
     late = [line.entry.name for line in lines if line.seen_before]
     if late:

@@ -54,7 +54,7 @@ def _one_axis_sentences(found: RunComparison, a: str, b: str) -> list[str]:
     parts = {name: part for name, part in (("DE", result.de), ("DIR", result.dir)) if not math.isnan(part.change.value)}
     if not parts:
         return [
-            f"{result.n_labelled:,} labelled rows, but no question that both runs answer and whose labels have both "
+            f"{result.n_labelled:,} labelled rows, but no question for which both runs have a score and the labels have both "
             "classes: no AUROC, so no comparison."
         ]
     by_gene = "" if found.pooled is None else f", {MACRO_HEADLINE}"
@@ -83,8 +83,8 @@ def _equality_sentence(found: Equivalence) -> str:
     if found.equal:
         return f"They are equal within ±{found.margin:g} (two one-sided tests, p {found.p:.3f})."
     return (
-        f"That they are equal within ±{found.margin:g} is not shown (two one-sided tests, p {found.p:.3f}). "
-        f"These rows would show it for ±{found.smallest_margin:.3f}."
+        f"That they are equal within ±{found.margin:g} is not shown (two one-sided tests, p {found.p:.3f}); "
+        f"these rows would show it for ±{found.smallest_margin:.3f}."
     )
 
 
@@ -105,7 +105,7 @@ def _comparison_remarks(found: RunComparison, a: str, b: str) -> list[str]:
     if found.all_rows is not None:
         everywhere = interval_text(found.all_rows.mean.change.shown, signed=True)
         remarks.append(
-            f"Compared on the {found.covered.n:,} of {found.all_rows.n:,} rows that both cover. With stand-ins at base rates "
+            f"Compared on the {found.covered.n:,} of {found.all_rows.n:,} rows that both cover; with stand-ins at base rates "
             f"in the other rows the mean differs by {everywhere}."
         )
     return remarks

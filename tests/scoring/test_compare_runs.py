@@ -61,7 +61,7 @@ def test_the_verdict_follows_the_interval(demo_workspace: Workspace) -> None:
 def test_one_class_is_said_and_not_scored() -> None:
     rows = rows_of(labels=["none"] * 8)
     result = compare_runs(rows, rows)
-    assert "whose labels have both classes: no AUROC" in comparison_sentences(result, "a", "b")[0]
+    assert "the labels have both classes: no AUROC" in comparison_sentences(result, "a", "b")[0]
     assert math.isnan(result.covered.mean.change.shown.estimate)
 
 
