@@ -60,7 +60,7 @@ def list_ablations(material: Material) -> list[tuple[Ablation, list[str]]]:
 def run_ablation(
     workspace: Workspace, name: str, settings: Mapping[str, object], dataset: str | None = None, material: Material | None = None
 ) -> AblationRun:
-    """Computes an ablation. Raises NotFound, InputError for impossible settings, MissingInput for what is not there."""
+    """Compute an ablation. Raise NotFound, InputError for impossible settings, MissingInput for what is not there."""
     ablation = ablation_named(name)
     found = material or load_material(workspace, dataset)
     start = time.perf_counter()

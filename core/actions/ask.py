@@ -87,7 +87,7 @@ def ask(
     known_health: Health | None = None,
     begin: run_control.Begin = run_control.start_worker,
 ) -> Asked:
-    """Asks a question, and begins to watch its row; a question that was asked and answered before is not asked again.
+    """Ask a question, and begin to watch its row; a question that was asked and answered before is not asked again.
 
     known_health: of the model server. begin: as in `run_control.start`. Raises InputError for symbols that cannot be, a method
     that does not argue, options that do not exist, and no choice among several models; Unreachable without a model server. Such a
@@ -172,7 +172,7 @@ def _begin_watched(begin: run_control.Begin, workspace: Workspace, run: str) -> 
 
 
 def resume(workspace: Workspace, run: str, *, begin: run_control.Begin = run_control.start_worker) -> Run:
-    """Goes on with an ad-hoc run that was stopped, or whose row failed; of the simulated server, where that is now."""
+    """Go on with an ad-hoc run that was stopped, or whose row failed; of the simulated server, where that is now."""
     with workspace.store.read() as db:
         found = runs.find(db, run)
     settings = run_control.settings_of(workspace, found.id)
@@ -247,7 +247,7 @@ def watch(workspace: Workspace, run: str, pair_id: str = "") -> Watcher:
 
 
 def listen(watcher: Watcher, hear: Callable[[Mapping[str, object]], object], every_s: float = 0.03) -> Callable[[], None]:
-    """Reads a watcher's events in a thread, and hands each on; returns what ends that, once all is read."""
+    """Read a watcher's events in a thread, and hand each on; return what ends that, once all is read."""
     is_over = threading.Event()
 
     def read_on() -> None:

@@ -173,7 +173,7 @@ def _cost(workspace: Workspace, run: Run, askings: tuple[PlannedAsking, ...], re
 
 
 def ask_again(workspace: Workspace, plan: AgainPlan, progress: Progress | None = None) -> list[str]:
-    """Makes the runs that are not there yet, here; returns the ids of all. Killed and started again, it goes on."""
+    """Make the runs that are not there yet, here; return the ids of all. Killed and started again, it goes on."""
     workspace.refuse_if_read_only("ask again", plan.run.name)
     loader = WorkspaceComponents(workspace, default_dataset(workspace, plan.run.dataset))
     made = []
@@ -185,7 +185,7 @@ def ask_again(workspace: Workspace, plan: AgainPlan, progress: Progress | None =
 
 
 def start_apart(workspace: Workspace, plan: AgainPlan) -> None:
-    """Starts what is not done yet, each run by a worker of its own, or resumes it, on the model server that is asked for now."""
+    """Start what is not done yet, each run by a worker of its own, or resume it, on the model server that is asked for now."""
     workspace.refuse_if_read_only("ask again", plan.run.name)
     for each in plan.askings:
         run = launch.start(workspace, each.request, spec=each.spec, detach=True)

@@ -70,7 +70,7 @@ class ArmPlanner:
 
 
 def refuse_changed(run: Run, again: RunSpec) -> None:
-    """Raises StateError where asking again would not ask the same, since the method, the rows or the packs changed."""
+    """Raise StateError where asking again would not ask the same, since the method, the rows or the packs changed."""
     read = {name: sha256 for name, sha256 in run.spec.get("packs", {}).items() if name in again.packs}
     compared = {
         "its method's version": (run.spec.get("version"), again.version),

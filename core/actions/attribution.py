@@ -133,7 +133,7 @@ def plan_attribution(workspace: Workspace, request: AttributionRequest) -> Attri
 def run_attribution(
     workspace: Workspace, plan: AttributionPlan, *, overwrite: bool = False, progress: Progress | None = None
 ) -> SavedAttribution:
-    """Makes every arm that is not there yet, here, and saves the attribution under its key; returns it.
+    """Make every arm that is not there yet, here, and save the attribution under its key; return it.
 
     Killed and started again, it goes on: arms that are done are found by their specification, the others are resumed.
     """
@@ -158,7 +158,7 @@ def job_of(workspace: Workspace, key: str) -> JobFolder:
 
 
 def save_attribution(workspace: Workspace, plan: AttributionPlan) -> SavedAttribution:
-    """Saves an attribution with the ids that its runs will have; returns it as it is if it was there already."""
+    """Save an attribution with the ids that its runs will have; return it as it is if it was there already."""
     workspace.refuse_if_read_only("attribute", plan.spec.name)
     with workspace.store.read() as db:
         there = notes.presets_of_page(db, PAGE).get(plan.spec.key)
@@ -170,7 +170,7 @@ def save_attribution(workspace: Workspace, plan: AttributionPlan) -> SavedAttrib
 
 
 def start_apart(workspace: Workspace, plan: AttributionPlan) -> None:
-    """Starts an attribution in a process that outlives this one, or goes on with it; one that a process is on stays as it is.
+    """Start an attribution in a process that outlives this one, or go on with it; one that a process is on stays as it is.
 
     Raises StateError if the process ends before it begins.
     """

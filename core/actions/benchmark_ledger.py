@@ -23,7 +23,7 @@ from core.store.runs import Run
 
 
 def register_hypothesis(workspace: Workspace, spec: BenchmarkSpec, dataset: str, made: Runs) -> Entry | None:
-    """Registers the hypothesis that a benchmark names; the same one again changes nothing. None if it names none.
+    """Register the hypothesis that a benchmark names; the same one again changes nothing. None if it names none.
 
     dataset: its id. made: the runs that are done before; where both arms have one under one cut, the result was there to see,
     and the entry says so. Raises InputError for a name under which the ledger holds a hypothesis about other runs, and for an
@@ -66,7 +66,7 @@ def _refuse_other_hypothesis(workspace: Workspace, wanted: Registration) -> None
 
 
 def record_result(workspace: Workspace, spec: BenchmarkSpec, dataset: str, rows: Sequence[str], made: Runs) -> Entry | None:
-    """Records the result of a benchmark's hypothesis, the change of its arm by the rule that was registered first.
+    """Record the result of a benchmark's hypothesis, the change of its arm by the rule that was registered first.
 
     The same result again changes nothing; None if it names no hypothesis. Raises StateError if a run is missing, NotFound if
     its hypothesis was never registered, ReadOnly.

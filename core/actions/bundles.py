@@ -77,7 +77,7 @@ class BuiltBundle:
 
 
 def build_bundle(workspace: Workspace, run: str) -> BuiltBundle:
-    """Builds the bundle of a run; nothing is written.
+    """Build the bundle of a run; nothing is written.
 
     Raises StateError while a worker is on the run, or if an API key stands in it; InputError for a run without rows.
     """
@@ -92,7 +92,7 @@ def build_bundle(workspace: Workspace, run: str) -> BuiltBundle:
 
 
 def write_bundle_file(workspace: Workspace, run: str, out: Path, *, replace: bool = False) -> BuiltBundle:
-    """Writes the bundle of a run. Raises StateError if another file lies at `out`, unless `replace`."""
+    """Write the bundle of a run. Raise StateError if another file lies at `out`, unless `replace`."""
     bundle = build_bundle(workspace, run)
     bundle.file.seek(0)
     write_by(lambda file: shutil.copyfileobj(bundle.file, file, 1 << 20), out, replace=replace)
@@ -100,7 +100,7 @@ def write_bundle_file(workspace: Workspace, run: str, out: Path, *, replace: boo
 
 
 def settle_run(workspace: Workspace, run: str) -> Run:
-    """Ingests what the run's journal has and the store has not; returns the run as it is then.
+    """Ingest what the run's journal has and the store has not; return the run as it is then.
 
     Raises StateError while a worker is on the run.
     """
@@ -199,7 +199,7 @@ def _refuse_unreadable(file: UnnamedFile, bundle: Bundle) -> None:
 
 
 def import_bundle(workspace: Workspace, file: BundleFile, path: str, options: ImportOptions) -> Imported:
-    """Stores the run of a bundle; nothing changes if the workspace has it with the same content.
+    """Store the run of a bundle; nothing changes if the workspace has it with the same content.
 
     Raises StateError if it has other content here, unless options.replace; InputError if no dataset knows its rows.
     """

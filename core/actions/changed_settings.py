@@ -57,7 +57,7 @@ def change_settings(settings: ExecutionSettings, **changes: Any) -> ExecutionSet
 
 
 def check_change(workspace: Workspace, folder: RunFolder, status: Status, settings: ExecutionSettings) -> None:
-    """Raises an error if a run cannot go on with these settings.
+    """Raise an error if a run cannot go on with these settings.
 
     StateError while a worker is on it, which keeps the settings it began with; InputError if its method asks no model, if the
     budget is spent already, if a new server does not serve its model, or if new ones differ; Unreachable if a new server does not

@@ -18,7 +18,7 @@ SEED = 0
 
 
 def make_demo(workspace: Workspace, seed: int = SEED) -> list[Run]:
-    """Makes the simulated dataset with its runs and embedding; returns its runs, which may be there already."""
+    """Make the simulated dataset with its runs and embedding; return its runs, which may be there already."""
     with workspace.store.read() as db:
         existing = next((d for d in datasets.list_all(db) if d.origin == "simulated"), None)
         if existing is not None:

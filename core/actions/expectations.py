@@ -49,7 +49,7 @@ def has_label(workspace: Workspace, run: str, pair_id: str) -> bool:
 
 
 def expect(workspace: Workspace, run: str, pair_id: str, expected: Expected | None) -> Expectation:
-    """Records what a person expects of a row, or that they ask for its label (None); returns it with the label.
+    """Record what a person expects of a row, or that they ask for its label (None); return it with the label.
 
     Raises InputError if the row has no label, StateError if the label was shown to the person before.
     """

@@ -158,7 +158,7 @@ def known_rows(
 
 
 def refuse_empty_import(path: str, n_rows: int, rejected: Sequence[Rejected], options: ImportOptions) -> None:
-    """Raises InputError if no row is left, or, under --strict, if one was rejected."""
+    """Raise InputError if no row is left, or, under --strict, if one was rejected."""
     first = f"the first, line {rejected[0].line}: {rejected[0].reason}, {rejected[0].detail}" if rejected else ""
     if options.strict and rejected:
         raise InputError(f"{path}: {len(rejected)} rows rejected ({first}); nothing imported, because of --strict")
@@ -181,7 +181,7 @@ def free_name(db: Cursor, dataset: str, wanted: str, path: str, sha256: str, opt
 
 
 def delete_replaced_run(db: Cursor, workspace: Workspace, run: Run) -> dict[str, object]:
-    """Deletes a run that is replaced; returns what the audit log records of it.
+    """Delete a run that is replaced; return what the audit log records of it.
 
     `RunFolder.remove` deletes its journal afterwards. Raises StateError while a worker is on it.
     """
@@ -204,7 +204,7 @@ class ImportedRows:
 
 
 def record_import(db: Cursor, workspace: Workspace, file: ImportedContent, path: str, rows: ImportedRows) -> str:
-    """Records that a file was imported; returns the import's id."""
+    """Record that a file was imported; return the import's id."""
     workspace.refuse_if_read_only("import", path)
     entry = Import(
         id=file.sha256[:12],

@@ -29,7 +29,7 @@ _VARIABLE = "PERTURBDESK_IMPORT_ROOTS"
 def import_path(
     workspace: Workspace, text: str, options: ImportOptions, server_address: str | None, on_file: OnFile = lambda *_: None
 ) -> list[Imported]:
-    """Imports a file, or what is recognised in a folder, by a path that a visitor typed; links are followed before it is looked
+    """Import a file, or what is recognised in a folder, by a path that a visitor typed; links are followed before it is looked
     at. What is no table, pack, bundle or space is refused without a word of what it holds.
 
     server_address: as in `import_folders`. on_file: as in `imports.import_paths`. Raises InputError outside of the allowed
@@ -52,7 +52,7 @@ def check_typed_path(workspace: Workspace, text: str, server_address: str | None
 def import_predictions(
     workspace: Workspace, text: str, real: str | None, options: PredictionOptions, server_address: str | None
 ) -> Imported:
-    """Makes a run from predicted expression by a path that a visitor typed; real: the path of real control cells.
+    """Make a run from predicted expression by a path that a visitor typed; real: the path of real control cells.
 
     Of a table that is refused nothing is said of what it holds. Raises what `import_path` raises, and what
     `cell_predictions.import_predictions` does.

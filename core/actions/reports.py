@@ -16,7 +16,7 @@ PAGE = "report"
 
 
 def save_report(workspace: Workspace, name: str, selection: Mapping[str, Any], *, replace: bool = False) -> bool:
-    """Saves a selection (plain data) under a name; returns whether there was none of that name.
+    """Save a selection (plain data) under a name; return whether there was none of that name.
 
     The same selection again changes nothing. Raises StateError where another has the name, unless `replace`; ReadOnly.
     """
@@ -32,7 +32,7 @@ def save_report(workspace: Workspace, name: str, selection: Mapping[str, Any], *
 
 
 def delete_report(workspace: Workspace, name: str) -> None:
-    """Deletes a saved selection."""
+    """Delete a saved selection."""
     runs.delete_preset(workspace, PAGE, name)
 
 

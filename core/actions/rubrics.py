@@ -31,7 +31,7 @@ def find(workspace: Workspace, name: str) -> Rubric:
 
 
 def add(workspace: Workspace, rubric: Rubric) -> bool:
-    """Keeps a rubric; whether it is new. The same one again changes nothing.
+    """Keep a rubric; whether it is new. The same one again changes nothing.
 
     Raises StateError if another one has its name, InputError if it names a rule: a rule has its own rubric; ReadOnly.
     """
@@ -49,7 +49,7 @@ def add(workspace: Workspace, rubric: Rubric) -> bool:
 
 
 def add_file(workspace: Workspace, path: Path) -> Rubric:
-    """Keeps the rubric of a TOML file and returns it. Raises InputError for a file that holds none, and what `add` raises."""
+    """Keep the rubric of a TOML file and return it. Raise InputError for a file that holds none, and what `add` raises."""
     workspace.refuse_if_read_only(_ACTION, path.name)
     rubric = read_rubric(read_toml(path))
     add(workspace, rubric)

@@ -82,7 +82,7 @@ def _is_same_of_earlier(run: Run, spec: RunSpec) -> bool:
 
 
 def delete_named_run(db: Cursor, spec: RunSpec, name: str) -> list[str]:
-    """Deletes the run of this name, if there is one; returns its id, for its folder to be removed after the transaction."""
+    """Delete the run of this name, if there is one; return its id, for its folder to be removed after the transaction."""
     replaced = [run.id for run in runs.list_all(db, spec.dataset) if run.name == name]
     for run in replaced:
         imports.delete_with_run(db, run)
@@ -91,7 +91,7 @@ def delete_named_run(db: Cursor, spec: RunSpec, name: str) -> list[str]:
 
 
 def write_run(db: Cursor, metadata: RunMetadata, rows: AuditedRows) -> Run:
-    """Stores a finished run with its rows, traces and evidence, in the caller's transaction; returns it."""
+    """Store a finished run with its rows, traces and evidence, in the caller's transaction; return it."""
     run = Run(
         id=metadata.id,
         dataset=metadata.dataset,

@@ -19,7 +19,7 @@ MAX_PRESET_NAME = 60  # characters
 
 
 def rename(workspace: Workspace, run: str, name: str) -> Run:
-    """Gives a run another name; links keep working, since they carry its id."""
+    """Give a run another name; links keep working, since they carry its id."""
     name = name.strip()
     if not 0 < len(name) <= MAX_NAME:
         raise InputError(f"new name of {run}: got {len(name)} characters, expected 1 to {MAX_NAME}")
@@ -34,7 +34,7 @@ def rename(workspace: Workspace, run: str, name: str) -> Run:
 
 
 def set_values(workspace: Workspace, run: str, values: Mapping[str, str]) -> Run:
-    """Sets `public_score` (a number in [0, 1], or empty for none) and `note` (text) of a run."""
+    """Set `public_score` (a number in [0, 1], or empty for none) and `note` (text) of a run."""
     checked: dict[str, str | float | None] = {}
     for key, value in values.items():
         if key == "public_score":
@@ -64,7 +64,7 @@ def _score(value: str) -> float | None:
 
 
 def delete(workspace: Workspace, run: str) -> Run:
-    """Deletes a run with its traces, journal and notes (the notes' text stays in the audit log); its file can be imported
+    """Delete a run with its traces, journal and notes (the notes' text stays in the audit log); its file can be imported
     again. Raises StateError while a worker is on it."""
     with workspace.store.read() as db:
         refuse_live(workspace.run_folder(runs.find(db, run).id))
@@ -79,12 +79,12 @@ def delete(workspace: Workspace, run: str) -> Run:
 
 
 def add_note(workspace: Workspace, run: str, pair_id: str | None, text: str, author: str = "") -> str:
-    """Adds a note on a row of a run, or on the run if `pair_id` is None; returns the note's id."""
+    """Add a note on a row of a run, or on the run if `pair_id` is None; return the note's id."""
     return _add_note(workspace, Subject(run, pair_id), text, author)
 
 
 def add_figure_note(workspace: Workspace, run: str, figure: str, address: str, text: str) -> str:
-    """Adds a note on a figure of a run, by its title; address: of the view that has it. Returns the note's id."""
+    """Add a note on a figure of a run, by its title; address: of the view that has it. Return the note's id."""
     return _add_note(workspace, Subject(run, figure=figure, address=address), text, "")
 
 
@@ -103,7 +103,7 @@ def _add_note(workspace: Workspace, subject: Subject, text: str, author: str) ->
 
 
 def delete_note(workspace: Workspace, note: str) -> None:
-    """Deletes a note that this author wrote; its text stays in the audit log, which has it since it was written."""
+    """Delete a note that this author wrote; its text stays in the audit log, which has it since it was written."""
     with workspace.change("delete note", note) as (db, _):
         author = notes.author_of(db, note)
         if author is None:
@@ -115,7 +115,7 @@ def delete_note(workspace: Workspace, note: str) -> None:
 
 
 def save_preset(workspace: Workspace, page: str, name: str, settings: Mapping[str, Any]) -> None:
-    """Saves a page's settings under a name; a preset of that name is replaced."""
+    """Save a page's settings under a name; a preset of that name is replaced."""
     name = name.strip()
     if not 0 < len(name) <= MAX_PRESET_NAME:
         raise InputError(f"preset: got a name of {len(name)} characters, expected 1 to {MAX_PRESET_NAME}")
@@ -127,7 +127,7 @@ def save_preset(workspace: Workspace, page: str, name: str, settings: Mapping[st
 
 
 def delete_preset(workspace: Workspace, page: str, name: str) -> None:
-    """Deletes a preset."""
+    """Delete a preset."""
     with workspace.change("delete preset", name) as (db, _):
         if not notes.delete_preset(db, page, name):
             raise InputError(f"preset {name!r}: not in this workspace")

@@ -115,7 +115,7 @@ def embed(
     replace: bool = False,
     say: Callable[[str], object] = lambda _: None,
 ) -> SpaceRecord:
-    """Builds a space of a kind of BUILDERS and records it; returns the existing one if its specification is the same.
+    """Build a space of a kind of BUILDERS and record it; return the existing one if its specification is the same.
 
     options: columns, seed, model, base_url, dataset (a name) or of, as the kind needs them. pack: the knowledge pack to
     build from, None for the latest of its kind, about genes of the default dataset's organism if there is one. say: is called
@@ -239,7 +239,7 @@ def match_dataset(workspace: Workspace, record: SpaceRecord, dataset: str) -> Sy
 
 
 def delete(workspace: Workspace, name: str) -> SpaceRecord:
-    """Deletes a space; its file can be imported again. Runs that were made with it stay."""
+    """Delete a space; its file can be imported again. Runs that were made with it stay."""
     with workspace.change("delete space", name) as (db, detail):
         found = spaces.find(db, name)
         _delete_record(db, found)
@@ -250,7 +250,7 @@ def delete(workspace: Workspace, name: str) -> SpaceRecord:
 
 
 def restore(workspace: Workspace, name: str, space: Space) -> bool:
-    """Writes a space's file again if it was removed or damaged; returns whether that was needed."""
+    """Write a space's file again if it was removed or damaged; return whether that was needed."""
     workspace.refuse_if_read_only("restore space", name)
     with workspace.store.read() as db:
         record = spaces.find(db, name)
@@ -263,7 +263,7 @@ def restore(workspace: Workspace, name: str, space: Space) -> bool:
 
 
 def remove_file(workspace: Workspace, record: SpaceRecord) -> None:
-    """Deletes a space's file, after its record."""
+    """Delete a space's file, after its record."""
     workspace.refuse_if_read_only("remove space", record.name)
     _file(workspace, record).unlink(missing_ok=True)
 
@@ -304,7 +304,7 @@ def record_space(
     *,
     replace: bool = False,
 ) -> tuple[SpaceRecord, list[SpaceRecord]]:
-    """Writes a space's file and records it, in the caller's transaction; returns the record, and those that it replaced."""
+    """Write a space's file and record it, in the caller's transaction; return the record, and those that it replaced."""
     workspace.refuse_if_read_only("embed", space.name)
     record = SpaceRecord(
         id=identity(space.name, kind, spec),

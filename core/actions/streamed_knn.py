@@ -38,7 +38,7 @@ class StreamedPredictions:
 
 
 def predict_file(workspace: Workspace, dataset: Dataset, settings: KnnSettings, source: Path, out: Path) -> StreamedPredictions:
-    """Predicts the pairs of a Parquet file (columns pert and gene) from a dataset's training labels, and writes another.
+    """Predict the pairs of a Parquet file (columns pert and gene) from a dataset's training labels, and write another.
 
     Its rows stand in the same order and have pert, gene, prediction_up, prediction_down, p_de, p_up_given_de, support and flags
     (words with a blank between them). Raises InputError for another protocol than test, both axes, a file that is there

@@ -125,7 +125,7 @@ def check_run(workspace: Workspace, run: str, options: PackageOptions) -> Checke
 
 
 def package(workspace: Workspace, run: str, options: PackageOptions, out: Path, *, replace: bool = False) -> PackageResult:
-    """Writes a run's package, unless one of its problems is an error; the audit log names its SHA-256.
+    """Write a run's package, unless one of its problems is an error; the audit log names its SHA-256.
 
     Raises StateError if another file lies at `out`, unless `replace`, ReadOnly in a workspace that is.
     """

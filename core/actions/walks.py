@@ -20,7 +20,7 @@ _ADDRESS = re.compile(r"\./[\w-]*\?[^\s<>\"']*")
 
 
 def add_stop(workspace: Workspace, stop: Stop) -> str:
-    """Adds a stop at the end of a walk-through, which begins with its first; returns the stop's id.
+    """Add a stop at the end of a walk-through, which begins with its first; return the stop's id.
 
     Raises InputError for an address that is no view of the app, a figure that is too large, a name or a sentence that cannot
     stand; NotFound for an unknown dataset; ReadOnly.
@@ -43,7 +43,7 @@ def add_stop(workspace: Workspace, stop: Stop) -> str:
 
 
 def set_sentence(workspace: Workspace, key: str, sentence: str) -> None:
-    """Replaces what is said at a stop. Raises NotFound, InputError, ReadOnly."""
+    """Replace what is said at a stop. Raise NotFound, InputError, ReadOnly."""
     sentence = " ".join(sentence.split())
     _check_sentence(sentence)
     with workspace.change("word stop", key) as (db, detail):
@@ -53,7 +53,7 @@ def set_sentence(workspace: Workspace, key: str, sentence: str) -> None:
 
 
 def move_stop(workspace: Workspace, key: str, places: int) -> None:
-    """Moves a stop by some places, at most to an end: -1 is one earlier. Raises NotFound, ReadOnly."""
+    """Move a stop by some places, at most to an end: -1 is one earlier. Raise NotFound, ReadOnly."""
     with workspace.change("move stop", key) as (db, detail):
         found = _find(db, key)
         keys = [each.id for each in walks.of_walk(db, found.dataset, found.walk)]
@@ -65,7 +65,7 @@ def move_stop(workspace: Workspace, key: str, places: int) -> None:
 
 
 def delete_stop(workspace: Workspace, key: str) -> None:
-    """Takes a stop out. Raises NotFound, ReadOnly."""
+    """Take a stop out. Raise NotFound, ReadOnly."""
     with workspace.change("delete stop", key) as (db, detail):
         found = _find(db, key)
         walks.delete(db, key)
@@ -74,7 +74,7 @@ def delete_stop(workspace: Workspace, key: str) -> None:
 
 
 def delete_walk(workspace: Workspace, dataset: str, walk: str) -> int:
-    """Deletes a walk-through; returns how many stops it had. Raises NotFound, ReadOnly."""
+    """Delete a walk-through; return how many stops it had. Raise NotFound, ReadOnly."""
     with workspace.change("delete walk-through", walk) as (db, detail):
         n = walks.delete_walk(db, dataset, walk)
         if not n:

@@ -71,7 +71,7 @@ class Workspace:
 
     @contextmanager
     def change(self, action: str, subject: str) -> Iterator[tuple[Cursor, dict[str, Any]]]:
-        """Opens a write transaction that ends with a line in the audit log; the mapping becomes that line's detail.
+        """Open a write transaction that ends with a line in the audit log; the mapping becomes that line's detail.
 
         Raises ReadOnly, before anything is touched, if the workspace is open for reading only.
         """
@@ -83,7 +83,7 @@ class Workspace:
         LOGGER.info("%s %s (audit log: entry %d, %s)", action, subject, line.entries, line.hash)
 
     def refuse_if_read_only(self, action: str, subject: str) -> None:
-        """Raises ReadOnly in read-only mode, and for a person who may change nothing now; for actions that do something before
+        """Raise ReadOnly in read-only mode, and for a person who may change nothing now; for actions that do something before
         they write: wait, start a process, or ask a server."""
         if why := self._why_closed():
             raise ReadOnly(f"{action} {subject}: refused, {self.settings.workspace} is open for reading only ({why})")

@@ -111,7 +111,7 @@ class _ArgumentPrinter:
     has_ended: bool = False
 
     def print_event(self, event: Mapping[str, Any]) -> None:
-        """Prints what is new."""
+        """Print what is new."""
         match event:
             case {"kind": kind, "call": call} if kind != "asked" and call not in self.waiting:
                 return  # a full disk lost that it was asked

@@ -89,7 +89,7 @@ def _say_progress(name: str, done: int, total: int) -> None:
 
 
 def show_imports(outcomes: list[imports.Imported], as_json: bool) -> None:
-    """Prints what came of each file; exits with 1 if one of them was not imported."""
+    """Print what came of each file; exit with 1 if one of them was not imported."""
     for outcome in outcomes:
         if outcome.message:
             say(outcome.message if outcome.path in outcome.message else f"{outcome.path}: {outcome.message}")

@@ -106,7 +106,7 @@ def options_of_arm(run: Run, arm: ArmKey) -> dict[str, Any]:
 
 
 def refuse_meeting_seeds(run: Run, repeats: int) -> None:
-    """Raises InputError where a repeat would ask under a seed of another: the cache would answer it, and asking again
+    """Raise InputError where a repeat would ask under a seed of another: the cache would answer it, and asking again
     would seem to change less than it does."""
     seeds = read_seeds(str(run.spec["options"].get("seeds", "")), seed_of(run))
     meeting = [(a, b) for a in seeds for b in seeds if a < b <= a + SEED_STEP * repeats and (b - a) % SEED_STEP == 0]

@@ -32,7 +32,7 @@ _NOISE_SEED = 0
 
 
 def refuse_other_level(rule: DecisionRule, name: str, method: str | None) -> None:
-    """Raises InputError where the run, or arm, that is to win is of another level than the rule's, by its method."""
+    """Raise InputError where the run, or arm, that is to win is of another level than the rule's, by its method."""
     wrong = {"fused": "knn", "embedding": "fusion"}.get(rule.level)
     if method is not None and method == wrong:
         raise InputError(

@@ -28,7 +28,7 @@ class _Choice:
     logprobs: Any = None
 
     def add(self, choice: Mapping[str, Any]) -> int:
-        """Adds what a chunk says of this choice; returns by how much it has grown."""
+        """Add what a chunk says of this choice; return by how much it has grown."""
         delta = choice.get("delta")
         grown = 0
         for name, value in (delta if isinstance(delta, Mapping) else {}).items():
@@ -151,7 +151,7 @@ class JoinedChunks:
         return self._first is not None and bool(self._first.rest.get("finish_reason"))
 
     def add(self, chunk: Mapping[str, Any]) -> None:
-        """Adds a chunk. Raises ValueError if it is of another shape."""
+        """Add a chunk. Raise ValueError if it is of another shape."""
         for name, value in chunk.items():
             if name == "usage":
                 self._usage = self._usage if value is None else value

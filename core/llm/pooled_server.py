@@ -91,7 +91,7 @@ class PooledServer:
         return exchange.result()
 
     def give_up_requests(self) -> None:
-        """Ends the wait for every answer of this server."""
+        """End the wait for every answer of this server."""
         for sending in self.sending:
             sending.cancel()
 

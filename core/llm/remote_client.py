@@ -108,11 +108,11 @@ class _Questions:
         return self._waiting.setdefault(number, asyncio.get_running_loop().create_future())
 
     def forget(self, number: int) -> None:
-        """Waits for no further answer under a number."""
+        """Wait for no further answer under a number."""
         self._waiting.pop(number, None)
 
     def take(self, answered: Answered) -> None:
-        """Passes an answer on; one that is not waited for any more is dropped."""
+        """Pass an answer on; one that is not waited for any more is dropped."""
         number, value = answered.number, answered.value
         waiting = self._waiting.get(number)
         if waiting is None or waiting.done():
@@ -179,13 +179,13 @@ class _LentServers:
         self._transports: dict[str, ModelTransport] = {}
 
     async def close(self) -> None:
-        """Closes the connections."""
+        """Close the connections."""
         for transport in self._transports.values():
             await transport.close()
 
     @asynccontextmanager
     async def choose(self, *, is_call: bool = True) -> AsyncIterator[_LentServer]:
-        """Waits for a server, and gives it back at the end."""
+        """Wait for a server, and give it back at the end."""
         number, server = self._questions.next_number(), None
         try:
             address = await self._questions.ask(TakeServer(number, is_call))
@@ -215,7 +215,7 @@ class RemoteClient(Client):
         super().__init__(endpoint, concurrency=concurrency, servers=self._lent)
 
     def take(self, answered: Answered) -> None:
-        """Takes an answer that has come over the link."""
+        """Take an answer that has come over the link."""
         self._questions.take(answered)
 
     def record_model(self, address: str, asked: str, answered: str) -> None:

@@ -286,7 +286,7 @@ def _stop(process: subprocess.Popen[bytes], stop_s: float) -> None:
 
 
 def check_port_free(place: Place) -> None:
-    """Raises StateError if another process listens on the port, or this machine has no such address."""
+    """Raise StateError if another process listens on the port, or this machine has no such address."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

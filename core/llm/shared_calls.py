@@ -48,7 +48,7 @@ class ConnectedProcess:
         self._keys: dict[int, str] = {}
 
     def take(self, message: CallMessage) -> None:
-        """Takes a message of the process, and answers it in time if it is a question."""
+        """Take a message of the process, and answer it in time if it is a question."""
         match message:
             case FindReply(number, key):
                 self._begin(number, self._find_reply(number, key))
@@ -63,7 +63,7 @@ class ConnectedProcess:
                 self._shared.client.record_model(address, asked, answered)
 
     def close(self) -> None:
-        """Gives back every server and key that the process holds."""
+        """Give back every server and key that the process holds."""
         for number in list(self._tasks):
             self._cancel(number)
         for number in list(self._keys):

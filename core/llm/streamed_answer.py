@@ -55,7 +55,7 @@ class StreamedAnswer:
         return self._joined.as_json() if self._is_stream else ""
 
     def take(self, part: bytes) -> bool:
-        """Takes what comes next; returns whether no more is needed, since the answer is whole or cannot become one.
+        """Take what comes next; return whether no more is needed, since the answer is whole or cannot become one.
 
         Raises TooLong for an answer, a text or a line that is longer than allowed.
         """

@@ -247,7 +247,7 @@ class DerivedMethod(WithoutModel):
         raise NotImplementedError
 
     def check(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> None:
-        """Raises what the prediction would raise; called before a run is created."""
+        """Raise what the prediction would raise; called before a run is created."""
         raise NotImplementedError
 
     def evaluation(
@@ -273,7 +273,7 @@ class RowFailed(Exception):
 
 
 def refuse_missing_sources(options: Sequence[Option], values: Mapping[str, Any]) -> None:
-    """Raises InputError for the first option that has to name gene spaces or runs and names none."""
+    """Raise InputError for the first option that has to name gene spaces or runs and names none."""
     expected = {"spaces": "one or more gene spaces", "run": "a run", "runs": "one or more runs"}
     for option in options:
         if option.kind in expected and not split_names(values[option.name]):

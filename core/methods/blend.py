@@ -97,7 +97,7 @@ class Blend(DerivedMethod):
         return rows
 
     def check(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> None:
-        """Raises InputError or StateError as `load_components` does, and for a row that the base does not have."""
+        """Raise InputError or StateError as `load_components` does, and for a row that the base does not have."""
         _blend_rows(pair_ids, options, components)
 
     def evaluation(

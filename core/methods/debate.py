@@ -177,7 +177,7 @@ async def result_of_debates(
 
 
 async def hold_debate(conversation: RowConversation, stage: Stage, case: DebateCase, seed: int) -> DebateResult:
-    """Asks for both briefs concurrently, then for both rebuttals concurrently, then for all verdicts on them concurrently."""
+    """Ask for both briefs concurrently, then for both rebuttals concurrently, then for all verdicts on them concurrently."""
     rounds, sides = case.options["rounds"], SIDES[stage]
     events: list[TraceEvent] = []
     speeches: list[Speech] = []
@@ -199,7 +199,7 @@ async def hold_debate(conversation: RowConversation, stage: Stage, case: DebateC
 async def judge_debate(
     conversation: RowConversation, stage: Stage, case: DebateCase, seed: int, speeches: Speeches
 ) -> DebateResult:
-    """Asks for all verdicts on what was said, concurrently."""
+    """Ask for all verdicts on what was said, concurrently."""
     repeats = range(_judge_repeats(case.options))
     verdicts = await gather_all(*(_ask_verdict(conversation, stage, case, (seed, repeat), speeches) for repeat in repeats))
     return DebateResult(tuple(p for p, _ in verdicts), tuple(one for _, events in verdicts for one in events), collapsed=False)

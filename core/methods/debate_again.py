@@ -68,7 +68,7 @@ class DebateAgain(ConversationMethod):
         return {**known, "seeds": seeds, **options, "ask": who, "changes": changes, "run": parent}
 
     async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
-        """Asks every repeat and averages them."""
+        """Ask every repeat and average them."""
         options = context.options
         evidence, case = dossier_again(pair, context)
         seeds = read_seeds(options["seeds"])

@@ -182,7 +182,7 @@ def _load_component(
 
 
 def refuse_other_dataset(loader: ComponentLoader, base: str) -> None:
-    """Raises InputError if the base is a run of another dataset than the one that is predicted."""
+    """Raise InputError if the base is a run of another dataset than the one that is predicted."""
     run = loader.run(base)
     if run.dataset != loader.dataset_id:
         raise InputError(f"{run.name}: a run of another dataset than the one chosen; expected its own")

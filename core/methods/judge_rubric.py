@@ -98,7 +98,7 @@ class JudgeRubric(ConversationMethod):
         return [messages_of(rubric, pair, text, evidence, passage=passage) for text in of_row]
 
     async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
-        """Asks about every text of the row. A text whose answer cannot be read has an event without one, and flags the row."""
+        """Ask about every text of the row. A text whose answer cannot be read has an event without one, and flags the row."""
         if context.texts is None:
             raise InputError(f"{pair.pair_id}: no texts are given, expected those of the run that is read")
         rubric, texts = self.rubric(context.options), context.texts.of_row[pair.pair_id]

@@ -190,7 +190,7 @@ class Knn(DerivedMethod):
         return [index.pair_ids[row] for row in rows_to_predict(index, read_knn_settings(options).protocol)]
 
     def check(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> None:
-        """Raises InputError for a space that may not be evaluated on these rows' labels, NotFound for one that is not there."""
+        """Raise InputError for a space that may not be evaluated on these rows' labels, NotFound for one that is not there."""
         components.predict_knn(read_knn_settings(options), pair_ids)
 
     def evaluation(

@@ -58,7 +58,7 @@ class RowFeed:
         return bool(self._sinks)
 
     def attach(self, sink: Sink) -> None:
-        """Hands what has happened so far to a sink, and from now on what happens. A sink does not raise."""
+        """Hand what has happened so far to a sink, and from now on what happens. A sink does not raise."""
         for event in self._events:
             sink(event)
         for call, said in self._said.items():
@@ -66,35 +66,35 @@ class RowFeed:
         self._sinks.append(sink)
 
     def detach(self, sink: Sink) -> None:
-        """Hands nothing more to a sink."""
+        """Hand nothing more to a sink."""
         self._sinks.remove(sink)
 
     def add(self, kind: str, **facts: Any) -> None:
-        """Keeps an event that happens now, and hands it on."""
+        """Keep an event that happens now, and hand it on."""
         event = {"kind": kind, "at": time.time(), **facts}
         self._events.append(event)
         for sink in self._sinks:
             sink(event)
 
     def tool_answered(self, item: Evidence) -> None:
-        """Adds the answer of a tool."""
+        """Add the answer of a tool."""
         self.add("tool", item=item)
 
     def begin_call(self, call: int, stage: str, role: str, seed: int) -> OnWords | None:
-        """Adds a call that is sent; returns what takes its words if somebody watches."""
+        """Add a call that is sent; return what takes its words if somebody watches."""
         streams = self.is_watched
         self.add("asked", call=call, stage=stage, role=role, seed=seed, streams=streams)
         return (lambda words: self._say(call, words)) if streams else None
 
     def end_call(self, call: int, reply: Reply) -> None:
-        """Adds the answer of a call."""
+        """Add the answer of a call."""
         self._said.pop(call, None)
         tokens = reply.usage.prompt_tokens + reply.usage.completion_tokens
         facts = {"tokens": tokens, "latency_ms": reply.latency_ms, "cached": reply.cached}
         self.add("answered", call=call, content=reply.content, **facts)
 
     def fail_call(self, call: int, why: str) -> None:
-        """Adds that a call brought no answer."""
+        """Add that a call brought no answer."""
         self._said.pop(call, None)
         self.add("failed", call=call, why=why)
 

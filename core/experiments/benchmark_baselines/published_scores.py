@@ -39,7 +39,7 @@ class PublishedTable:
 
 @cache
 def load_published_scores() -> PublishedTable:
-    """Reads the file of published scores."""
+    """Read the file of published scores."""
     content = tomllib.loads(FILE.read_text("utf-8"))
     methods, names = content["methods"], content["lines"]
 

@@ -79,7 +79,7 @@ class Registry:
 
 @cache
 def load_registry() -> Registry:
-    """Reads the file of published numbers."""
+    """Read the file of published numbers."""
     content = tomllib.loads(FILE.read_text("utf-8"))
     sources = {key: SourceFile(**{**found, "sha256": tuple(found["sha256"])}) for key, found in content["sources"].items()}
     return Registry(tuple(number for group in content["groups"] for number in _numbers_of(group)), sources)

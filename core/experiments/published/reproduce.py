@@ -39,7 +39,7 @@ def is_within(number: PublishedNumber, ours: float) -> bool:
 
 
 def reproduce(numbers: Sequence[PublishedNumber], sources: Sources, progress: Progress | None = None) -> tuple[Reproduced, ...]:
-    """Computes the numbers one after the other, from what the workspace has; nothing is saved."""
+    """Compute the numbers one after the other, from what the workspace has; nothing is saved."""
     found = []
     for i, number in enumerate(numbers):
         if progress is not None:
@@ -49,7 +49,7 @@ def reproduce(numbers: Sequence[PublishedNumber], sources: Sources, progress: Pr
 
 
 def reproduce_one(number: PublishedNumber, sources: Sources) -> Reproduced:
-    """Computes one number; a file, a package or a row that is missing is the reason why there is none."""
+    """Compute one number; a file, a package or a row that is missing is the reason why there is none."""
     try:
         others = [key for key in number.needs if not sources.find(key).is_published]
         module = importlib.import_module(f"core.experiments.published.computed.{number.compute}")

@@ -27,7 +27,7 @@ def show(context: PageContext) -> None:
     if chosen:
         text = saved[chosen].text
     else:
-        st.caption("How small a change the rows of a benchmark can show, before it is started, and how many more it would need.")
+        st.caption("Say, before a benchmark is started, how small a change its rows can show and how many more it needs.")
         text = show_spec_box("plan")
         if not st.button("Plan", type="primary", disabled=not text.strip()):
             return

@@ -106,7 +106,7 @@ def range_text(interval: Interval) -> str:
 
 def show_no_labels(n: int) -> None:
     """Say that a run of `n` rows has no labels here."""
-    st.markdown(f"**No labels here.** None of these {n:,} rows has a label here: there is no score, no hit and no miss.")
+    st.markdown(f"**No labels here.** None of these {n:,} rows is labelled, so there is no score, no hit and no miss.")
 
 
 def show_protocols(run: str) -> None:

@@ -9,5 +9,5 @@ from core.experiments.published.sources import Computed, NotHere, Sources
 
 
 def compute(_sources: Sources, wanted: Mapping[str, Any]) -> Computed:
-    """Raises NotHere with what is missing."""
+    """Raise NotHere with what is missing."""
     raise NotHere(wanted["missing"])
