@@ -51,7 +51,7 @@ def special_kind(path: Path) -> str:
 
 
 def refuse_special(path: Path) -> None:
-    """Raise UnknownFormat for pipes, sockets and devices, which may never end or act when they are read; OSError as `stat`."""
+    """Raises UnknownFormat for pipes, sockets and devices, which may never end or act when they are read; OSError as `stat`."""
     kind = special_kind(path)
     if kind:
         raise UnknownFormat(f"{path}: {kind}, expected a file")
@@ -112,7 +112,7 @@ def sha256_of_file(path: Path) -> str:
 
 
 def replace_file(path: Path, content: bytes, *, durable: bool = False) -> None:
-    """Write a file under another name and rename it, so that a reader finds the old content or the new. Raise OSError.
+    """Writes a file under another name and renames it, so that a reader finds the old content or the new. Raises OSError.
 
     durable: waits until content and name are on disk.
     """
@@ -139,7 +139,7 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[BufferedRandom]:
 
 @contextmanager
 def part_of(path: Path, *, is_folder: bool = False) -> Iterator[Path]:
-    """Give the hidden name beside `path` under which it is written until it is whole; whoever writes renames it then. What has
+    """Gives the hidden name beside `path` under which it is written until it is whole; whoever writes renames it then. What has
     that name at the end is removed, and so is what processes that were killed left in the folder. Raises OSError.
 
     While it is written it is locked, which tells that its process lives. Two that write the same one wait for each other.
@@ -204,7 +204,7 @@ def _is_at(path: Path, descriptor: int) -> bool:
 
 
 def remove_parts(folder: Path) -> list[Path]:
-    """Remove what processes that were killed had begun to write in a folder, and return it; what a living process writes
+    """Removes what processes that were killed had begun to write in a folder, and returns it; what a living process writes
     stays. Its name holds the number of its process, and that process holds a lock on it."""
     removed = []
     with suppress(OSError):
@@ -266,7 +266,7 @@ def _remove(part: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Wait until the names in a folder are on disk, as `fsync` of a file does not."""
+    """Waits until the names in a folder are on disk, as `fsync` of a file does not."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

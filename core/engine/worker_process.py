@@ -28,7 +28,7 @@ def start(
     within_s: float = FIRST_HEARTBEAT_S,
     keep: Sequence[str] = (),
 ) -> int:
-    """Start a run's worker in a session of its own, as `core.jobs.start` does; return its process id.
+    """Starts a run's worker in a session of its own, as `core.jobs.start` does; returns its process id.
 
     settings: with the keys that it needs, which go into its environment only. command: by default that of `command_of`. keep:
     further secrets of the environment that it needs.

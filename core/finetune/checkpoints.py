@@ -11,7 +11,7 @@ WHOLE = "whole"  # written into a checkpoint when everything else is there
 
 
 def mark_whole(checkpoint: Path) -> None:
-    """Record that everything of a checkpoint is written."""
+    """Records that everything of a checkpoint is written."""
     replace_file(checkpoint / WHOLE, b"", durable=True)
 
 

@@ -18,7 +18,7 @@ FORMAT, VERSION = "perturbdesk-finetune", 1
 
 
 def write_manifest(folder: Path, spec: FinetuneSpec, made: Mapping[str, Any]) -> None:
-    """Write the manifest of a folder whose other files are complete. made: what the process that trained knows."""
+    """Writes the manifest of a folder whose other files are complete. made: what the process that trained knows."""
     values = {
         "format": FORMAT,
         "version": VERSION,

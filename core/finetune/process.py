@@ -24,7 +24,7 @@ def default_python() -> Path:
 
 
 def refuse_missing_packages(python: Path) -> None:
-    """Raise MissingPackage if an interpreter lacks what a fine-tune needs; import none of it."""
+    """Raises MissingPackage if an interpreter lacks what a fine-tune needs; imports none of it."""
     try:
         found = subprocess.run(
             (str(python), "-c", _LIST_MISSING, *PACKAGES), capture_output=True, text=True, check=False, env=bare_environment()
@@ -37,7 +37,7 @@ def refuse_missing_packages(python: Path) -> None:
 
 
 def start(folder: FinetuneFolder, settings: Settings, python: Path) -> int:
-    """Start a fine-tune's process and wait for its first heartbeat; return its process id.
+    """Starts a fine-tune's process and waits for its first heartbeat; returns its process id.
 
     It goes on from the last whole checkpoint. Raises StateError if it ends before its first heartbeat.
     """

@@ -16,7 +16,7 @@ _FIELD = "extra_special_tokens"
 
 
 def make_readable(folder: Path) -> bool:
-    """Rewrite a tokenizer's settings in which extra special tokens are a list, which older releases refuse; whether it did."""
+    """Rewrites a tokenizer's settings in which extra special tokens are a list, which older releases refuse; whether it did."""
     values = read_json(folder / CONFIG)
     if values is None or not isinstance(values.get(_FIELD), list):
         return False

@@ -81,7 +81,7 @@ class FoldSums:
     gene_part: Codes
 
     def priors(self, keys: Sequence[Floats | None]) -> Iterator[Priors]:
-        """Yield the priors of the query rows for each permutation, by the random keys of all symbols; None: as they are."""
+        """Yields the priors of the query rows for each permutation, by the random keys of all symbols; None: as they are."""
         n = len(self.table.genes)
         for batch in batches(len(keys), BATCH):
             owners = [

@@ -13,8 +13,8 @@ from core.ui.shared.shell import show_error
 from core.ui.shared.widgets import coloured_text, label_text
 
 _HELP = (
-    "The first answer to a pair counts, and none once you have asked for its label. The best single answer is the one that, "
-    "given to every pair, would have been right most often."
+    "The first answer to a pair counts, and none once you have asked for its label. The best single answer is the one that would "
+    "have been right most often had you given it to every pair."
 )
 
 

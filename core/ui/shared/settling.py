@@ -12,7 +12,7 @@ _BUSY = threading.Lock()
 
 
 def start(workspace: Workspace) -> None:
-    """Settle the runs of a workspace in a thread, unless one is at it."""
+    """Settles the runs of a workspace in a thread, unless one is at it."""
     if _BUSY.acquire(blocking=False):
         threading.Thread(target=_settle, args=(workspace,), name="settle runs", daemon=True).start()
 
