@@ -14,7 +14,7 @@ from core.jobs import state as jobs
 from core.jobs.folder import JobFolder
 from core.target_ranking.candidates import read_candidates
 from core.target_ranking.evaluate import EvaluationRequest, EvaluationSettings, evaluate
-from core.target_ranking.masking import read_mask
+from core.target_ranking.expression import read_mask
 from core.target_ranking.metrics import UNITS
 from core.target_ranking.reading import read_source
 from core.target_ranking.request import TrainingRequest, check_request

@@ -19,11 +19,11 @@ from core.target_ranking.ceilings import Ceilings, ceilings_of
 from core.target_ranking.evaluate import EvaluationRequest
 from core.target_ranking.metrics import KS
 from core.target_ranking.models.base import REQUIREMENTS, ranking_models
-from core.target_ranking.published import NOT_COMPARABLE
 from core.target_ranking.request import TrainingRequest, make_request, missing_packages
 from core.target_ranking.results import RankingFolder, SavedEvaluation
 from core.target_ranking.splits import Split, read_split
 from core.target_ranking.tables import (
+    NOT_COMPARABLE,
     ceilings_text,
     differences,
     published_records,

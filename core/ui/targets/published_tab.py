@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.target_ranking.published import NOT_COMPARABLE, SOURCE
-from core.target_ranking.tables import METRICS, differences, evaluation_text, published_wide, wide_table
+from core.target_ranking.tables import METRICS, NOT_COMPARABLE, SOURCE, differences, evaluation_text, published_wide, wide_table
 from core.ui.shared import tables
 from core.ui.shared.widgets import as_text
 from core.ui.targets.choices import ShownRanking

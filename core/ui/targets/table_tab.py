@@ -12,9 +12,8 @@ from core.actions.workspace import Workspace
 from core.fields.record import make
 from core.plots import ranking_by_k
 from core.target_ranking.ceilings import ceilings_of
-from core.target_ranking.conditions import targets_in
 from core.target_ranking.evaluate import STRATA, EvaluationRequest, by_model
-from core.target_ranking.masking import MASKS
+from core.target_ranking.expression import MASKS, targets_in
 from core.target_ranking.metrics import MRR
 from core.target_ranking.splits import Split
 from core.target_ranking.tables import METRICS, WHAT_A_TIE_IS, evaluation_text, margin_table, metric_text, wide_table
