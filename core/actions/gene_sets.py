@@ -22,7 +22,7 @@ from core.llm.client import Client
 from core.llm.endpoint import Endpoint, asks_several
 from core.llm.errors import ModelError
 from core.llm.reply_cache import ReplyCache
-from core.methods.gene_set_summaries import rouge_1_recall, summary_request
+from core.methods.summaries import rouge_1_recall, summary_request
 
 COLUMNS = ("genes", "n_genes", "n_known", "label", "summary", "rouge1_recall", "error")
 FOLDER = "gene_sets"  # in the workspace's data

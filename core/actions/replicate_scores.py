@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.actions.cells import screen_folder
-from core.actions.other_labels import effects_of_rows
+from core.actions.training_distance import effects_of_rows
 from core.actions.workspace import Workspace
 from core.scoring.sensitivity import labels_of_pairs
 from core.stats.scores_and_labels import Scores

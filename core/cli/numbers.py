@@ -18,8 +18,7 @@ from core.scoring import json_shapes, run_scores, sentences
 from core.scoring.abstaining import abstain_curves, abstain_sentences, abstain_shape
 from core.scoring.compare_runs import compare_runs
 from core.scoring.comparison_words import comparison_sentences
-from core.scoring.constant_parents import constant_parents
-from core.scoring.other_scores import other_scores_of_run
+from core.scoring.other_scores import constant_parents, other_scores_of_run
 from core.scoring.run_scores import RunRows
 from core.scoring.score_scale import scale_run, scale_sentences, scale_shape
 from core.scoring.slices import SLICES, available_slices, score_slices

@@ -15,16 +15,23 @@ from typing import Self
 from core.errors import InputError
 from core.llm.answers import Answer, AnswerFault, cost_of, describe_truncation, fault_of_ending, fault_of_length, read_scrubbed
 from core.llm.endpoint import Endpoint, Method, ModelTransport
-from core.llm.errors import ERROR_OF_FAULT, ModelError, NoLogprobs, Refused, Truncated
+from core.llm.errors import (
+    ERROR_OF_FAULT,
+    ModelError,
+    NoLogprobs,
+    Refused,
+    Truncated,
+    describe_remedy,
+    fewer_logprobs,
+    refuses_logprobs,
+)
 from core.llm.live_text import LiveWords
 from core.llm.logprobs import is_missing
 from core.llm.messages import Outcome, Reply, Request, TokenLogprob, Usage, estimate_tokens
-from core.llm.refused_parameters import describe_remedy, fewer_logprobs, refuses_logprobs
 from core.llm.reply_cache import ReplyCache
-from core.llm.servers import Server, Servers, are_one_model
-from core.llm.streaming import CHAT, OnWords, Words, refuses_streams, send_streamed, whole_answer
+from core.llm.streaming import CHAT, OnWords, Server, Servers, Words, are_one_model, refuses_streams, send_streamed, whole_answer
 from core.log import LOGGER
-from core.net.long_texts import read_aside
+from core.net.interim_answers import read_aside
 from core.net.retry import Fault, GiveUp, Sleep
 
 CONCURRENCY = 16  # a cap, not a target: vLLM queues without bound instead of answering 429

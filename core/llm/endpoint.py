@@ -17,8 +17,7 @@ from core.llm.call_settings import CallSettings
 from core.llm.messages import Request
 from core.llm.server_errors import error_message_of, judge_fault
 from core.net.addresses import check_address
-from core.net.interim_answers import limit_interim_answers
-from core.net.long_texts import read_aside
+from core.net.interim_answers import limit_interim_answers, read_aside
 from core.net.retry import Fault, RetryPolicy
 from core.net.server_access import ServerAccess
 from core.net.transport import (

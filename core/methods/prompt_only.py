@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from core.errors import InputError
+from core.llm.kept_answer import TokenCount, TokenCounter
 from core.llm.logprobs import LETTERS
 from core.llm.messages import Message, Reply
 from core.llm.parsing import Unparsed, label
-from core.llm.tokens import TokenCount, TokenCounter
 from core.methods.base import Context, Option, RowMethod
 from core.methods.coded_names import NAMES, REWRITTEN
 from core.methods.conversation import (

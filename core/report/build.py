@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from core.experiments.ledger import LookedAt
-from core.explorer.page import ExplorerData
+from core.explorer.component import ExplorerData
 from core.report.byline import NOBODY
 from core.report.captioned import CaptionedFigure
 from core.report.document import render

@@ -14,20 +14,7 @@ from core.report.material import AskedRubric, ChosenRow, FindAnswers, FindVector
 from core.report.selection import ReportSelection
 from core.scoring import rubric_worth, run_scores
 from core.scoring.argument_kinds import RunTexts, load_texts
-from core.store import (
-    Cursor,
-    chain_check,
-    datasets,
-    evidence,
-    findings,
-    hypotheses,
-    imports,
-    pairs,
-    predictions,
-    rubrics,
-    runs,
-    traces,
-)
+from core.store import Cursor, chain, datasets, evidence, findings, hypotheses, imports, pairs, predictions, rubrics, runs, traces
 from core.store.runs import Run
 
 RUBRIC_FIGURES = frozenset({"rubric_rates", "rubric_worth"})  # those that need what was asked of them
@@ -73,7 +60,7 @@ def load_material(
         chosen_rows={pair_id: tuple(_rows_of(db, selection, chosen, pair_id)) for pair_id in selection.rows},
         files=imports.behind(db, selection.dataset, [*shown, *(run.id for run in ancestors)]),
         ledger=hypotheses.list_all(db),
-        chain=chain_check.verify(db)[0],
+        chain=chain.verify(db)[0],
         texts=_texts_of(db, chosen) if ARGUMENT_KINDS in selection.figure_names else {},
         rubrics={run.id: _asked_of(db, run) for run in chosen} if shows_rubrics else {},
         outcomes={run.id: rubric_worth.load_outcomes(db, rows[run.id]) for run in (chosen if shows_rubrics else chosen[:1])},

@@ -17,7 +17,7 @@ from typing import Any
 from core.actions import run_control
 from core.actions.workspace import Workspace, open_workspace
 from core.config import load_settings
-from core.engine.worker_process import start
+from core.engine.run_folder import start
 from core.errors import DeskError
 from core.evidence.packs import PackName
 from core.llm.errors import ModelError

@@ -17,7 +17,7 @@ from core.actions import run_control
 from core.actions.workspace import Workspace
 from core.config import Settings
 from core.engine.journal import read_progress
-from core.engine.worker_process import command_of, start
+from core.engine.run_folder import command_of, start
 from core.errors import StateError
 from core.jobs.state import exclusive_lock
 from core.llm.scripted_server import Script, serving

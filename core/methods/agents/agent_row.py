@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.errors import InputError, MissingPackage
+from core.llm.kept_answer import TokenCount
 from core.llm.logprobs import LETTERS
 from core.llm.messages import Message, Reply
 from core.llm.parsing import Unparsed, label, probability
-from core.llm.tokens import TokenCount
-from core.methods.agents.agent_episode import Episode
-from core.methods.agents.agent_options import PromptOutline
+from core.methods.agents.agent_episode import Episode, PromptOutline
 from core.methods.agents.tool_binding import BoundTool
 from core.methods.conversation import ask_letter_again, ask_probability_again, base_rates, system_tokens
 from core.methods.prompts import cell_desc, examples, fill, prompt_text

@@ -11,8 +11,16 @@ from core.actions.workspace import Workspace
 from core.engine.run_state import LIVE_STATES
 from core.evidence import describe
 from core.evidence.changed_cards import card_name, describe_changes, text_of
-from core.experiments.asked_again import AskedAgain, changes_of, pair_askings
-from core.experiments.asked_again_words import LIMITS, change_sentence, noise_sentence, power_sentence, who_sentence
+from core.experiments.asked_again import (
+    LIMITS,
+    AskedAgain,
+    change_sentence,
+    changes_of,
+    noise_sentence,
+    pair_askings,
+    power_sentence,
+    who_sentence,
+)
 from core.experiments.attribution_words import cost_sentence
 from core.fields.record import make
 from core.methods.debate_again import DebateAgain

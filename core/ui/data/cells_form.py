@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.actions import cell_jobs, job_control
+from core.actions import cells, job_control
 from core.actions.cells import KIND
 from core.cells.conditions import READING
 from core.cells.design import DesignSettings
@@ -46,13 +46,13 @@ def show(context: PageContext) -> None:
         settings = _show_settings()
         if not path.strip():
             return
-        found = cell_jobs.describe_typed(context.workspace, path, settings, address)
+        found = cells.describe_typed(context.workspace, path, settings, address)
         st.code("\n".join(description_lines(found)), language=None, wrap_lines=True)  # its columns stand below one another
         name_side, context_side = st.columns(2)
         name = name_side.text_input("Name of the dataset", **bind("cells_name"))
         about = context_side.text_input("What cells these are, for prompts", placeholder="K562 cells", **bind("cells_context"))
         if st.button("Make the dataset", type="primary", disabled=not name.strip(), key="start-cells"):
-            cell_jobs.start_labels(context.workspace, path, name.strip(), settings, address, about.strip())
+            cells.start_labels(context.workspace, path, name.strip(), settings, address, about.strip())
             confirm(f"{name.strip()} is being made in a process of its own.")
             st.rerun()
 

@@ -8,7 +8,7 @@ import re
 import pandas as pd
 import streamlit as st
 
-from core.store.chain_check import Finding
+from core.store.chain import Finding
 from core.ui.shared import chain_line
 from core.ui.shared.widgets import as_text, show_empty
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.explorer import state as states
+from core.explorer import prepare as states
 from core.explorer.prepare import CutNoise, prepare_noise
 from core.stats.selection_optimism import Optimism
 from core.store.runs import Run

@@ -19,9 +19,9 @@ from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.store.spaces import SpaceRecord
 from core.transfer.fusion import Reference, shares_of
-from core.transfer.knn_numbers import KnnNumbers
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.live_fusion import LiveFusion
+from core.transfer.permutation_null import KnnNumbers
 from core.transfer.protocols import EvaluationProtocol
 from core.ui.shared import loaders, neighbour_controls, space_builder, space_numbers
 from core.ui.shared.cached_components import CachedComponents

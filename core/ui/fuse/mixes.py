@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.explorer.state import Mix, starters
+from core.explorer.prepare import Mix, starters
 from core.ui.fuse.fusion_controls import WEIGHTS, FusionChoice
 from core.ui.shared import loaders
 

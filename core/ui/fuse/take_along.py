@@ -8,8 +8,8 @@ import streamlit as st
 
 from core.actions import machine_names
 from core.actions.workspace import Workspace
-from core.explorer.page import make_file
-from core.explorer.state import REST, Mix
+from core.explorer.component import make_file
+from core.explorer.prepare import REST, Mix
 from core.explorer.travel import Fusion, data_of_file
 from core.store.runs import Run
 from core.transfer.live_fusion import LiveFusion

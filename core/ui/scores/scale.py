@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.errors import InputError
 from core.scoring.score_scale import RunScale, caution, ends_text
-from core.stats.score_scale import RESAMPLES, ScaledScore
+from core.stats.official_score import RESAMPLES, ScaledScore
 from core.store.runs import Run
 from core.texts import number_text
 from core.ui.shared import loaders

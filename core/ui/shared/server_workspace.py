@@ -13,7 +13,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from core import log
-from core.actions import jobs, knn_numbers, run_states
+from core.actions import jobs, knn_numbers
 from core.actions.knn_numbers import Progress
 from core.actions.workspace import Person, Workspace, open_workspace
 from core.store.runs import Run
@@ -53,7 +53,7 @@ def open_for(look_up: LookUp) -> Workspace | None:
 def settle_runs(recorded: Sequence[Run]) -> None:
     """Record in the background what died while nobody looked, runs and other jobs, if anything did."""
     own = _own_workspace()
-    if run_states.unsettled_runs(own, recorded) or jobs.find_unsettled(own):
+    if jobs.unsettled_runs(own, recorded) or jobs.find_unsettled(own):
         settling.start(own)
 
 

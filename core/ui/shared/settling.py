@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from core import log
-from core.actions import run_states
+from core.actions import jobs
 from core.actions.workspace import Workspace
 
 _BUSY = threading.Lock()
@@ -19,7 +19,7 @@ def start(workspace: Workspace) -> None:
 
 def _settle(workspace: Workspace) -> None:
     try:
-        run_states.settle_ended(workspace)
+        jobs.settle_ended(workspace)
     except Exception as error:  # noqa: BLE001
         log.record_error("settling runs in the background", error)  # nobody else would see it
     finally:

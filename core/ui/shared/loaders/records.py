@@ -7,12 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from core.actions import ledger, run_states
+from core.actions import jobs, ledger
 from core.actions.comparison_log import looked_by_dataset
 from core.experiments.ledger import LedgerLine
 from core.experiments.ledger import ledger_lines as _ledger_lines
 from core.store import calls, changes, datasets, hypotheses, imports, notes, pairs, runs, walks
-from core.store.chain_check import Finding
+from core.store.chain import Finding
 from core.store.datasets import Dataset
 from core.store.hypotheses import Entry
 from core.store.runs import Run
@@ -72,7 +72,7 @@ def _recorded_runs() -> list[Run]:
 
 def all_runs() -> list[Run]:
     """The runs of every dataset, oldest first, each in the state that its folder shows now: the store may learn of it later."""
-    return run_states.with_present_states(read_workspace(), _recorded_runs())
+    return jobs.with_present_states(read_workspace(), _recorded_runs())
 
 
 def predicting_runs() -> list[Run]:
