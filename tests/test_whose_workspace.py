@@ -14,7 +14,7 @@ SERVER = "core/ui/shared/server_workspace.py"
 # What gives a workspace in which things can be changed, or the settings to make one of, and who may use it.
 MAY_USE = {
     "open_workspace": {SERVER, "core/ui/start.py"},  # before there is a server
-    "load_settings": {"core/ui/server.py", "core/ui/shared/account.py"},  # how it is served; who has which role
+    "load_settings": {"core/ui/server.py", "core/ui/sign_ins.py"},  # how it is served; who has which role
     "_own_workspace": {SERVER},
     "open_for": {SERVER, "core/ui/shared/sign_in.py"},
     "session_workspace": {"core/ui/shared/sign_in.py", "core/ui/shared/shell.py"},

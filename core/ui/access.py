@@ -24,7 +24,7 @@ from streamlit.web.server.starlette import starlette_websocket as websocket
 from core.actions.workspace import Person
 from core.config import CALLBACK, Settings
 from core.ui import sign_ins
-from core.ui.shared.account import account_of, may_upload
+from core.ui.sign_ins import account_of, may_upload
 
 HEALTH = f"/{routes.ROUTE_HEALTH}"
 METRICS = f"/{routes.ROUTE_METRICS}"

@@ -15,8 +15,8 @@ from core.scoring.rubric_words import conclusion
 from core.store.runs import Run
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.background import Result, background
-from core.ui.shared.method_words import method_text
 from core.ui.shared.option_controls import show_settings
+from core.ui.shared.run_choice import method_text
 from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.shell import draw_until_ready
 from core.ui.shared.widgets import as_text, show_empty

@@ -17,10 +17,9 @@ from core.stats.run_probe import LIMIT
 from core.stats.space_probe import LIMITS
 from core.texts import NO_BIOLOGY, number_text
 from core.ui.shared import loaders, tables
-from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.score_box import range_text, score_text
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import as_text, show_captioned, show_empty
+from core.ui.shared.widgets import Number, as_text, show_captioned, show_empty, show_numbers
 
 _CEILING = (
     "How well the vectors predict label shares, beside the noise ceiling: the most that is possible without having seen "

@@ -7,9 +7,8 @@ import streamlit as st
 
 from core.actions.imports import ImportOptions
 from core.ui.shared import links, upload_form
-from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import show_empty
+from core.ui.shared.widgets import Number, show_empty, show_numbers
 
 _SUM = "Sum over the splits: one that is in two splits counts twice."
 

@@ -1,4 +1,7 @@
-"""Overview, first screen: one verdict, one picture, what needs attention, what to do next, how to bring one's own data."""
+"""Overview, first screen: one verdict, one picture, what needs attention, what to do next, how to bring one's own data.
+
+Overview: public scores, and the noise that they have.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from core.actions.imports import ImportOptions
 from core.audit.debate_audit import DebateAudit, debates_sentence
 from core.report.figures import ladder
 from core.scoring import terms
+from core.scoring.public_noise import PublicNoise, public_noise
 from core.scoring.standing import Standing, headline
 from core.store.predictions import CONFIDENTLY_WRONG
 from core.store.runs import Run
@@ -95,3 +99,17 @@ def _show_bring_your_own(context: PageContext) -> None:
     with st.expander("Bring your own data", icon=":material/upload:"):
         upload_form.show(context.workspace, "-overview", ImportOptions())
         st.caption("Or `perturbdesk import FOLDER`. Data has more ways.")
+
+
+def noise_of(context: PageContext, n_unlabelled: int) -> PublicNoise | None:
+    """The noise of a public score of the chosen dataset."""
+    return public_noise([loaders.standing(run.id).score for run in context.runs], n_unlabelled)
+
+
+def show_published(context: PageContext, noise: PublicNoise | None) -> None:
+    """Show the public scores of runs that have one, which are of other rows than any score here."""
+    published = ladder.published_of(context.runs)
+    if published:
+        dataset, chosen = context.dataset.name if context.dataset else "", context.run.id if context.run else None
+        st.markdown("### Public scores")
+        show_captioned(ladder.of_published(dataset, published, noise, chosen), "ladder-public")

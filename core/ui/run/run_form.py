@@ -24,8 +24,8 @@ from core.ui.run.backend_choice import choose_backend
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
-from core.ui.shared.method_words import method_text
 from core.ui.shared.option_controls import SOURCES, show_calls, show_option, show_settings
+from core.ui.shared.run_choice import method_text
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
 

@@ -11,8 +11,7 @@ from core.store.runs import Run
 from core.texts import number_text
 from core.ui.shared import loaders
 from core.ui.shared.linked import choose_one
-from core.ui.shared.number_box import Number, show_numbers
-from core.ui.shared.widgets import as_text
+from core.ui.shared.widgets import Number, as_text, show_numbers
 
 _CHOICE = (
     "The same screen done again, with other guides or in another batch, as a dataset of the same pairs. Another cell line is no "
