@@ -33,7 +33,7 @@ def write_file(
     refuse_empty_import(path, n_rows, [*rejected, *elsewhere] if options.strict else rejected, options)
     pairs.add_genes(db, [symbol for pair in table.pairs for symbol in (pair.pert, pair.gene)], {})
     packs.describe_genes(workspace, db)
-    message = _describe(line, target.name, elsewhere, table.notes)
+    message = "; ".join((*_describe_rows(line, target.name, elsewhere), *table.notes))
     return Imported(path, table.kind, target.name, n_rows, tuple(rejected), message=message)
 
 
@@ -46,12 +46,6 @@ def combine(db: Cursor, dataset: str) -> CellLine:
         conflicts = line.rejected[file.source]
         imports.replace_conflicts(db, file.source, conflicts, len(file.pairs) - len(conflicts))
     return line
-
-
-def _describe(line: CellLine, name: str, elsewhere: Sequence[Rejected], notes: Sequence[str]) -> str:
-    """What a cell line of several files holds now, which rows of files that were there before do not count any more, and notes on
-    the new file."""
-    return "; ".join((*_describe_rows(line, name, elsewhere), *notes))
 
 
 def _describe_rows(line: CellLine, name: str, elsewhere: Sequence[Rejected]) -> tuple[str, ...]:

@@ -143,7 +143,7 @@ def expand(paths: list[Path], *, recursive: bool = False) -> list[FoundFile]:
         if not recursive and len(found) + len(to_look_at) > MOST_FILES:
             raise InputError(f"{_name_all(paths)}: more than {MOST_FILES:,} files, expected fewer; {_SAY_RECURSIVE}")
         path, chosen, above = to_look_at.pop()
-        problem = _problem_of_name(path)
+        problem = "" if is_encodable(str(path)) else "its name is not UTF-8; rename it"
         try:
             if problem or not path.is_dir() or is_checkpoint(path) or is_zarr(path):
                 found.append(FoundFile(path, chosen, problem or _problem_of_link(path)))
@@ -191,10 +191,6 @@ def _refuse_missing(path: Path) -> None:
             raise InputError(f"{str(path)[:300]}: no such file or folder")
     except OSError as error:
         raise InputError(str(explain(error, str(path)[:300]))) from error
-
-
-def _problem_of_name(path: Path) -> str:
-    return "" if is_encodable(str(path)) else "its name is not UTF-8; rename it"
 
 
 def _problem_of_link(path: Path) -> str:
@@ -248,7 +244,8 @@ def _recognise_plain(path: Path, name: str, epochs: Epochs) -> FileContent:
         pack = read_knowledge_path(path, name)
         return PackFile(pack, path.read_bytes(), pack.kind, pack.sha256)
     if is_bundle(path):
-        return _read_bundle_file(path, name)
+        content = read_file(path, MAX_UNPACKED_BYTES)
+        return BundleFile(read_bundle(content, name), hashlib.sha256(content).hexdigest())
     try:
         return _read_table(path, name, epochs)
     except UnsafeFile:
@@ -275,11 +272,6 @@ def _read_table(path: Path, name: str, epochs: Epochs) -> PairTable | Submission
     spool = RowSpool()
     table = read_path(path, name, spool.add, epochs)
     return SubmissionFile(table, spool.finish()) if isinstance(table, SubmissionTable) else table
-
-
-def _read_bundle_file(path: Path, name: str) -> BundleFile:
-    content = read_file(path, MAX_UNPACKED_BYTES)
-    return BundleFile(read_bundle(content, name), hashlib.sha256(content).hexdigest())
 
 
 def _first_character(path: Path) -> bytes:

@@ -82,7 +82,7 @@ def summarise_gene_sets(
     if asks_several(address):
         raise InputError(f"gene-sets: got {address!r}, expected the address of one model server")
     server = model_servers.endpoint_of(workspace, address, model or "", calls)
-    chosen = model or _first_model(workspace, server)
+    chosen = model or launch.only_model(asyncio.run(launch.health(workspace, server.base_url)))
     # The sets of PerturbQA are human; packs about mouse genes find them by their orthologs.
     known = packs.read_packs(workspace, packs.pack_hashes(workspace, "human", or_another=True))
     cache = ReplyCache(workspace.settings.cache / CACHE)
@@ -91,10 +91,6 @@ def summarise_gene_sets(
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, encode_for_spreadsheets(table))
     return SummarisedSets(path, chosen, table)
-
-
-def _first_model(workspace: Workspace, server: Endpoint) -> str:
-    return launch.only_model(asyncio.run(launch.health(workspace, server.base_url)))
 
 
 async def _summarise_all(

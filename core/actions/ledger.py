@@ -171,7 +171,8 @@ def record_result(workspace: Workspace, name: str, wanted: Recording) -> Entry:
             )
         a, b = (_registered_run(db, registration, side, given) for side, given in (("a", wanted.a), ("b", wanted.b)))
         first, second = (measure.load_scored_rows(db, run) for run in wanted.noise or (a.id, b.id))
-        unlabelled = _count_unlabelled(db, a)
+        counts = datasets.counts(db)
+        unlabelled = int(counts.loc[counts["dataset"] == a.dataset, "unlabelled"].sum())
         seen = _was_seen(db, (a, b), registration, is_public=wanted.noise is not None)
     entry = replace(
         registration,
@@ -230,11 +231,6 @@ def _registered_run(db: Cursor, registration: Entry, side: str, given: str) -> R
     if found.status != "done":
         raise StateError(f"{found.name}: {found.status}, expected a run that is done")
     return found
-
-
-def _count_unlabelled(db: Cursor, run: Run) -> int:
-    counts = datasets.counts(db)
-    return int(counts.loc[counts["dataset"] == run.dataset, "unlabelled"].sum())
 
 
 def _was_seen(db: Cursor, pair: Sequence[Run], registration: Entry, *, is_public: bool) -> bool:

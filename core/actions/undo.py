@@ -17,7 +17,8 @@ from core.store.imports import Import
 def undo(workspace: Workspace, name: str, *, with_runs: bool = False) -> Import:
     """Undoes an import, by id, file or run name. Raises StateError while runs predict its rows, unless `with_runs`."""
     with workspace.change("undo import", name) as (db, detail):
-        found = _find_import(db, name)
+        by_run = next((imports.of_run(db, run.id) for run in runs.list_all(db) if run.name == name), None)
+        found = by_run or imports.find(db, name)
         detail |= {"import": found.id, "file": found.file, "kind": found.kind, "rows": found.rows}
         files = _delete_packs_and_spaces(db, workspace, found)
         if found.run is not None:
@@ -50,11 +51,6 @@ def _delete_packs_and_spaces(db: Cursor, workspace: Workspace, entry: Import) ->
             spaces.delete(db, space.id)
             removals.append(partial(space_actions.remove_file, workspace, space))
     return removals
-
-
-def _find_import(db: Cursor, name: str) -> Import:
-    by_run = next((imports.of_run(db, run.id) for run in runs.list_all(db) if run.name == name), None)
-    return by_run or imports.find(db, name)
 
 
 def _undo_pairs(workspace: Workspace, db: Cursor, entry: Import, with_runs: bool) -> list[Callable[[], None]]:

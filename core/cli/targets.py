@@ -90,7 +90,8 @@ def evaluate(
     if split is not None:
         published = read_split(split)
         if name is None and with_ceilings and not target_ranking.list_all(context.obj):
-            _show_ceilings(_ceilings(published, asked.candidates), as_json)
+            ceilings = _ceilings(published, asked.candidates)
+            show({"rows": [], "ceilings": ceilings.steps(), "ceilings_at_k": _at_k(ceilings)}, as_json, ceilings_text(ceilings))
             return
         _refuse_other_split(target_ranking.find(context.obj, name), published)
     folder = target_ranking.find(context.obj, name)
@@ -194,10 +195,6 @@ def _refuse_other_split(folder: RankingFolder, split: Split) -> None:
 
 def _ceilings(split: Split, candidates: Path | None) -> Ceilings:
     return ceilings_of(split, None if candidates is None else read_candidates(candidates, split.test))
-
-
-def _show_ceilings(ceilings: Ceilings, as_json: bool) -> None:
-    show({"rows": [], "ceilings": ceilings.steps(), "ceilings_at_k": _at_k(ceilings)}, as_json, ceilings_text(ceilings))
 
 
 def _at_k(ceilings: Ceilings) -> dict[str, dict[str, float]]:

@@ -72,7 +72,10 @@ def read(
         if is_submission(table.header):
             return read_submission(table, sha256, take)
         shown = quote(", ".join(table.header), 120)
-        table.header = _header_of_pairs(table.header)
+        header = table.header
+        lower = in_lower_case(header)
+        is_known = any(recognises(header) for recognises, _ in _READERS) or _is_differential(header)
+        table.header = header if is_known and not is_labelled(lower) else lower
         for recognises, read_table in _READERS:
             if recognises(table.header):
                 return read_table(table, sha256)
@@ -86,13 +89,6 @@ def read(
         "gene[, label]), a submission (id, prediction_up, prediction_down, …), PerturbQA (pert, gene, label, split) or external "
         "scores (id, or pert and gene, and columns of numbers)"
     )
-
-
-def _header_of_pairs(header: tuple[str, ...]) -> tuple[str, ...]:
-    """The header with the columns of pairs in lower case, if it then is that of labelled pairs or nothing as it stands."""
-    lower = in_lower_case(header)
-    is_known = any(recognises(header) for recognises, _ in _READERS) or _is_differential(header)
-    return header if is_known and not is_labelled(lower) else lower
 
 
 def _is_differential(header: tuple[str, ...]) -> bool:

@@ -133,7 +133,9 @@ class Client:
     async def _request_reply(self, request: Request, on_words: OnWords | None) -> Reply:
         sent = self._within_known_limits(request)
         call = _Call(sent, sent.text, self.endpoint.base_url, on_words)
-        self._check_logprobs_possible(call)
+        reason = self._reasons_without_logprobs.get(call.request.model)
+        if reason is not None and call.request.top_logprobs is not None:
+            raise self._no_logprobs_error(call, reason)
         answer = await self._request_answer(call)
         if answer.is_all_thinking:
             answer = await self._request_answer(call)  # a longer answer would help no more
@@ -287,12 +289,6 @@ class Client:
         self._models_with_logprobs.add(model)
         self._reasons_without_logprobs.pop(model, None)
         return answer.logprobs
-
-    def _check_logprobs_possible(self, call: _Call) -> None:
-        """Raises NoLogprobs if the request asks for log-probabilities that this server is known not to give."""
-        reason = self._reasons_without_logprobs.get(call.request.model)
-        if reason is not None and call.request.top_logprobs is not None:
-            raise self._no_logprobs_error(call, reason)
 
     def _no_logprobs_error(self, call: _Call, reason: str) -> ModelError:
         model = call.request.model

@@ -70,8 +70,8 @@ class Attachment:
         finally:
             with self._mutex:
                 self._readers -= 1
-                if self._readers == 0:
-                    self._end_reading()
+                if self._readers == 0 and self._kept is not None and not self._kept.release_lock():
+                    self.let_go()
 
     @contextmanager
     def alone(self, mode: Mode, file: Path | None = None) -> Iterator[None]:
@@ -100,10 +100,6 @@ class Attachment:
         self._timer = threading.Timer(_KEPT_S, self.let_go)
         self._timer.daemon = True
         self._timer.start()
-
-    def _end_reading(self) -> None:
-        if self._kept is not None and not self._kept.release_lock():
-            self.let_go()
 
     def let_go(self) -> None:
         """Detach what readers left attached, if anything; while some read, the last of them does."""

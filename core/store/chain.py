@@ -212,18 +212,14 @@ def _fits(row: Row, position: int | None = None, own: Row | None = None) -> bool
         return False
 
 
-def _written_as(row: Row, entries: int) -> int | None:
-    """Return the number under which a row was written; None if its columns are not those that were written."""
-    stated = [row["position"]] if isinstance(row["position"], int) else []
-    return next((number for number in (*stated, *range(1, entries + _BEYOND)) if _fits(row, number)), None)
-
-
 def _explain(rows: Sequence[Row], number: int, previous: str) -> tuple[int, Damage, str]:
     """Return from which entry on a chain is broken, by what, and how that shows. number: of the first entry that does not fit."""
     row, others = rows[number - 1], rows[number:]
     if row["hash"] is None:
         return number, "inserted", "it has no hash"
-    written = _written_as(row, len(rows))
+    entries = len(rows)
+    stated = [row["position"]] if isinstance(row["position"], int) else []
+    written = next((number for number in (*stated, *range(1, entries + _BEYOND)) if _fits(row, number)), None)
     if written is None:
         if others and others[0]["previous"] == previous and _fits(others[0], number):
             return number, "inserted", "the entry behind it was written in its place"

@@ -148,9 +148,5 @@ def mask_expression(x: Expression, control: Expression, mask: Mask, perturbed: C
     if mask == "targets":
         hidden[:, sorted(perturbed)] = True
     else:
-        np.put_along_axis(hidden, _strongest(x, control), True, axis=1)
+        np.put_along_axis(hidden, np.argsort(-np.abs(x - control), axis=1, kind="stable")[:, :STRONGEST], True, axis=1)
     return np.where(hidden, control, x)
-
-
-def _strongest(x: Expression, control: Expression) -> NDArray[np.intp]:
-    return np.argsort(-np.abs(x - control), axis=1, kind="stable")[:, :STRONGEST]

@@ -12,7 +12,6 @@ weight 0 on one axis.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -23,7 +22,6 @@ from core.stats import validate
 from core.stats.arrays import Bools, Floats
 from core.transfer.label_sums import (
     CHUNK_WEIGHTS,
-    LabelSumTable,
     axis_sums,
     batches,
     kth_largest_weights,
@@ -145,7 +143,9 @@ def two_axis_sums(
     """
     swapped = None if parts is None else parts.swap_axes()
     genes, perts = label_sum_table(known, parts), label_sum_table(known.swap_axes(), swapped)
-    labels = _label_matrices(known, genes, perts)
+    positions = np.searchsorted(genes.genes, known.rows.gene), np.searchsorted(perts.genes, known.rows.pert)
+    shape = len(genes.genes), len(perts.genes)
+    labels = [csr_array((flag.astype(np.float64), positions), shape=shape) for flag in known.flags.T]
     sums = np.empty((len(queries), 4))
     for near in weight_chunks(queries, genes, similarities[0], power, parts):
         spread = [near.weights @ label for label in labels] if k is None else []
@@ -162,10 +162,3 @@ def two_axis_sums(
                     reached = [(chosen @ label).toarray() for label in labels]
                 sums[near.rows[batch_rows]] = np.stack([np.einsum("qp,qp->q", part, pert_weights) for part in reached], axis=1)
     return sums
-
-
-def _label_matrices(known: Knowledge, genes: LabelSumTable, perts: LabelSumTable) -> list[Any]:
-    """One sparse matrix of shape (n_genes, n_perts) for each flag of the labels."""
-    positions = np.searchsorted(genes.genes, known.rows.gene), np.searchsorted(perts.genes, known.rows.pert)
-    shape = len(genes.genes), len(perts.genes)
-    return [csr_array((flag.astype(np.float64), positions), shape=shape) for flag in known.flags.T]

@@ -61,20 +61,16 @@ async def _ask(query: Query) -> Answer:
         return Answer("offline", "PubMed: this run asks no public source", {})
     symbols = list(dict.fromkeys(check_symbol(SITE, symbol) for symbol in (query.pert, query.gene) if symbol))
     by_keyword = client.literature == "keyword"
-    queries = _queries(symbols)[: 1 if by_keyword else None]
+    # The queries: all symbols together, then each in macrophages; for a single symbol in macrophages, then anywhere
+    terms = [f'"{symbol}"[Title/Abstract]' for symbol in symbols]
+    in_cells = [f"{term} AND {_CELLS}" for term in terms]
+    queries = ([" AND ".join(terms), *in_cells] if len(terms) > 1 else [*in_cells, *terms])[: 1 if by_keyword else None]
     articles, responses = await fetch_articles(client, queries)
     passages = await asyncio.to_thread(_best_abstracts if by_keyword else _best_sentences, articles, symbols)
     source, retrieved_at = describe_source(SITE, *responses), min(response.retrieved_at for response in responses)
     if not passages:
         return Answer("empty", source, {}, retrieved_at)
     return Answer("ok", source, Passages(mode=client.literature, passages=passages), retrieved_at)
-
-
-def _queries(symbols: Sequence[str]) -> list[str]:
-    """The queries: all symbols together, then each in macrophages; for a single symbol in macrophages, then anywhere."""
-    terms = [f'"{symbol}"[Title/Abstract]' for symbol in symbols]
-    in_cells = [f"{term} AND {_CELLS}" for term in terms]
-    return [" AND ".join(terms), *in_cells] if len(terms) > 1 else [*in_cells, *terms]
 
 
 def _best_abstracts(articles: Sequence[Article], symbols: Sequence[str]) -> list[Passage]:

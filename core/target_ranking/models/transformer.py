@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.embeddings.checkpoints import SCGPT_KEY, ScgptModel, read_scgpt_model
+from core.embeddings.checkpoints import SCGPT_KEY, read_scgpt_model
 from core.errors import InputError
 from core.fields.option import Option
 from core.packages import require_package
@@ -197,7 +197,10 @@ def read_start(folder: Path, genes: tuple[str, ...], dropout: float) -> ScgptSta
     try:
         scale, offset = _batch_normalisation(model.tensors, shape.width)
         values = _value_vectors(model.tensors)
-        features, found = _gene_vectors(model, genes)
+        # The normalised embedding of each gene, 0 for a gene without one, and which genes have one
+        rows = np.array([model.rows.get(gene, -1) for gene in genes])
+        vectors = _normalise(model.tensors[SCGPT_KEY][np.maximum(rows, 0)], model.tensors, "encoder.enc_norm")
+        features, found = np.where(rows[:, None] >= 0, vectors, 0).astype(np.float32), rows >= 0
         cell = _normalise(model.tensors[SCGPT_KEY][model.rows[CELL_TOKEN]][None], model.tensors, "encoder.enc_norm")
     except (LookupError, ValueError) as error:
         raise InputError(f"{folder.name}: is no whole scGPT checkpoint ({type(error).__name__}: {error})") from error
@@ -226,13 +229,6 @@ def _notes(folder: Path, found: NDArray[np.bool_], shape: NetworkShape) -> tuple
     start = f"Started from the scGPT checkpoint {folder.name}; the last {n_trained} of {shape.layers} layers were trained."
     lacking = f"{int((~found).sum()):,} of {len(found):,} genes are not in the checkpoint and have no vector of their own."
     return (start,) if found.all() else (start, lacking)
-
-
-def _gene_vectors(model: ScgptModel, genes: tuple[str, ...]) -> tuple[Floats32, NDArray[np.bool_]]:
-    """The normalised embedding of each gene, 0 for a gene without one, and which genes have one."""
-    rows = np.array([model.rows.get(gene, -1) for gene in genes])
-    vectors = _normalise(model.tensors[SCGPT_KEY][np.maximum(rows, 0)], model.tensors, "encoder.enc_norm")
-    return np.where(rows[:, None] >= 0, vectors, 0).astype(np.float32), rows >= 0
 
 
 def _value_vectors(tensors: Mapping[str, NDArray[Any]]) -> Floats32:

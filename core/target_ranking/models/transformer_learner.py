@@ -160,7 +160,9 @@ class TransformerLearner:
         """One step of the optimizer on the examples that start from some rows; returns their loss."""
         torch, n_averaged = self.network.torch, int(rng.choice(AVERAGED))
         targets = self.cells.targets[rows]
-        genes = self._choose_genes(targets, rng)
+        needed = np.flatnonzero(targets.any(axis=0))
+        others = rng.permutation(np.flatnonzero(~targets.any(axis=0)))
+        genes = np.concatenate([needed, others[: max(self.options.tokens - len(needed), len(needed))]])
         x = _average(self.cells.x, [_draw(self.members[self.group_of[row]], n_averaged, rng, row) for row in rows])
         controls = self.controls[batch]
         drawn = [_draw(controls, n_averaged, rng) for _ in range(N_MATCHED)]
@@ -176,12 +178,6 @@ class TransformerLearner:
         torch.nn.utils.clip_grad_norm_(self.trained, MOST_GRADIENT)
         self.optimizer.step()
         return float(loss.item())
-
-    def _choose_genes(self, targets: NDArray[np.bool_], rng: np.random.Generator) -> Codes:
-        """Every target, then random other genes, at least as many."""
-        needed = np.flatnonzero(targets.any(axis=0))
-        others = rng.permutation(np.flatnonzero(~targets.any(axis=0)))
-        return np.concatenate([needed, others[: max(self.options.tokens - len(needed), len(needed))]])
 
 
 def _draw(members: Codes, n: int, rng: np.random.Generator, first: int | None = None) -> Codes:
@@ -207,7 +203,8 @@ def sample_negatives(
         raise InputError(f"scores of shape {scores.shape}, expected that of the targets, {positive.shape}")
     n_hard = round(settings.n * settings.share_hard)
     candidate = _drawn_genes(~positive, np.full(len(scores), settings.candidates), rng)
-    hard = _highest(np.where(candidate, scores, -np.inf), candidate, n_hard)
+    places = np.argsort(np.argsort(-np.where(candidate, scores, -np.inf), axis=1, kind="stable"), axis=1)
+    hard = np.asarray(candidate & (places < n_hard))
     others = _drawn_genes(~positive & ~hard, settings.n - hard.sum(axis=1), rng)
     return np.asarray(hard | others)
 
@@ -217,12 +214,6 @@ def _drawn_genes(allowed: NDArray[np.bool_], wanted: NDArray[np.intp], rng: np.r
     keys = np.where(allowed, rng.random(allowed.shape), np.inf)
     places = np.argsort(np.argsort(keys, axis=1), axis=1)
     return np.asarray(allowed & (places < wanted[:, None]))
-
-
-def _highest(scores: NDArray[Any], allowed: NDArray[np.bool_], n: int) -> NDArray[np.bool_]:
-    """Returns flags of the n highest scores of each cell among those allowed."""
-    places = np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
-    return np.asarray(allowed & (places < n))
 
 
 def ranking_loss(torch: Any, scores: Any, positive: Any, negative: Any) -> Any:

@@ -37,7 +37,11 @@ def show(context: PageContext, run: Run) -> None:
     if rubric is None:
         show_empty("No rubric yet: add one in the tab Rubrics.")
         return
-    author = _choose_reader(context, person_place)
+    own = context.workspace.settings.author
+    typed = person_place.text_input(
+        "Reader", own, key="name-reader", max_chars=120, disabled=context.workspace.person is not None
+    )
+    author = own if context.workspace.person is not None else (typed or "").strip()
     samples = loaders.samples(run.id, rubric)
     sample = _choose_sample(samples, sample_place)
     if sample is None:
@@ -57,13 +61,6 @@ def show(context: PageContext, run: Run) -> None:
         reader.show(reader.Reading(context.workspace, rubric, run, sample, author))
 
     read()
-
-
-def _choose_reader(context: PageContext, place: st.delta_generator.DeltaGenerator) -> str:
-    """Show who reads: whoever signed in, else the name that is typed."""
-    own = context.workspace.settings.author
-    typed = place.text_input("Reader", own, key="name-reader", max_chars=120, disabled=context.workspace.person is not None)
-    return own if context.workspace.person is not None else (typed or "").strip()
 
 
 def _choose_sample(samples: Sequence[Sample], place: st.delta_generator.DeltaGenerator) -> Sample | None:

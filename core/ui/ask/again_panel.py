@@ -158,7 +158,11 @@ def _show_form(workspace: Workspace, run: Run, pair_id: str) -> None:
 
 def _show_choices(run: Run, pair: Pair, items: list[Evidence]) -> AgainRequest:
     names = [card_name(item.tool, item.key) for item in items]
-    titles = {name: as_text(_card_title(item)) for name, item in zip(names, items, strict=True)}
+    # The title of a card without the label view, which is the same for all
+    titles = {
+        name: as_text(describe.card_title({"tool": item.tool, "key": item.key.partition(" @ ")[0]}))
+        for name, item in zip(names, items, strict=True)
+    }
     with_text = {name: title for (name, title), item in zip(titles.items(), items, strict=True) if text_of(item, pair)}
     without = choose_several(st.pills, f"{_OWNER}without", "Cards to switch off", with_text, selection_mode="multi", wrap=True)
     others = {_NONE: _NONE, **{name: title for name, title in titles.items() if name not in without}}
@@ -178,8 +182,3 @@ def _show_choices(run: Run, pair: Pair, items: list[Evidence]) -> AgainRequest:
     chosen |= show_more(AgainRequest, _OWNER, ("without", "text", "judge_only", *chosen))
     chosen |= {"without": without, "text": texts, "judge_only": who != "debate"}
     return make(AgainRequest, chosen, run=run.id, row=pair.pair_id, calls=show_calls(_OWNER))
-
-
-def _card_title(item: Evidence) -> str:
-    """The title of a card without the label view, which is the same for all."""
-    return describe.card_title({"tool": item.tool, "key": item.key.partition(" @ ")[0]})

@@ -46,7 +46,10 @@ def show(context: PageContext) -> None:
         rows, audit = loaders.dataset_rows(context.dataset.id), loaders.leakage_audit(context.dataset.id)
     _show_findings(audit)
     _show_splits(audit)
-    _show_texts(audit)
+    if audit.texts:
+        st.markdown("**Texts**")
+        lines = [{"pack": text.name, "found": text.describe()} for text in audit.texts]
+        tables.show_table(pd.DataFrame(lines), "texts")
     _show_spaces(audit)
     _show_runs(audit)
     if rows["label"].notna().any():
@@ -95,14 +98,6 @@ def _show_splits(audit: LeakageAudit) -> None:
 
 def _paralogs_text(group: Paralogs) -> str:
     return f"{', '.join(group.a)} and {', '.join(group.b)} ({group.ortholog})"
-
-
-def _show_texts(audit: LeakageAudit) -> None:
-    """Show how many labelled rows the texts of each knowledge pack name."""
-    if audit.texts:
-        st.markdown("**Texts**")
-        lines = [{"pack": text.name, "found": text.describe()} for text in audit.texts]
-        tables.show_table(pd.DataFrame(lines), "texts")
 
 
 def _show_spaces(audit: LeakageAudit) -> None:

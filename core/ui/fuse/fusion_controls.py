@@ -21,7 +21,6 @@ from core.scoring import sentences
 from core.scoring.run_scores import RunRows
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.store.spaces import SpaceRecord
 from core.transfer.fusion import Reference, shares_of
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.live_fusion import LiveFusion
@@ -102,7 +101,9 @@ def make_places() -> Places:
 def show_fusion_controls(context: PageContext, dataset: Dataset, base: Run, places: Places) -> FusionChoice | None:
     """Show the controls and return the choice; None, with a sentence on the page, if there is nothing to fuse yet."""
     spaces = neighbour_controls.usable_spaces(dataset)
-    titles = _components(base, context.runs, spaces)
+    names = {run.id: run.name for run in context.runs}
+    same_rows = {key: names[key] for key in loaders.shared_row_counts(base.id) if key in names}
+    titles = ({KNN: NEIGHBOURS} if spaces else {}) | same_rows
     if not spaces:
         with places.offers:
             space_builder.offer(context)
@@ -120,16 +121,11 @@ def show_fusion_controls(context: PageContext, dataset: Dataset, base: Run, plac
         places.components.markdown("Choose at least one gene space, in the settings below.")
         return None
     labelled = bool(loaders.run_rows(base.id)["label"].notna().any())
-    values = _keep_weights(others)
+    even = round(1 / (len(others) + 1), 2)
+    kept = keep_shares({f"{prefix}_{key}": even for _, prefix in WEIGHTS for key in others})
+    values = [[kept[f"{prefix}_{key}"] for key in others] for _, prefix in WEIGHTS]
     w_de, w_dir = (tuple(shares_of(part).tolist()) for part in values)
     return replace(found, others=tuple(others), w_de=w_de, w_dir=w_dir, labelled=labelled)
-
-
-def _components(base: Run, runs: Sequence[Run], spaces: Sequence[SpaceRecord]) -> dict[str, str]:
-    """What can be fused with the base, by id: neighbours in gene spaces that cover some of its rows, and runs that have some."""
-    names = {run.id: run.name for run in runs}
-    same_rows = {key: names[key] for key in loaders.shared_row_counts(base.id) if key in names}
-    return ({KNN: NEIGHBOURS} if spaces else {}) | same_rows
 
 
 def _show_settings(dataset: Dataset, base: Run, runs: Sequence[Run], others: Sequence[str]) -> FusionChoice:
@@ -156,13 +152,6 @@ def _show_by_support(place: DeltaGenerator) -> BySupport:
         "Neighbours' weight", list(BY_SUPPORT), default="even", **bind("by_support"), help=HELP["by_support"], required=True
     )
     return BY_SUPPORT[chosen]
-
-
-def _keep_weights(others: Sequence[str]) -> list[list[float]]:
-    """The weights of the others in DE and in DIR as the explorer's sliders stand, which may sum to more than 1."""
-    even = round(1 / (len(others) + 1), 2)
-    kept = keep_shares({f"{prefix}_{key}": even for _, prefix in WEIGHTS for key in others})
-    return [[kept[f"{prefix}_{key}"] for key in others] for _, prefix in WEIGHTS]
 
 
 def slider_weights(choice: FusionChoice) -> dict[str, list[float]]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from core.actions.imports import ImportOptions
-from core.audit.debate_audit import DebateAudit, debates_sentence
+from core.audit.debate_audit import debates_sentence
 from core.report.figures import ladder
 from core.scoring import terms
 from core.scoring.public_noise import PublicNoise, public_noise
@@ -43,7 +43,8 @@ def show_first_screen(context: PageContext) -> None:
         _show_picture(context, standings)
     with side:
         concerns.show_first(context)
-    if sentence := debates_sentence(_audits(context.runs)):
+    audits = {run.name: loaders.debate_audit(run.id)[0] for run in context.runs if run.method == "debate"}
+    if sentence := debates_sentence({name: audit for name, audit in audits.items() if len(audit.roles)}):
         verdict.markdown(as_text(sentence), help=terms.explain(sentence) or None)
 
 
@@ -69,12 +70,6 @@ def _show_picture(context: PageContext, standings: Mapping[str, Standing]) -> No
     counts = {group[0].id: loaders.count_score(group[0].id) for group in groups}
     dataset, chosen = context.dataset.name if context.dataset else "", context.run.id if context.run else None
     show_captioned(ladder.of_all(dataset, groups, standings, counts, chosen), "standings")
-
-
-def _audits(runs: Sequence[Run]) -> dict[str, DebateAudit]:
-    """The audits of the debates that have briefs, by the run's name."""
-    audits = {run.name: loaders.debate_audit(run.id)[0] for run in runs if run.method == "debate"}
-    return {name: audit for name, audit in audits.items() if len(audit.roles)}
 
 
 def _show_next(context: PageContext) -> None:

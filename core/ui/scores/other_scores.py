@@ -5,8 +5,6 @@ Scores, tab Other ways to score: what cell-eval says of the file that a run of p
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
@@ -65,16 +63,16 @@ def show_top(run: Run, rows: RunRows) -> None:
                 [(one.k, interval_text(one.precision.shown), interval_text(one.enrichment.shown)) for one in found.top[metric]],
                 columns=["top", "precision", "enrichment"],
             )
-            tables.show_table(table, f"top of {name}", _top_columns())
+            tables.show_table(
+                table,
+                f"top of {name}",
+                {
+                    "top": st.column_config.NumberColumn("top rows", format="localized"),
+                    "precision": st.column_config.TextColumn(help="Rows that tie at the end of the list count in part."),
+                },
+            )
     ranked = "" if rows.cells is None else "; a row's rank is its percentile inside its cell"
     st.caption(f"Precision: the share of positives among the top rows. Enrichment: precision over the base rate{ranked}.")
-
-
-def _top_columns() -> dict[str, Any]:
-    return {
-        "top": st.column_config.NumberColumn("top rows", format="localized"),
-        "precision": st.column_config.TextColumn(help="Rows that tie at the end of the list count in part."),
-    }
 
 
 def show_calibration(run: Run, rows: RunRows) -> None:

@@ -5,7 +5,7 @@ Keeps an abstract that is not saved yet: in the browser's tab, so that a reload 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
@@ -45,7 +45,8 @@ def choose(context: PageContext, run: Run) -> ReportSelection | None:
     questions = {str(question): title for question, title in TITLES.items()}
     question = choose_one(st.selectbox, "question", "It answers", questions, placeholder="by what is chosen")
     chosen = choose_several(st.multiselect, "runs", "Runs, the first of which stands out", names, [run.id])
-    pairs = _pairs_of(chosen, names)
+    shared = {key: loaders.shared_row_counts(key) for key in chosen}
+    pairs = {f"{a}|{b}": f"{names[b]} against {names[a]}" for a, b in permutations(chosen, 2) if shared[a].get(b)}
     against_first = [pair for pair in pairs if pair.endswith(f"|{chosen[0]}")]
     compared = choose_several(
         st.multiselect,
@@ -117,12 +118,6 @@ def _choose_explorers() -> Explorers:
         required=True,
     )
     return EXPLORERS[chosen]
-
-
-def _pairs_of(chosen: Sequence[str], names: Mapping[str, str]) -> dict[str, str]:
-    """Every two of the chosen runs that have rows in common, either way round: baseline|run → in words."""
-    shared = {key: loaders.shared_row_counts(key) for key in chosen}
-    return {f"{a}|{b}": f"{names[b]} against {names[a]}" for a, b in permutations(chosen, 2) if shared[a].get(b)}
 
 
 def apply_saved(saved: Mapping[str, Any], name: str) -> None:

@@ -126,19 +126,15 @@ def _show_navigation(pages: Mapping[str, Sequence[Any]], open_page: Any, paramet
         for title, group in pages.items():
             listed = [page for page in group if page.visibility != "hidden"]
             if title != MORE:
-                _show_group(title, listed, parameters)
+                if title and listed:
+                    st.caption(title)
+                _show_links(listed, parameters)
                 continue
             alone = [page for page in listed if page == open_page or _holds_something(page.url_path)]
             _show_links(alone, parameters)
             if len(alone) < len(listed):
                 with st.expander(MORE):
                     _show_links([page for page in listed if page not in alone], parameters)
-
-
-def _show_group(title: str, listed: Sequence[Any], parameters: Mapping[str, str]) -> None:
-    if title and listed:
-        st.caption(title)
-    _show_links(listed, parameters)
 
 
 def _show_links(listed: Sequence[Any], parameters: Mapping[str, str]) -> None:
