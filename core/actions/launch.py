@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from core.actions import jobs, model_servers, prompt_files, run_control
@@ -132,11 +133,7 @@ def start(
         return existing
     if isinstance(found, DerivedMethod):
         found.check(spec.rows, spec.options, loader)
-
-    def work_here(workspace: Workspace, run: str) -> None:
-        run_control.work_on(workspace, run, method=method, components=loader)
-
-    begin = run_control.start_worker if detach else work_here
+    begin = run_control.start_worker if detach else partial(run_control.work_on, method=method, components=loader)
     if existing is not None:
         return run_control.resume(workspace, existing.id, begin=begin)
     expected = expected_calls(found, spec.options, len(spec.rows))

@@ -4,13 +4,9 @@ cache     one reading of the store's counters a page run, and the caches that ar
 records   datasets, runs, imports, changes, presets
 labels    samples of texts that people read, and what they answered
 rows      the rows of one run: filters, lists, and all that the page Rows shows of one row
-texts     the texts of all runs of a dataset that hold a phrase
 scores    scores, controls and protocols of runs
 more_scores  of each gene or perturbation, of three classes, by distance to the training rows
-benchmarks  benchmarks that were started here, and what they found
-asked_again  rows that were asked again, and how sure judges are
 attributions  which evidence moved runs, as it was asked here
-jobs      background jobs other than runs
 leakage   what splits share, and which rows, texts, spaces and runs give labels away
 spaces    gene spaces, knowledge packs and what is computed from them
 """
