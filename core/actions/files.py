@@ -24,7 +24,7 @@ from core.datasets.json_predictions import are_predictions, objects_in, refuse_k
 from core.datasets.knowledge_packs import Pack, read_knowledge, read_knowledge_path
 from core.embeddings import FORMATS, Space, is_checkpoint, load_space
 from core.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
-from core.file_io import open_file, read_file, read_head, refuse_special, sha256_of_file, temporary_folder
+from core.file_io import open_file, read_file, read_head, temporary_folder
 from core.file_limits import MAX_UNPACKED_BYTES
 from core.system_errors import explain, in_words
 from core.texts import is_encodable, shorten
@@ -277,14 +277,5 @@ def _read_table(path: Path, name: str, epochs: Epochs) -> PairTable | Submission
 def _first_character(path: Path) -> bytes:
     try:
         return read_head(path, 64).lstrip(b"\xef\xbb\xbf \r\n\t")[:1]
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-
-
-def hash_file(path: Path) -> str:
-    """Returns the SHA-256 of a file of any size. Raises InputError if it cannot be read, or is no file."""
-    try:
-        refuse_special(path)
-        return sha256_of_file(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error

@@ -27,7 +27,6 @@ FORMAT, VERSION = "perturbdesk-backup", 1
 MANIFEST = "manifest.json"
 _MOST_MANIFEST_BYTES = 1 << 28
 _CHUNK_BYTES = 1 << 20
-_FAST = 1  # of deflate's levels: journals shrink to a fifth, hardly slower than they are read
 
 
 class BackupWriter:

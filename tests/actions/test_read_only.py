@@ -203,7 +203,6 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "benchmark_ledger.register_hypothesis": lambda s: benchmark_ledger.register_hypothesis(
         s.plain, parse_benchmark(BENCHMARK), "bmdm", {}
     ),
-    "benchmarks.delete_benchmark": lambda s: benchmarks.delete_benchmark(s.plain, "b"),
     "benchmarks.record_result": lambda s: benchmarks.record_result(
         s.plain, benchmarks.SavedBenchmark(parse_benchmark(BENCHMARK), "bmdm", (), {})
     ),

@@ -6,7 +6,7 @@ split               everything about the baselines of one split
 table               all baselines of a split, scored alike, also by distance in the network
 retrieval_vote      labels of training rows that SUMMER would retrieve
 physical_edge       the edge between perturbation and gene
-text_neighbours     kNN over descriptions, network_neighbours over the network, both by space_neighbours
+space_neighbours    kNN over descriptions, and over the network
 graph_attention     a graph attention network, of attention_layers, with attention_settings
 published_scores    what was published of the benchmark
 """

@@ -110,6 +110,8 @@ def expected_share(sums: Floats, counted: int, positive: int, budgets: Mapping[B
 
 
 BUDGETS: Mapping[Budget, int] = dict.fromkeys(get_args(Budget), DEFAULT_BUDGET)
+# Labels of other genes say how often those change, which differs from gene to gene more than between perturbations.
+GENE_BUDGETS: Mapping[Budget, int] = {"pert": 0, "gene": DEFAULT_BUDGET, "both": 0}
 
 
 def vote(material: Material, budgets: Mapping[Budget, int]) -> Prediction:
@@ -130,10 +132,17 @@ def find_lacking(material: Material) -> str:
     return NO_NETWORK if material.genes.close is None else ""
 
 
-BASELINE = KnowledgeBaseline(
+ALL_BUDGETS = KnowledgeBaseline(
     name="retrieval vote",
     about="the labels of the training rows that SUMMER would retrieve, up to five each for perturbation, gene and both",
     place=10,
     find_lacking=find_lacking,
     make=lambda material: vote(material, BUDGETS),
+)
+OWN_GENE = KnowledgeBaseline(
+    name="retrieval vote, own gene",
+    about="the same of the up to five rows for the gene alone, of close perturbations first",
+    place=11,
+    find_lacking=find_lacking,
+    make=lambda material: vote(material, GENE_BUDGETS),
 )

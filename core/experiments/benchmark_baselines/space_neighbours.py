@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.experiments.benchmark_baselines.base import Prediction
-from core.experiments.benchmark_baselines.material import Material
+from core.experiments.benchmark_baselines.base import KnowledgeBaseline, Prediction
+from core.experiments.benchmark_baselines.material import NO_DESCRIPTIONS, NO_NETWORK, Material
 from core.transfer.knn import Similarities, Weighting, knn_priors
 from core.transfer.similarity import OwnSimilarity, Space, cosine_similarity
 
@@ -19,3 +19,32 @@ def predict_by_space(material: Material, space: Space) -> Prediction:
     similar = OwnSimilarity(cosine_similarity([space]))
     found = knn_priors(material.rows, material.known, Similarities(similar, similar), WEIGHTING)
     return Prediction(found.de, found.up, f"{space.columns.shape[1]} columns, power {WEIGHTING.power:g}, all neighbours")
+
+
+def _by_text(material: Material) -> Prediction:
+    space = material.genes.text
+    assert space is not None
+    return predict_by_space(material, space)
+
+
+def _by_network(material: Material) -> Prediction:
+    space = material.genes.network
+    assert space is not None
+    return predict_by_space(material, space)
+
+
+TEXT = KnowledgeBaseline(
+    name="text kNN",
+    about="kNN: training rows weighted by how alike perturbation and gene are in words of gene descriptions (TF-IDF)",
+    place=30,
+    find_lacking=lambda material: "" if material.genes.text is not None else NO_DESCRIPTIONS,
+    make=_by_text,
+)
+
+NETWORK = KnowledgeBaseline(
+    name="network kNN",
+    about="kNN: training rows weighted by how alike perturbation and gene are in neighbourhoods in the network",
+    place=40,
+    find_lacking=lambda material: "" if material.genes.network is not None else NO_NETWORK,
+    make=_by_network,
+)

@@ -16,7 +16,7 @@ from core.actions.imports import ImportOptions
 from core.config import import_folders
 from core.store.runs import Run
 from core.ui.data import exports, predicted_expression
-from core.ui.shared import after_import, links, loaders, run_choice, tables, upload_form
+from core.ui.shared import after_import, links, loaders, run_choice, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.run_choice import method_text, option_text
@@ -59,7 +59,7 @@ def show_import(context: PageContext) -> None:
     upload, path, public = st.columns(3, gap="medium")
     with upload:
         st.markdown("**Upload**")
-        upload_form.show(context.workspace, "", options)
+        after_import.show_upload(context.workspace, "", options)
     with path:
         _show_path(context, options)
     with public:
@@ -84,7 +84,7 @@ def _show_path(context: PageContext, options: ImportOptions) -> None:
     st.caption(f"Inside {' or '.join(as_text(folder) for folder in folders)}.")
     if go:
         with explain_errors():
-            show_step = upload_form.show_progress()
+            show_step = after_import.show_progress()
             after_import.take(page_imports.import_path(context.workspace, path, options, address, show_step), show_step)
 
 

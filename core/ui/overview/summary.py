@@ -18,7 +18,7 @@ from core.scoring.standing import Standing, headline
 from core.store.predictions import CONFIDENTLY_WRONG
 from core.store.runs import Run
 from core.ui.overview import concerns
-from core.ui.shared import links, loaders, score_box, upload_form
+from core.ui.shared import after_import, links, loaders, score_box
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, flush, show_captioned, show_empty
 
@@ -92,7 +92,7 @@ def _show_bring_your_own(context: PageContext) -> None:
     if context.workspace.settings.read_only:
         return
     with st.expander("Bring your own data", icon=":material/upload:"):
-        upload_form.show(context.workspace, "-overview", ImportOptions())
+        after_import.show_upload(context.workspace, "-overview", ImportOptions())
         st.caption("Or `perturbdesk import FOLDER`. Data has more ways.")
 
 
