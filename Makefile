@@ -15,7 +15,7 @@ test: .venv/dev.ok .venv-inspect/ok
 # The real model server, on a GPU where there is one, a fine-tune, and what needs torch; downloads gigabytes and takes minutes, so
 # `test` leaves it out.
 test-serve: .venv/dev.ok .venv-serve/ok .venv-train/ok .venv/models.ok
-	$(BIN)/python -m pytest -n 0 --durations 0 tests/serve
+	$(BIN)/python -m pytest $(if $(shell command -v nvidia-smi),-n 0,-n 2 --dist loadfile) --durations 0 tests/serve
 	$(BIN)/python -m pytest -m 'torch and not soak' tests
 
 # The long tests at full strength: all parts, or `make soak PART=kills`. Each prints its figures and takes up to 30 minutes.

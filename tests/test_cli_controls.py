@@ -21,6 +21,7 @@ def place(workspace: Workspace) -> Path:
     return workspace.settings.workspace
 
 
+@pytest.mark.soak
 def test_controls_of_a_run(demo_workspace: Workspace) -> None:
     place = demo_workspace.settings.workspace
     found = core_json(place, "controls", "simulated debate")

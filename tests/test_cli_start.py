@@ -65,6 +65,7 @@ def test_runs_needs_the_store_and_no_tables(small_workspace: Workspace) -> None:
     assert not loaded & HEAVY
 
 
+@pytest.mark.soak
 def test_no_command_loads_the_local_servers_of_tests(small_workspace: Workspace) -> None:
     loaded = modules_after("--workspace", str(small_workspace.settings.workspace), "run", "--help")
     assert not [name for name in loaded if name.startswith("core.") and name.endswith((".testing", ".scripted_server"))]

@@ -207,6 +207,7 @@ def test_another_file_is_not_written_over(made: Path, tmp_path: Path) -> None:
     assert packaged(made, "debate", "B", out) == first  # the same again is no other file
 
 
+@pytest.mark.soak
 def test_a_package_stands_in_the_trail(made: Path, tmp_path: Path) -> None:
     result = packaged(made, "debate", "B", tmp_path / "d.zip")
     with open_workspace(Settings(workspace=made)).store.read() as db:

@@ -139,6 +139,7 @@ def test_an_unknown_dataset_is_refused_before_anything_is_built(place: Path, wor
     assert [space["space"] for space in core_json(place, "embed", "list")["spaces"]] == ["near"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("protocol", ["loo", "test"])
 def test_knn_prints_numbers_or_null_without_labels(place: Path, protocol: str) -> None:
     found = core_json(place, "knn", "--space", "near", "--protocol", protocol, "--name", "run")
@@ -283,6 +284,7 @@ def made(place: Path, *arguments: str) -> dict[str, Any]:
     return found  # type: ignore[no-any-return]
 
 
+@pytest.mark.soak
 def test_fuse_and_decompose(place: Path, workspace: Workspace) -> None:
     core_json(place, "knn", "--space", "near", "--protocol", "loo", "--name", "knn")
     weights = ["--w-de", "0.3", "--w-dir", "0.6"]
@@ -328,6 +330,7 @@ FUSE = ["fuse", "--base", "llm train", "--with", "llm train", "--name", "x", "--
 TRAIN = [*FUSE, "0.5", "--reference", "train", "--reference-run"]
 
 
+@pytest.mark.few(37)
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [

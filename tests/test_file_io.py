@@ -53,6 +53,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("what", WRITERS)
 def test_what_a_killed_process_left_is_removed_by_the_next_backup(what: str, tmp_path: Path) -> None:
     process = begin(what, tmp_path / "out.zip")

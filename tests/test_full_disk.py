@@ -41,7 +41,7 @@ def disk(request: pytest.FixtureRequest, small_workspace: Workspace, tmp_path: P
         yield folder / "workspace"
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 def test_what_reads_works(disk: Path) -> None:
     for arguments in READING:
         done = commands.core(disk, *arguments)

@@ -137,6 +137,7 @@ def test_a_log_that_cannot_be_written_stops_nothing(settings: Settings, capsys: 
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.soak
 def test_several_processes_write_whole_lines_and_rotate_together(settings: Settings) -> None:
     code = (
         "import sys\nfrom pathlib import Path\nfrom core import log\nfrom core.config import Settings\nlog._MAX_BYTES = 15_000\n"

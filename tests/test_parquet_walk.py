@@ -48,7 +48,7 @@ def test_every_kind_of_page_is_walked(tmp_path: Path, codec: str, version: str) 
     assert walk_parquet(path, "x", ["s"]).num_row_groups == 3
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("codec", ["gzip", "zstd", "brotli", "snappy"])
 def test_a_page_that_unpacks_to_too_much_is_refused(tmp_path: Path, codec: str) -> None:
     """One row with a text of 70 MB: nothing but its page says how much it is."""

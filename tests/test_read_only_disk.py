@@ -56,7 +56,7 @@ def fill_in(arguments: list[str], disk: Path, elsewhere: Path) -> list[str]:
     return [argument.replace("ELSEWHERE", str(elsewhere)).replace("HERE", str(disk)) for argument in arguments]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("arguments", READING, ids=" ".join)
 def test_what_reads_works(disk: Path, tmp_path: Path, arguments: list[str]) -> None:
     done = commands.core(disk, *fill_in(arguments, disk, tmp_path))
@@ -64,6 +64,7 @@ def test_what_reads_works(disk: Path, tmp_path: Path, arguments: list[str]) -> N
     assert "Traceback" not in done.err
 
 
+@pytest.mark.soak
 def test_it_says_what_it_says_elsewhere(disk: Path, demo_workspace: Workspace) -> None:
     there = demo_workspace.settings.workspace
     assert commands.core_json(disk, "runs") == commands.core_json(there, "runs")

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import solve
 from scipy.sparse import csr_array
 
 from core.stats.arrays import Bools, Codes, Floats, sum_by_group
@@ -261,8 +262,7 @@ def _probe_fixed(rows: UnitRows, columns: Floats, rng: np.random.Generator) -> S
         values, target = columns - _means(columns, alike, known), share - _means(share[:, None], alike, known)[:, 0]
         top = np.argsort(-np.abs(values[known].T @ target[known]))[:_TOP_COLUMNS]
         found[~known, 0] = _fit(values[known][:, top], target[known], values[~known][:, top])
-        for k, penalty in enumerate(_FEW_PENALTIES, start=1):
-            found[~known, k] = _kernel_fit(values[known], target[known], values[~known], penalty)
+        found[~known, 1:] = values[~known] @ _ridge_weights(values[known], target[known])
     best = max(_correlation(each, left) for each in (_ridge(columns, left[:, None])[:, 0], *found.T))
     return ShareProbe(n_units, best, excess=float(best * np.sqrt(n_units)), fixed=True)
 
@@ -277,11 +277,14 @@ def _means(columns: Floats, group: Codes, known: Bools) -> Floats:
     return np.asarray((sums / np.maximum(sum_by_group(group[at], n_groups), 1)[:, None])[group])
 
 
-def _kernel_fit(known: Floats, target: Floats, asked: Floats, penalty: float) -> Floats:
-    """Ridge regression without an intercept, read at `asked`; penalty: of the mean eigenvalue."""
-    kernel = known @ known.T
-    kernel[np.diag_indices_from(kernel)] += penalty * max(np.trace(kernel) / len(kernel), 1e-12)
-    return np.asarray(asked @ (known.T @ np.linalg.solve(kernel, target)))
+def _ridge_weights(columns: Floats, target: Floats) -> Floats:
+    """Weights of ridge regressions without an intercept, of shape (n_columns, k), by penalties in mean eigenvalues."""
+    wide = columns.shape[1] > len(columns)
+    square = columns @ columns.T if wide else columns.T @ columns  # both have the eigenvalues that are not 0
+    known = target if wide else columns.T @ target
+    size, diagonal = max(np.trace(square) / len(columns), 1e-12), np.eye(len(square))
+    fits = np.stack([solve(square + penalty * size * diagonal, known, assume_a="pos") for penalty in _FEW_PENALTIES], 1)
+    return np.asarray(columns.T @ fits if wide else fits)
 
 
 def _correlation(a: Floats, b: Floats) -> float:

@@ -242,7 +242,7 @@ def test_a_run_is_not_made_from_itself(family: Workspace, small_workspace: Works
     refused(small_workspace, with_manifest(base, parents(keys[0])), "among its own parents")
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("method", "spec"),
     [

@@ -102,7 +102,7 @@ def test_a_reader_that_is_killed_leaves_nothing(temporary: Path, tmp_path: Path)
     assert imports_now(workspace)
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("base_url", [SHARED, ""], ids=["shared", "own"])
 def test_an_app_that_is_killed_takes_its_reader_along_and_leaves_nothing_for_long(
     temporary: Path, tmp_path: Path, base_url: str
@@ -156,7 +156,7 @@ def test_an_upload_that_finds_no_room_among_temporary_files_says_so(
     assert imports_now(workspace)
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("base_url", [SHARED, ""], ids=["shared", "own"])
 def test_an_upload_that_finds_no_room_in_the_workspace_says_so(tmp_path: Path, base_url: str) -> None:
     rows = "".join(f"P{i}_G{i},P{i},G{i}\n" for i in range(40_000))

@@ -241,6 +241,7 @@ def test_a_reading_is_among_runs_and_not_among_predictions(read: Workspace) -> N
 REFUSED = "run reading: a reading of texts by judge_rubric, without predictions; expected a run that predicts"
 
 
+@pytest.mark.few(11)
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -98,7 +98,7 @@ def test_a_shared_server_asks_nobody_else(small_workspace: Workspace, stranger: 
         assert [run.name for run in runs.list_all(db)] == ["debate"]
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("path", PATHS)
 def test_a_stranger_gets_no_key_on_a_machine_of_ones_own(small_workspace: Workspace, stranger: Listener, path: str) -> None:
     try:

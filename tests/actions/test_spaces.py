@@ -144,6 +144,7 @@ def test_what_is_built_is_made_again_when_the_cache_is_lost(furnished: Workspace
         assert (furnished.settings.cache / "spaces" / f"{record.id}.safetensors").exists()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["text", "network", "response"])
 def test_without_its_pack_a_lost_space_says_what_is_missing(furnished: Workspace, kind: str) -> None:
     made = build(furnished, kind)
@@ -165,6 +166,7 @@ def test_a_pack_of_other_content_does_not_stand_in(furnished: Workspace) -> None
         spaces.load(furnished, made)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("cached", [True, False])
 def test_changed_labels_make_a_coresponse_space_another(furnished: Workspace, cached: bool) -> None:
     made = build(furnished, "coresponse")
@@ -202,7 +204,7 @@ def test_vectors_from_a_server_are_kept_beside_the_cache(furnished: Workspace) -
     assert "sesame" not in repr(everything(workspace))
 
 
-@pytest.mark.few(4)
+@pytest.mark.soak
 @pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__.removeprefix("write_"))
 def test_an_embedding_comes_once_and_goes_whole(workspace: Workspace, tmp_path: Path, write: Callable[[Path], None]) -> None:
     """As a file or as an upload: what has come the one way is here for the other."""
@@ -285,6 +287,7 @@ def test_what_has_to_be_a_space_is_one_or_is_refused(workspace: Workspace, tmp_p
 NO_NAME = "expected (a name of 1 to 60 characters without a comma|1 to 255|characters that can be seen)"
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", ["", " ", "a,b", "x" * 61, " a", "a "])
 def test_names_that_are_none(furnished: Workspace, tmp_path: Path, name: str) -> None:
     before = everything(furnished)

@@ -44,6 +44,7 @@ def private(workspace: Workspace) -> Workspace:
     return replace(workspace, settings=replace(workspace.settings, base_url=""))
 
 
+@pytest.mark.soak
 def test_an_upload_is_imported_by_another_process_under_the_persons_name(shared: Workspace) -> None:
     bad = cases.TRAIN + b"x_y,x,y,sideways\n"
     with mock.patch.object(imports, "recognise_upload", side_effect=AssertionError("read in the app's own process")):

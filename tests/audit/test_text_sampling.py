@@ -30,6 +30,7 @@ DESIGNS: dict[str, Callable[[np.random.Generator], Drawn]] = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("design", DESIGNS)
 def test_texts_are_drawn_as_often_as_their_probability_says(design: str) -> None:
     rng = np.random.default_rng(0)

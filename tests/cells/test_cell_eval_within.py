@@ -97,6 +97,7 @@ def test_columns_make_strata_together(
     assert set(errors(found)) == ({"A", "B"})
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("compared")
 def test_where_holds_for_the_column_of_within_too(choose: Callable[..., CellChoice], tmp_path: Path) -> None:
     found = evaluate_here(choose(("batch",), where={"batch": "2", "cell_line": "K562"}), tmp_path)

@@ -154,7 +154,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], object], type[InputError], str]] = {
 }
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_hostile_stores_are_refused(tmp_path: Path, kind: str) -> None:
     spoil, error, words = HOSTILE[kind]

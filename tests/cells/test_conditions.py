@@ -93,6 +93,7 @@ def test_lines_are_told_by_their_names(cells_file: WriteCells, values: tuple[str
     assert (one.column, one.is_line) == ("background", True)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", ["patient_id", "stim", "orig.ident", "genotype", "clone", "site"])
 def test_columns_of_any_name_that_differ_are_named(cells_file: WriteCells, name: str) -> None:
     columns = {

@@ -45,6 +45,7 @@ def test_whoever_leaves_the_file_is_refused(tmp_path: Path, name: str) -> None:
     assert "secret" not in str(refused.value).replace("secrets.toml", "")
 
 
+@pytest.mark.few(23)
 @pytest.mark.parametrize("backed", [True, False])
 @pytest.mark.parametrize("name", hostile.TOO_LARGE)
 def test_more_than_the_file_can_hold_is_refused(tmp_path: Path, name: str, backed: bool) -> None:
@@ -152,7 +153,7 @@ def _frame(n: int) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.Index([f"cell{i}" for i in range(n)], dtype=object, name="barcode"))
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(4)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("how", [{}, {"compression": "gzip"}, {"compression": "lzf"}, {"compression": "gzip", "shuffle": True}])
 @pytest.mark.parametrize("kind", [csr_matrix, csc_matrix, np.asarray])

@@ -57,6 +57,7 @@ def truth(over: np.ndarray | None = None) -> np.ndarray:
 PERTURBED = np.flatnonzero(VALUES != CONTROL)
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize(("scale", "subset"), list(itertools.product(SCALES, SUBSETS)))
 def test_predictions_that_are_the_truth_rank_as_it_does(tmp_path: Path, real: Path, scale: str, subset: str) -> None:
     path = write(tmp_path / "predicted.h5ad", SCALES[scale], SUBSETS[subset], PERTURBED)
@@ -69,6 +70,7 @@ def test_predictions_that_are_the_truth_rank_as_it_does(tmp_path: Path, real: Pa
     np.testing.assert_allclose(found.signed[there], expected[there], atol=0.1 if "median" in scale else 1e-3)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("scale", "subset"), list(itertools.product(SCALES, SUBSETS)))
 def test_cell_eval_gets_cells_of_one_scale(tmp_path: Path, real: Path, scale: str, subset: str) -> None:
     path = write(tmp_path / "predicted.h5ad", SCALES[scale], SUBSETS[subset], PERTURBED)
@@ -133,6 +135,7 @@ NEGATIVE = {
 }
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("layout", ["dense", "CSR"])
 @pytest.mark.parametrize("kind", NEGATIVE)
 @pytest.mark.parametrize("scale", ["counts", "log1p of 10,000"])
@@ -162,6 +165,7 @@ SOME_GENES = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("kind", SOME_GENES)
 @pytest.mark.parametrize("scale", ["counts per 10,000", "log1p of 10,000"])
 def test_both_files_are_normalised_over_the_same_genes(tmp_path: Path, real: Path, kind: str, scale: str) -> None:

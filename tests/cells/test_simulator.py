@@ -46,6 +46,7 @@ def test_targets_fall_by_the_knockdown_unless_guides_fail() -> None:
     assert screen.failed_guides == ()
 
 
+@pytest.mark.soak
 def test_effects_keep_the_sum_of_expression() -> None:
     """Otherwise genes without an effect would change their share. The sum of a condition's shares over the controls' is 1."""
     screen = simulate_screen(replace(SETTINGS, n_cells=20_000, share_failed_guides=0.0), 5)

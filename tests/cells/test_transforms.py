@@ -56,6 +56,7 @@ def test_what_is_neither_counts_nor_log1p_is_refused(tmp_path: Path, kind: str, 
         labelled(screen_of(csr_matrix(values.astype(np.float32)), tmp_path / "x.h5ad"), **said)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("kind", OTHERS)
 def test_what_is_advised_gives_the_same_dataset(tmp_path: Path, kind: str, expected: pd.DataFrame) -> None:
     values, name, back = OTHERS[kind]

@@ -42,6 +42,7 @@ def whole(folder: RunFolder, start: int = 0) -> Piece:
     return Piece(folder.run, folder.rows, start, folder.rows.stat().st_size)
 
 
+@pytest.mark.soak
 def test_they_read_what_this_process_would_and_do_not_outlive_it(tmp_path: Path) -> None:
     _, folder = begun(tmp_path)
     append(folder, *map(row, IDS))
@@ -59,7 +60,7 @@ def test_they_read_what_this_process_would_and_do_not_outlive_it(tmp_path: Path)
     assert process.returncode is not None
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "limits", [{}, {"BATCH_ROWS": 1}, {"PIECE_BYTES": 1}, {"LONG_BYTES": 0}, {"LONG_BYTES": 0, "PIECE_BYTES": 1}]
 )
@@ -113,6 +114,7 @@ def test_nonsense_from_a_process_is_not_taken_for_its_next_answer(tmp_path: Path
         assert [batch.pair_ids for batch in processes.read_all(pieces(whole(folder), 1))] == [[pair_id] for pair_id in IDS]
 
 
+@pytest.mark.soak
 def test_what_a_process_prints_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Python imports this module of any folder on its path when it starts; the process calls gc.disable before its first answer.
     (tmp_path / "sitecustomize.py").write_text("import gc; gc.disable = lambda: print('no answer', flush=True)")
@@ -164,6 +166,7 @@ def test_a_failed_write_leaves_no_process_behind(tmp_path: Path, monkeypatch: py
         gc.enable()
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("size", [1, 300, 700, 1 << 20])
 @pytest.mark.parametrize("torn", [b"", b'{"v":1,"row":'])
 def test_pieces_are_all_whole_lines_in_order(tmp_path: Path, size: int, torn: bytes) -> None:

@@ -46,6 +46,7 @@ def compare_rows(workspace: Workspace, run: str, reference: Workspace, other: st
     assert ours.equals(theirs)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("but", [0, 4096, 40_000])
 def test_a_run_ends_says_why_and_goes_on_when_there_is_space(disk: Path, tmp_path: Path, but: int) -> None:
     workspace = workspace_with(disk, 300)

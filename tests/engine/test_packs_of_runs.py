@@ -125,7 +125,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Ru
     return made, carried_out(made, planned(made))
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_comes_or_goes_after_a_run_was_planned_changes_nothing_of_it(
     workspace: Workspace, undisturbed: tuple[Workspace, Run], change: Callable[[Workspace], None]
@@ -144,7 +144,7 @@ def test_what_comes_or_goes_after_a_run_was_planned_changes_nothing_of_it(
 SOME = (add_newer, replace_and_take_back_all, bring_other_kinds)
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("change", [each if each in SOME else pytest.param(each, marks=pytest.mark.soak) for each in CHANGES])
 def test_nor_between_its_first_rows_and_a_retry_of_those_that_failed(
     workspace: Workspace, change: Callable[[Workspace], None]
@@ -273,7 +273,7 @@ def recorded_by_an_earlier_version(workspace: Workspace, run: Run, spec: RunSpec
         return runs.find(db, earlier.key)
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("method", ["evidence_rules", "prompt_only"])
 def test_a_run_whose_specification_named_packs_that_it_does_not_read_is_found_and_goes_on(
     workspace: Workspace, method: str

@@ -88,6 +88,7 @@ def test_a_worker_is_told_to_pause_to_go_on_and_to_end(tmp_path: Path) -> None:
         assert until_state(workspace, run, "done").counts.done == ROWS
 
 
+@pytest.mark.soak
 def test_a_signal_ends_the_work_cleanly(tmp_path: Path) -> None:
     with slow_run(tmp_path) as (workspace, run):
         pid = status(workspace, run).pid

@@ -88,6 +88,7 @@ def test_a_report_shows_the_figure_only_if_it_is_asked_for() -> None:
     assert "published" not in DEFAULTS
 
 
+@pytest.mark.soak
 def test_on_the_demo_nothing_is_computed_and_each_number_says_what_is_missing(demo_workspace: Workspace) -> None:
     folder = demo_workspace.settings.workspace
     before = files_in(folder)

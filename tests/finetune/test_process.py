@@ -33,6 +33,7 @@ def test_its_own_interpreter_comes_first(tmp_path: Path, monkeypatch: pytest.Mon
     assert job_folder.default_python() == tmp_path / "python"
 
 
+@pytest.mark.soak
 def test_what_goes_wrong_in_it_is_the_cause_and_its_traceback_the_log(tmp_path: Path) -> None:
     folder = folder_in(tmp_path, base=str(tmp_path / "no model"))
     job_folder.start(folder, Settings(workspace=tmp_path), Path(sys.executable))

@@ -86,6 +86,7 @@ def test_every_mode_has_an_expectation() -> None:
     assert {*QUICK, *SLOW, *BODIES, *HEAVY} == set(MODES)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", ["hugebody", "endless"])
 def test_nothing_is_downloaded_once_an_answer_is_given_up(mode: str) -> None:
     """The server stops sending while the client is still there, since its connection is closed."""

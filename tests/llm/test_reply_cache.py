@@ -201,6 +201,7 @@ assert cache.problems == (), cache.problems
 """
 
 
+@pytest.mark.soak
 def test_processes_share_a_file_that_none_has_made_yet(cache: ReplyCache) -> None:
     writers = [
         subprocess.Popen([sys.executable, "-c", WRITER, str(cache.path), str(name)], cwd=REPOSITORY, stderr=subprocess.PIPE)

@@ -75,6 +75,7 @@ def test_the_query_and_the_five_heaviest_are_named_from_the_bottom() -> None:
     assert key.text.endswith("●</span> none 1    " + f'<span style="color:{theme.NULL}">○</span> no label 1    size: share')
 
 
+@pytest.mark.soak
 @examples(40)
 @given(st.lists(st.floats(0.5, 1), min_size=5, max_size=5).map(sorted), st.floats(0.5, 1))
 def test_names_never_touch_and_stay_beside_the_plot(places: list[float], query: float) -> None:

@@ -42,6 +42,7 @@ def test_a_page_of_its_own_asks_for_nothing(chart: go.Figure) -> None:
     assert page == printed.encode(chart, "html", "Shares", CAPTION).decode()
 
 
+@pytest.mark.soak
 @pytest.mark.browser
 def test_images_have_the_heading(chart: go.Figure) -> None:
     if printed.why_no_images():

@@ -112,7 +112,7 @@ def test_the_headline_is_a_loop_over_genes(scored: tuple[pd.DataFrame, dict[str,
     assert found["scored"] == "all rows"
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("line", ["k562", "k562_set"])
 def test_what_is_constant_in_a_gene_has_exactly_a_half(place: Path, line: str) -> None:
     found = core_json(place, "baselines", "--dataset", line)

@@ -147,7 +147,7 @@ def test_the_labelled_pool(submission: Submission, pairs: Pairs) -> None:
         assert up == pytest.approx(row.prediction.prediction_up, abs=1e-9)
 
 
-@pytest.mark.few(2)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("file", "rows", "positive"),
     [

@@ -13,7 +13,7 @@ from core.datasets.demo import simulate
 pytestmark = pytest.mark.real
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_shares_no_symbol_with_the_published_files(shared_data: Path, seed: int) -> None:
     real = set(json.loads((shared_data / "knowledge" / "gene_desc.json").read_text()))

@@ -85,6 +85,7 @@ def test_gene_sets_and_splits_are_no_packs(shared_data: Path) -> None:
             knowledge_packs.read_knowledge_path(file)
 
 
+@pytest.mark.soak
 def test_the_ortholog_table_adds_what_case_does_not_find(packs: dict[str, knowledge_packs.Pack]) -> None:
     """A space with human symbols: 2,070 of 2,222 orthologs differ in case only, the rest needs the table."""
     orthologs = packs["mouse_to_human_ortholog"]

@@ -114,6 +114,7 @@ def test_neighbours_pool_the_labels_of_the_training_file(shared_data: Path, doss
         assert body["p_de"] == pytest.approx((pooled["up"] + pooled["down"]) / pooled.sum())
 
 
+@pytest.mark.soak
 def test_the_published_response_is_given_as_it_stands(shared_data: Path, packs: Packs, view: LabelView) -> None:
     prior = json.loads((shared_data / "knowledge" / "hagai_lps_prior.json").read_text("utf-8"))["prior"]
     for gene in ("Gnai3", "Narf", "Cav2"):

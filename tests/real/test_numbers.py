@@ -47,6 +47,7 @@ def test_the_probabilities_of_the_pool_stay_apart(real_workspace: Workspace) -> 
     assert (bounds.floor, bounds.auroc, bounds.ceiling) == pytest.approx((0.5788,) * 3, abs=5e-5)
 
 
+@pytest.mark.soak
 def test_leakage(real_workspace: Workspace) -> None:
     leakage = core_json(real_workspace, "audit", "leakage")
     assert leakage["count_only_de"] == pytest.approx(0.6726, abs=5e-4)
@@ -103,6 +104,7 @@ def test_the_rubrics_of_the_published_debate(real_workspace: Workspace) -> None:
     assert (counts["cites"]["all"]["n"], counts["cites"]["all"]["unanswered"]) == (0, 7252)  # the file kept no dossier
 
 
+@pytest.mark.soak
 def test_rows_of_the_published_debate_by_their_briefs(real_workspace: Workspace) -> None:
     with real_workspace.store.read() as db:
         run = runs.find(db, "track_b_sharp").id

@@ -56,7 +56,7 @@ def counted(problems: list[Any]) -> dict[str, int]:
     return {problem.rule: len(problem.rows) for problem in problems}
 
 
-@pytest.mark.few(2)
+@pytest.mark.soak
 @pytest.mark.parametrize("name", WARNINGS)
 def test_the_published_files_are_valid(shared_data: Path, ids: Ids, name: str) -> None:
     track, warnings = WARNINGS[name]
@@ -101,7 +101,7 @@ def test_the_smallest_sample_is_of_no_track(shared_data: Path, ids: Ids) -> None
         assert [problem.rule for problem in found if problem.severity == "error"] == ["missing_columns"]
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "name",
     [

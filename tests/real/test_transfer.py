@@ -98,7 +98,7 @@ def test_leave_one_out(train: Train, name: str) -> None:
     assert (found.null.de.value, found.null.dir.value) == pytest.approx((0.558, 0.061), abs=5e-4)
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("name", TABLE)
 def test_folds(train: Train, name: str) -> None:
     _, _, _, de, direction = TABLE[name]

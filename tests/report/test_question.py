@@ -29,7 +29,7 @@ def material(demo_workspace: Workspace, selection: ReportSelection) -> Material:
     return material_of(demo_workspace, selection)
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "kind", ["baselines", "slices", "score_ways", "roc_curves", "reliability", "score_spread", "brief_lengths"]
 )

@@ -135,7 +135,7 @@ def test_figures_hold_the_numbers_of_the_commands(demo_workspace: Workspace) -> 
     assert dict(zip(lengths["role"], lengths["a letter"], strict=True)) == {role: each["bare"] for role, each in roles.items()}
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_figure_says_what_it_is_of(material: Material, kind: str) -> None:
     figures = KINDS[kind].make(material)
@@ -150,6 +150,7 @@ def test_every_figure_says_what_it_is_of(material: Material, kind: str) -> None:
             assert one.subject in one.caption or " and " in one.subject or " against " in one.subject, one.caption
 
 
+@pytest.mark.soak
 def test_a_run_without_labels_has_sentences_instead_of_empty_axes(demo_workspace: Workspace) -> None:
     with demo_workspace.store.read() as db:
         alone = select(db, [TEST])

@@ -25,6 +25,7 @@ FIELDS = {  # a slice's filter in Debates; slices by neighbours have none
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("by", FIELDS)
 def test_slices_add_up_and_each_filter_finds_its_rows(demo_workspace: Workspace, by: str) -> None:
     rows = loaded(demo_workspace, "simulated debate")

@@ -111,6 +111,7 @@ def test_an_order_of_names_is_named(of: np.ndarray | None, name: str) -> None:
     assert checked(screen.space(vectors, None), screen).findings == [f"column 17 is the {name} of target genes"]
 
 
+@pytest.mark.soak
 def test_the_power_is_that_of_planted_leaks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.scoring.leak_power.NOISES", (0.25,))
     power = {(line.axis, line.task): line for line in leak_power(SCREEN.index)}

@@ -93,19 +93,10 @@ def encode(exercises: list[dict[str, Any]], tokenizer: PreTrainedTokenizerFast) 
     return dict(by_kind)
 
 
-def foresee(model: Qwen3ForCausalLM, batch: list[tuple[list[int], list[int]]]) -> tuple[torch.Tensor, torch.Tensor]:
-    """For every token of the answers, one after the other: what the model expects (tokens × vocabulary), and what it is.
-
-    What is padded stands behind them, where nothing looks at it.
-    """
-    width = max(len(start) + len(end) for start, end in batch)
-    ids = torch.full((len(batch), width), int(model.config.pad_token_id))
-    answers = torch.zeros_like(ids, dtype=torch.bool)
-    for row, (start, end) in enumerate(batch):
-        ids[row, : len(start) + len(end)] = torch.tensor(start + end)
-        answers[row, len(start) : len(start) + len(end)] = True
-    hidden = model.model(ids).last_hidden_state[:, :-1][answers[:, 1:]]
-    return model.lm_head(hidden), ids[:, 1:][answers[:, 1:]]
+def foresee(model: Qwen3ForCausalLM, prompt: list[int], answer: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
+    """For every token of the answer: what the model expects (tokens × vocabulary), and what it is."""
+    hidden = model.model(torch.tensor([prompt + answer])).last_hidden_state[0, len(prompt) - 1 : -1]
+    return model.lm_head(hidden), torch.tensor(answer)
 
 
 def teach(model: Qwen3ForCausalLM, by_kind: dict[str, list[Encoded]], shares: dict[str, float], rng: random.Random) -> None:
@@ -114,9 +105,12 @@ def teach(model: Qwen3ForCausalLM, by_kind: dict[str, list[Encoded]], shares: di
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=STEPS, pct_start=0.1)
     for _ in range(STEPS):
         drawn = [rng.choice(by_kind[kind]) for kind in rng.choices(list(shares), list(shares.values()), k=BATCH)]
-        expected, answered = foresee(model, [(exercise.prompt, rng.choice(exercise.answers)) for exercise in drawn])
+        batch = [(exercise.prompt, rng.choice(exercise.answers)) for exercise in drawn]
+        tokens = sum(len(answer) for _, answer in batch)
         optimiser.zero_grad()
-        torch.nn.functional.cross_entropy(expected, answered).backward()
+        for prompt, answer in batch:  # one by one: their lengths differ too much to pad them
+            loss = torch.nn.functional.cross_entropy(*foresee(model, prompt, answer), reduction="sum") / tokens
+            loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
         schedule.step()
@@ -130,7 +124,7 @@ def chances(model: Qwen3ForCausalLM, asked: dict[str, list[Encoded]], symbols: t
         right = 0.0
         for exercise in exercises:
             for answer in exercise.answers:
-                expected, answered = foresee(model, [(exercise.prompt, answer)])
+                expected, answered = foresee(model, exercise.prompt, answer)
                 shares = expected.softmax(-1)
                 each = shares.gather(1, answered[:, None])[:, 0]
                 right += each.where(~torch.isin(answered, symbols), shares[:, symbols].sum(1)).prod().item()

@@ -81,6 +81,7 @@ def clustered_flags(rng: np.random.Generator, p: np.ndarray, pert: np.ndarray, g
     return shared + np.sqrt(0.6) * rng.normal(size=len(p)) < norm.ppf(p)
 
 
+@pytest.mark.soak
 def test_bands_hold_what_a_calibrated_model_shows_and_noise_is_most_of_its_error() -> None:
     inside, independent, ece, debiased = [], [], [], []
     for seed in range(150):

@@ -125,11 +125,13 @@ def assert_nominal(coverage: float, number: int) -> None:
     assert 0.93 - tolerance <= coverage <= 0.97 + tolerance
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("unit", UNITS)
 def test_analytic_intervals_hold_the_truth(unit: str) -> None:
     assert_nominal(analytic_coverage(unit, DATA_SETS), DATA_SETS)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("unit", DRAWN)
 def test_bootstraps_hold_the_truth(unit: ResamplingUnit) -> None:
     assert_nominal(bootstrap_coverage(unit, DATA_SETS), DATA_SETS)
@@ -143,6 +145,7 @@ def test_bootstraps_over_both_axes_hold_the_truth_and_the_product_more_than_that
     assert product > combined
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("effects", ["both", "strong"])
 @pytest.mark.parametrize("design", FEW_CLUSTERS.values(), ids=FEW_CLUSTERS)
 def test_shown_intervals_hold_the_truth_with_few_clusters(design: Design, effects: str) -> None:

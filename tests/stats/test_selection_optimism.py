@@ -55,7 +55,7 @@ def one_by_one(plan: CutPlan, cells: np.ndarray | None) -> np.ndarray:
     return np.array(found)
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("cuts", [2, pytest.param(6, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("cells", [None, CELLS])
 def test_equals_the_way_that_looks_at_every_cell_and_setting(cells: np.ndarray | None, cuts: int) -> None:

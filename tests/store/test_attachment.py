@@ -85,6 +85,7 @@ def write_what_stays_in_the_log(store: Store) -> None:
     assert store.file.with_name("desk.duckdb.wal").exists()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "write",
     [
@@ -116,6 +117,7 @@ def test_another_file_in_its_place_is_read(store: Store, tmp_path: Path) -> None
     assert count(store) == 1
 
 
+@pytest.mark.soak
 def test_who_reads_again_is_safe_from_a_notebook(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lock that was released between two reads is held during both."""
     monkeypatch.setattr("core.store.attachment._KEPT_S", 60.0)

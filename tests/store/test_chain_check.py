@@ -197,6 +197,7 @@ def test_what_was_written_is_intact(store: Store) -> None:
     assert ledger.sentence == f"Ledger: intact, 4 entries, head {ledger.head}."
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize("what", LEDGER_ATTACKS)
 def test_an_attack_on_the_ledger_is_found(store: Store, what: str) -> None:
     attack, number, damage = LEDGER_ATTACKS[what]
@@ -205,6 +206,7 @@ def test_an_attack_on_the_ledger_is_found(store: Store, what: str) -> None:
     assert f"broken from entry {number}" in ledger.sentence
 
 
+@pytest.mark.few(21)
 @pytest.mark.parametrize("what", LOG_ATTACKS)
 def test_an_attack_on_the_audit_log_is_found(store: Store, what: str) -> None:
     attack, number, damage = LOG_ATTACKS[what]

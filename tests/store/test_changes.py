@@ -51,6 +51,7 @@ def test_rows_that_come_and_go_move_datasets(small_workspace: Workspace) -> None
     assert "datasets" in moved_by(small_workspace, lambda: undo(small_workspace, "more.csv"))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("remove", [run_actions.delete, undo])
 def test_a_parent_that_goes_moves_what_is_made_from_it(
     small_workspace: Workspace, remove: Callable[[Workspace, str], object]

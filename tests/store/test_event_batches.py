@@ -47,6 +47,7 @@ def test_batches_are_all_events_in_order_and_split_no_row(db: Cursor, batch_byte
     assert (len(found) > 1) == (batch_bytes < 1 << 30)
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("batch_bytes")
 def test_frames_and_texts_are_those_of_one_query(db: Cursor) -> None:
     run = runs.find(db, "debate").id

@@ -86,6 +86,7 @@ def use(store: Store) -> list[str]:
     return found
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", HOLDERS)
 def test_the_next_one_reads_and_writes_at_once(here: Path, name: str) -> None:
     hold, work, committed = HOLDERS[name]
@@ -167,6 +168,7 @@ with Store(place / "data" / "desk.duckdb", place / "cache").read():
     assert not list((tmp_path / "data").glob(".*.part"))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("free", [0, 8 << 10, 16 << 10, 300 << 10])
 def test_a_full_disk_leaves_no_half_made_store(tmp_path: Path, free: int) -> None:
     with mounts.small_disk(tmp_path / "disk", 4 << 20) as disk:

@@ -101,7 +101,7 @@ LEFT_OUT = {
 }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("what", LEFT_OUT)
 def test_what_is_beside_our_tables_is_left_out_and_named(source: Path, what: str) -> None:
     before = contents(Store(source, source.parent / "cache"))
@@ -184,7 +184,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], type[DeskError], str]] = {
 }
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("what", REFUSED)
 def test_a_store_that_is_not_as_ours_is_refused_by_name(source: Path, what: str) -> None:
     statements, kind, words = REFUSED[what]
@@ -202,6 +202,7 @@ def test_a_hostile_log_beside_it_is_refused(source: Path) -> None:
         rebuilt(source)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("what", ["text", "cut", "flipped", "empty", "another database"])
 def test_what_is_no_store_is_damaged(source: Path, what: str) -> None:
     content = source.read_bytes()

@@ -79,6 +79,7 @@ def test_counts_by_run_and_role_agree_with_a_plain_search(small_workspace: Works
             }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("phrase", ["β-CATENIN", "then of", "“wnt”", "\\n in mouse", "🐭", "papers"])
 def test_dossiers_are_searched_as_they_are_read(small_workspace: Workspace, phrase: str) -> None:
     run = add_run(small_workspace, "one", [row("Pa_Ga", evidence=(papers(TITLE),)), row("Pa_Gb", evidence=(papers("else"),))])

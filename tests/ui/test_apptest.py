@@ -94,7 +94,7 @@ def press(app: AppTest, label: str) -> AppTest:
     return button.click().run()
 
 
-@pytest.mark.few(60)
+@pytest.mark.few(36)
 @pytest.mark.parametrize(("fixture", "run", "page", "tab"), EVERYWHERE)
 def test_every_page_runs(glance: Visit, request: pytest.FixtureRequest, fixture: str, run: str, page: str, tab: str) -> None:
     app = glance(request.getfixturevalue(fixture), page, **({"run": run} if run else {}), **tab_of(page, tab))
@@ -134,6 +134,7 @@ def test_a_page_alone_shows_nothing_and_opens_nothing(tmp_path: Path, monkeypatc
     assert not (tmp_path / "untouched").exists()
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("page", PAGES)
 def test_an_empty_workspace_says_what_to_do(visit: Visit, workspace: Workspace, page: str) -> None:
     text = text_of(visit(workspace, page))
@@ -203,7 +204,7 @@ FILTERS: list[tuple[dict[str, str | Sequence[str]], list[str]]] = [
 ]
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("parameters", "expected"), FILTERS, ids=str)
 def test_a_link_with_filters_leaves_the_right_rows(
     visit: Visit, small_workspace: Workspace, parameters: dict[str, str | Sequence[str]], expected: list[str]
@@ -303,7 +304,7 @@ def test_a_run_is_deleted(visit: Visit, small_workspace: Workspace) -> None:
         assert runs.list_all(db) == []
 
 
-@pytest.mark.few(2)
+@pytest.mark.soak
 @pytest.mark.parametrize(("page", "tab"), [view for view in VIEWS if view[0] == "data"])
 def test_a_reader_of_data_finds_nothing_to_change(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch, page: str, tab: str

@@ -17,7 +17,7 @@ from tests.ui.conftest import Visit
 from tests.ui.test_apptest import press, text_of
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", sorted(MAKERS))
 def test_the_first_visit_says_that_it_crashed_and_why(
     visit: Visit, small_workspace: Workspace, kind: str, monkeypatch: pytest.MonkeyPatch
@@ -58,6 +58,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
     return drawn
 
 
+@pytest.mark.soak
 def test_a_done_one_needs_no_attention(visit: Visit, small_workspace: Workspace) -> None:
     record_ending(MAKERS["targets"](small_workspace), "done")
     assert "target ranking" not in text_of(visit(small_workspace, "overview"))

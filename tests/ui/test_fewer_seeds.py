@@ -62,6 +62,7 @@ def test_commands_count_them(made: Workspace, tmp_path: Path) -> None:
     assert told["message"].startswith(f"{len(rows)} rows are means of fewer seeds than asked")
 
 
+@pytest.mark.soak
 def test_check_finds_them_in_a_file_whose_run_is_unknown(made: Workspace, tmp_path: Path) -> None:
     place, out = made.settings.workspace, tmp_path / "a.zip"
     core_json(place, "package", "asked", "--track", "A", "--out", str(out))

@@ -189,6 +189,7 @@ def _toml_value(value: Any) -> str:
 ON_FORMS = [asked for asked in REQUESTS if asked.form is not None]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("asked", ON_FORMS, ids=lambda asked: " ".join(asked.words))
 def test_each_setting_has_a_control_or_a_reason_for_none(asked: Asked, demo_copy: Workspace, visit: Visit) -> None:
     assert asked.form is not None

@@ -53,6 +53,7 @@ def test_what_a_session_held_is_gone_when_it_ends(shared_server: Server) -> None
         wait_for(lambda: ada.upload(another, noise(3.5)) == 204)
 
 
+@pytest.mark.soak
 def test_a_file_that_comes_after_its_sessions_end_is_gone_too(shared_server: Server) -> None:
     ada = Visitor(shared_server, ADA)
     with ada.socket() as opened:

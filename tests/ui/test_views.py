@@ -86,6 +86,7 @@ def violations(page: Page) -> list[tuple[str, str, str]]:
     return [(rule, node["html"], node["failureSummary"]) for rule, node in grave]
 
 
+@pytest.mark.soak
 def test_nothing_is_clipped(opened: tuple[Page, View]) -> None:
     page, _ = opened
     assert {width: lasting_faults(page, width) for width in WIDTHS} == {width: [] for width in WIDTHS}

@@ -31,6 +31,7 @@ def test_notes_are_listed_with_links_to_what_they_are_about(visit: Visit, noted:
     assert dict(zip(table["note"], table["by"], strict=True)) == {"steep": "tester", "odd run": "Ada", "odd row": "tester"}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("filters", "left"),
     [

@@ -33,6 +33,7 @@ def test_two_imported_runs_are_fused_without_a_space(visit: Visit, small_workspa
     assert "Build one from a knowledge pack" in text_of(app)  # neighbours are offered beside it
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("genes", [("Ga", "Gb", "Gc", "Pa", "Pb", "Pc"), ("Xa", "Xb", "Xc", "Ya", "Yb", "Yc")])
 def test_a_space_is_built_in_place(visit: Visit, small_workspace: Workspace, genes: tuple[str, ...]) -> None:
     add_descriptions(small_workspace, genes)

@@ -114,6 +114,7 @@ def test_prompts_of_a_file_are_uploaded_checked_and_asked(
     assert {json.loads(call.request)["messages"][0]["content"] for call in made} == {"Second: A B or C?"}
 
 
+@pytest.mark.soak
 def test_failed_rows_are_shown_and_asked_again(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     script = scripted_server.Script(answer=lambda _body: "I cannot say.")
     with scripted_server.serving(script) as address:

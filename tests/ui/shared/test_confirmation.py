@@ -151,7 +151,7 @@ def test_a_fetch_leads_to_what_it_brought(visit: Visit, small_workspace: Workspa
     assert shown == ["Open the dataset"]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("button", "action", "state", "failed", "said", "shown"),
     [

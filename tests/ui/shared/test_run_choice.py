@@ -31,7 +31,7 @@ def unlabelled_last(little_copy: Workspace) -> Workspace:
     return little_copy
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("page", ["scores", "compare", "fuse"])
 def test_a_page_of_scores_opens_on_a_run_with_labels_and_says_why(visit: Visit, unlabelled_last: Workspace, page: str) -> None:
     app = visit(unlabelled_last, page)

@@ -24,6 +24,7 @@ def under_more(app: AppTest) -> list[str]:
     return [link.proto.label for link in more.get("page_link")]
 
 
+@pytest.mark.soak
 def test_pages_stand_in_groups(visit: Visit, workspace: Workspace) -> None:
     app = visit(workspace, "overview")
     titles = [each.value for each in app.sidebar.caption]
