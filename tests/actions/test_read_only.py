@@ -208,12 +208,12 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     ),
     "benchmarks.run_benchmark": lambda s: benchmarks.run_benchmark(s.plain, parse_benchmark(BENCHMARK)),
     "benchmarks.save_benchmark": lambda s: benchmarks.save_benchmark(s.plain, parse_benchmark(BENCHMARK)),
-    "benchmark_process.start_apart": lambda s: benchmark_plans.start_apart(s.plain, parse_benchmark(BENCHMARK)),
+    "benchmark_plans.start_apart": lambda s: benchmark_plans.start_apart(s.plain, parse_benchmark(BENCHMARK)),
     "bundles.build_bundle": lambda s: bundles.build_bundle(s.crashed, "r"),
     "bundles.import_bundle": lambda s: bundles.import_bundle(s.plain, s.bundle, "b.zip", ImportOptions()),
     "bundles.settle_run": lambda s: bundles.settle_run(s.crashed, "r"),
     "bundles.write_bundle_file": lambda s: bundles.write_bundle_file(s.crashed, "r", s.files / "out.zip"),
-    "cell_jobs.start_labels": lambda s: cells.start_labels(s.plain, "screen.h5ad", "s", LabelSettings(), None),
+    "cells.start_labels": lambda s: cells.start_labels(s.plain, "screen.h5ad", "s", LabelSettings(), None),
     "cells.label_cells": lambda s: cells.label_cells(s.plain, s.files / "screen.h5ad", "s", LabelSettings(), print),
     "cell_evaluation.evaluate_predictions": lambda s: cell_evaluation.evaluate_predictions(
         s.plain, s.files / "p.h5ad", EvaluationOptions(run="r")
@@ -246,7 +246,7 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "imports.import_space": lambda s: imports.import_space(s.plain, s.files / "space.csv", "s"),
     "imports.import_upload": lambda s: imports.import_upload(s.plain, cases.DEBATES, "d.csv"),
     "imports.import_uploads": lambda s: imports.import_uploads(s.plain, [("d.csv", cases.DEBATES)]),
-    "inspect_log.build_log": lambda s: export.build_log(s.crashed, "r"),
+    "export.build_log": lambda s: export.build_log(s.crashed, "r"),
     "label_files.import_csv": lambda s: label_files.import_csv(s.crashed, RUBRIC, "r", b"", "l.csv"),
     "labels.draw_sample": lambda s: labels.draw_sample(s.crashed, RUBRIC, "r", 5),
     "labels.give_label": lambda s: labels.give_label(s.crashed, RUBRIC, "r", LABEL),
@@ -335,7 +335,7 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "packs.keep_for_runs": lambda s: packs.keep_for_runs(s.plain, None, PACK),
     "packs.remove_file": lambda s: packs.remove_file(s.plain, PACK),
     "packs.restore": lambda s: packs.restore(s.plain, "p", b"", "0"),
-    "inspect_log.write_log": lambda s: export.write_log(io.BytesIO(), s.crashed, "r"),
+    "export.write_log": lambda s: export.write_log(io.BytesIO(), s.crashed, "r"),
     "uploads_apart.read_apart": lambda s: uploads_apart.read_apart(s.plain, "import", [("a.csv", b"")], {}),
     "jobs.start": lambda s: jobs.start(s.plain, jobs.folder_of(s.plain, "benchmarks", "x"), "benchmarks", ("runs",)),
     "prompt_files.check_lengths": lambda s: prompt_files.check_lengths(s.plain, None, None, fast()),
@@ -404,7 +404,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "benchmarks.find_benchmark": lambda s: benchmarks.find_benchmark(s.plain, parse_benchmark(BENCHMARK)),
     "benchmarks.find_saved": lambda s: benchmarks.find_saved(s.plain, "b"),
     "benchmarks.saved_benchmarks": lambda s: benchmarks.saved_benchmarks(s.plain),
-    "cell_jobs.describe_typed": lambda s: cells.describe_typed(s.plain, "p.h5ad", LabelSettings(), "127.0.0.1"),
+    "cells.describe_typed": lambda s: cells.describe_typed(s.plain, "p.h5ad", LabelSettings(), "127.0.0.1"),
     "claims.claims_of_run": lambda s: claims.claims_of_run(s.crashed, "r"),
     "clash.clash_of_run": lambda s: clash.clash_of_run(s.crashed, "r"),
     "cell_evaluation.score_evaluation": lambda s: cell_evaluation.score_evaluation(s.crashed, "r", "r"),
@@ -413,7 +413,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "cells.screen_folder": lambda s: cells.screen_folder(s.plain, default_dataset(s.plain, None)),
     "component_loader.default_dataset": lambda s: default_dataset(s.plain, None),
     "component_loader.hash_contents": lambda s: component_loader.hash_contents(s.plain, default_dataset(s.plain, None).id, ()),
-    "other_labels.label_at_thresholds": lambda s: training_distance.label_at_thresholds(
+    "training_distance.label_at_thresholds": lambda s: training_distance.label_at_thresholds(
         s.plain, default_dataset(s.plain, None).id, index_of(s.plain)
     ),
     "component_loader.load_index": lambda s: component_loader.load_index(s.plain, default_dataset(s.plain, None)),
@@ -492,9 +492,9 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "run_control.progress_of": lambda s: run_control.progress_of(s.crashed, "r"),
     "run_control.settings_of": lambda s: run_control.settings_of(s.crashed, "r"),
     "run_control.states": lambda s: run_control.states(s.crashed),
-    "run_states.settle_ended": lambda s: jobs.settle_ended(s.crashed),  # nobody asks for it
-    "run_states.unsettled_runs": lambda s: jobs.unsettled_runs(s.crashed, [run_of(s)]),
-    "run_states.with_present_states": lambda s: jobs.with_present_states(s.crashed, [run_of(s)]),
+    "jobs.settle_ended": lambda s: jobs.settle_ended(s.crashed),  # nobody asks for it
+    "jobs.unsettled_runs": lambda s: jobs.unsettled_runs(s.crashed, [run_of(s)]),
+    "jobs.with_present_states": lambda s: jobs.with_present_states(s.crashed, [run_of(s)]),
     "run_to_end.find_done": lambda s: run_to_end.find_done(s.crashed, s.crashed.run_folder(run_of(s).id).spec()),
     "run_writer.find_same_run": lambda s: with_cursor(
         s.crashed, lambda db: run_writer.find_same_run(db, s.crashed, s.crashed.run_folder(run_of(s).id).spec(), "r")

@@ -22,12 +22,12 @@ from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty, symbol_text
 
-_HERE = Path(__file__)
+_HERE = Path(__file__).parent
 _list = st.components.v2.component(
     "hit_list",
     html='<div class="hits"></div>',
-    css=_HERE.with_suffix(".css").read_text("utf-8"),
-    js=links.SCRIPT + _HERE.with_suffix(".js").read_text("utf-8"),
+    css=(_HERE / "hit_list.css").read_text("utf-8"),
+    js=links.SCRIPT + (_HERE / "hit_list.js").read_text("utf-8"),
 )
 
 
@@ -41,7 +41,7 @@ _recent = st.components.v2.component(
     "recent_searches",
     html='<div class="recent"></div>',
     css=_CSS,
-    js=links.SCRIPT + Path(__file__).with_suffix(".js").read_text("utf-8"),
+    js=links.SCRIPT + (_HERE / "recent.js").read_text("utf-8"),
 )
 EXAMPLES = ("interferon", "transcription factor", "no direct")
 PAGE_ROLES = {"pert": "perturbation", "gene": "target gene"}

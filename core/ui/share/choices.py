@@ -24,7 +24,8 @@ from core.ui.shared import links, loaders
 from core.ui.shared.linked import bind, choose_one, choose_several
 from core.ui.shared.shell import PageContext
 
-_keeper = st.components.v2.component("draft_keeper", html="<div></div>", js=Path(__file__).with_suffix(".js").read_text("utf-8"))
+_DRAFT_KEEPER = Path(__file__).with_name("draft_keeper.js").read_text("utf-8")
+_keeper = st.components.v2.component("draft_keeper", html="<div></div>", js=_DRAFT_KEEPER)
 
 
 EXPLORERS: dict[str, Explorers] = {"with the labels of their rows": "labels", "by ranks alone": "ranks", "no": "no"}

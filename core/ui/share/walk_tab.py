@@ -31,7 +31,8 @@ button { align-self: start; border: 1px solid var(--st-primary-color); border-ra
 button:focus-visible { outline: 2px solid var(--st-text-color); outline-offset: 2px; }
 iframe { width: 100%; aspect-ratio: 16 / 9; border: 1px solid var(--st-border-color); border-radius: 0.5rem; }
 iframe:fullscreen { border: 0; border-radius: 0; }"""
-_player = st.components.v2.component("player", html=_HTML, css=_CSS, js=Path(__file__).with_suffix(".js").read_text("utf-8"))
+_PLAYER = Path(__file__).with_name("player.js").read_text("utf-8")
+_player = st.components.v2.component("player", html=_HTML, css=_CSS, js=_PLAYER)
 
 
 _NONE = (

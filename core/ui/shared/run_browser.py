@@ -38,7 +38,8 @@ button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offse
 .said:not(:empty) { position: absolute; right: 0; top: 2.2rem; white-space: nowrap; padding: 0.2rem 0.6rem; border-radius: 4px;
   background: #25313c; color: #fff; font-size: 0.9rem; z-index: 30; }
 input:not([hidden]) { position: absolute; right: 0; top: 4.2rem; width: 20rem; z-index: 30; }"""
-_button = st.components.v2.component("copy_link", html=_HTML, css=_CSS, js=Path(__file__).with_suffix(".js").read_text("utf-8"))
+_COPY_LINK = Path(__file__).with_name("copy_link.js").read_text("utf-8")
+_button = st.components.v2.component("copy_link", html=_HTML, css=_CSS, js=_COPY_LINK)
 
 
 _HELP = "Larger type, without the list and the filters. The arrow keys walk through the rows that the filters leave."

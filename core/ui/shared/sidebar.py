@@ -26,7 +26,7 @@ from core.ui.shared.widgets import as_text
 
 MOST = 8  # symbols of either role, and rows, that are listed
 _ROLES = {"pert": ("perturbation", "perturbation"), "gene": ("target gene", "gene")}  # column → what it holds, its page
-_HERE = Path(__file__)
+_HERE = Path(__file__).parent
 _HTML = """<button type="button" class="open">Find anything <kbd></kbd></button>
 <dialog aria-label="Find anything"><input type="text" role="combobox" aria-expanded="true" aria-controls="found"
  aria-label="Page, run, gene or row" placeholder="page, run, gene, or perturbation and gene" autocomplete="off"
@@ -35,8 +35,8 @@ _HTML = """<button type="button" class="open">Find anything <kbd></kbd></button>
 _palette = st.components.v2.component(
     "palette",
     html=_HTML,
-    css=_HERE.with_suffix(".css").read_text("utf-8"),
-    js=links.SCRIPT + _HERE.with_suffix(".js").read_text("utf-8"),
+    css=(_HERE / "palette.css").read_text("utf-8"),
+    js=links.SCRIPT + (_HERE / "palette.js").read_text("utf-8"),
 )
 
 
