@@ -34,7 +34,6 @@ from core.actions import (
     jobs,
     launch,
     readings,
-    target_process,
     target_ranking,
 )
 from core.actions.attribution import AttributionRequest
@@ -51,8 +50,8 @@ from core.errors import DeskError, StoreBusy
 from core.experiments.attribution import report_attribution
 from core.experiments.attribution_words import attribution_json
 from core.experiments.benchmark_report import report_benchmark
-from core.experiments.benchmark_shapes import benchmark as benchmark_json
 from core.experiments.benchmark_spec import parse_benchmark
+from core.experiments.benchmark_words import benchmark as benchmark_json
 from core.experiments.contamination import read_saved, report_contamination
 from core.experiments.contamination_words import contamination_json
 from core.finetune import job_folder as finetune_process
@@ -182,7 +181,7 @@ def _labels_result(workspace: Workspace) -> Any:
 def _targets(workspace: Workspace, _url: str) -> None:
     models: dict[str, dict[str, object]] = {"pca_knn": {}, "random_forest": {}}
     request = TrainingRequest("small", CellSource(simulated=SCREEN), SplitChoice("hard"), models)
-    target_process.start_apart(workspace, request)
+    target_ranking.start_apart(workspace, request)
 
 
 def _targets_result(workspace: Workspace) -> Any:

@@ -6,7 +6,6 @@ other_formats  files of formats that are not read, or by another command, named 
 imports        imports files
 imported_rows  the rows of one imported file, written in one transaction
 audited_rows   finished rows, audited and laid out for the store batch by batch
-cell_lines     a cell line of PerturbQA, made again from its files whenever one of them comes or goes
 external_scores  the runs that a file of external scores brings
 cells          makes a dataset of a file of single cells, with its tables beside it
 jobs           jobs of this workspace: where their folders lie, started and resumed, settled if they crashed

@@ -17,7 +17,7 @@ from core.fields.record import setting
 from core.finetune import job_folder
 from core.finetune.examples import as_lines, cut
 from core.finetune.job_folder import FinetuneFolder, default_python, list_folders, refuse_missing_packages
-from core.finetune.manifest import NAME as MANIFEST
+from core.finetune.merge import NAME as MANIFEST
 from core.finetune.merge import refuse_occupied
 from core.finetune.settings import BASE, OPTIONS, read_base
 from core.finetune.spec import FinetuneSpec, short_name

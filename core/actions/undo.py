@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from core.actions import cell_lines, cells, packs
+from core.actions import cells, imported_rows, packs
 from core.actions import spaces as space_actions
 from core.actions.workspace import Workspace
 from core.engine.run_state import refuse_live
@@ -77,5 +77,5 @@ def _delete_rows(db: Cursor, entry: Import) -> list[str]:
         pairs.delete_import(db, entry.id)
         return dependent
     file_rows.delete(db, entry.id)
-    cell_lines.combine(db, entry.dataset)
+    imported_rows.combine(db, entry.dataset)
     return runs.names_without_rows(db, entry.dataset)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from core.actions import launch, target_process, target_ranking
+from core.actions import launch, target_ranking
 from core.cli.base import Json, say, say_progress, show
 from core.cli.settings import takes
 from core.errors import InputError, NotFound
@@ -68,7 +68,7 @@ def train(
     chosen["screen"] = {key: _number(key, value) for key, value in chosen["screen"].items()}
     published = None if split is None else read_split(split)
     request = make_request(chosen, path, _options_of(names, model_options or ()), published)
-    folder = target_process.train(context.obj, request, say, replace=replace)
+    folder = target_ranking.train(context.obj, request, say, replace=replace)
     _show_evaluation(folder, folder.evaluations()[-1], as_json)
 
 
@@ -154,7 +154,7 @@ def delete(
 @app.command()
 def work(context: typer.Context, name: Annotated[str, typer.Argument(help="The target ranking.")]) -> None:
     """Train what a target ranking asks for, after the models that are there; the page starts this in a process of its own."""
-    target_process.work_on(context.obj, name, say)
+    target_ranking.work_on(context.obj, name, say)
 
 
 def _installed_models() -> list[str]:

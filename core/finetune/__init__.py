@@ -8,7 +8,5 @@ examples         prompts and answers of labelled pairs, and the doubly disjoint 
 job_folder       the files of a fine-tune
 status           how far it is, read from its folder
 train            that process: LoRA SFT, checkpoints, resume
-reporter         what it says while it works, and whether it is to stop
 merge            the merged model with its tokenizer, and behind them the manifest
-manifest         what a merged folder is made of; written last, so that a folder with one is complete
 """

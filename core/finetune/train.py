@@ -19,10 +19,9 @@ from typing import Any, NamedTuple
 
 from core.errors import InputError, NotFound
 from core.finetune.job_folder import FinetuneFolder, last_whole, mark_whole
-from core.finetune.manifest import hashes_of, read_manifest
-from core.finetune.merge import write_merged
-from core.finetune.reporter import Reporter, read_loss
+from core.finetune.merge import hashes_of, read_manifest, write_merged
 from core.finetune.spec import FinetuneSpec
+from core.finetune.status import Reporter, read_loss
 from core.jobs.state import exclusive_lock
 from core.jobs.work import describe_cause
 

@@ -105,7 +105,7 @@ async def summarise(
 
     summary = ""
     if entries:
-        summary = await ask("summary", summary_messages(role, symbol, entries, options))
+        summary = await ask("summary", _messages(options, fill(prompt_text(f"summer_{role}"), gene=symbol, knowledge=entries)))
     if relations:
         knowledge = "\n".join(filter(None, (relations, partners)))
         summary = await ask("summary with relations", relations_messages(role, symbol, summary, knowledge, options))
@@ -168,11 +168,6 @@ def rouge_1_recall(label: str, phrase: str) -> float:
 def system_prompt(options: Mapping[str, Any]) -> str:
     """Returns the system prompt of every call."""
     return fill(prompt_text("summer_system"), cell_desc=cell_desc(options))
-
-
-def summary_messages(role: Role, gene: str, knowledge: str, options: Mapping[str, Any]) -> Messages:
-    """Returns the request for a gene's first summary. knowledge: what databases say of the gene."""
-    return _messages(options, fill(prompt_text(f"summer_{role}"), gene=gene, knowledge=knowledge))
 
 
 def relations_messages(role: Role, gene: str, summary: str, knowledge: str, options: Mapping[str, Any]) -> Messages:

@@ -116,16 +116,11 @@ def published_wide(metric: str) -> pd.DataFrame:
     lines = []
     for model in MODELS:
         values = {metric_text(metric, row.k): number_text(row.value, ".4f") for row in _rows(part[part["model"] == model])}
-        lines.append({"model": model, **values, "scored": work_text(model)})
+        work = WORK[model]
+        unit = "cells" if work["unit"] == "cell" else "conditions"
+        masked = "no mask" if work["mask"] == "none" else "masked"
+        lines.append({"model": model, **values, "scored": f"{work['rows']:,} {unit}, {work['split']} split, {masked}"})
     return pd.DataFrame(lines)
-
-
-def work_text(model: str) -> str:
-    """Returns what a published model was scored on, in words."""
-    work = WORK[model]
-    unit = "cells" if work["unit"] == "cell" else "conditions"
-    masked = "no mask" if work["mask"] == "none" else "masked"
-    return f"{work['rows']:,} {unit}, {work['split']} split, {masked}"
 
 
 def differences(facts: Mapping[str, Any], split_kind: str) -> list[str]:

@@ -16,7 +16,7 @@ from core.config import Settings
 from core.engine.spec import sha256_of
 from core.finetune import job_folder
 from core.finetune.job_folder import FinetuneFolder
-from core.finetune.manifest import write_manifest
+from core.finetune.merge import write_manifest
 from core.finetune.settings import OPTIONS
 from core.finetune.spec import FinetuneSpec
 from core.finetune.status import status_of

@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 
-from core.actions import attribution, benchmark_plans, contamination, finetunes, job_control, jobs, run_control, target_process
+from core.actions import attribution, benchmark_plans, contamination, finetunes, job_control, jobs, run_control, target_ranking
 from core.actions.job_kinds import base
 from core.actions.job_kinds.base import WORDS, Job, kinds
 from core.actions.workspace import Workspace, open_workspace
@@ -47,7 +47,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         (attribution, "resume"),
         (contamination, "resume"),
         (finetunes, "resume"),
-        (target_process, "resume"),
+        (target_ranking, "resume"),
         (run_control, "resume"),
     ):
         monkeypatch.setattr(module, name, lambda *_, of=module.__name__: found.append(of))

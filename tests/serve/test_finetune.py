@@ -24,7 +24,7 @@ from core.engine.request import RunRequest
 from core.engine.spec import ExecutionSettings
 from core.finetune import job_folder
 from core.finetune.job_folder import last_whole
-from core.finetune.manifest import read_manifest
+from core.finetune.merge import read_manifest
 from core.finetune.status import status_of
 from core.jobs.folder import log_tail
 from core.llm.endpoint import Endpoint

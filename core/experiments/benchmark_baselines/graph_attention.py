@@ -129,7 +129,9 @@ def _loss(torch: Any, network: Any, data: _Data, rows: Codes) -> Any:
 
 def _answers(torch: Any, network: Any, edges: Any, rows: Rows) -> Any:
     pert, gene = (torch.as_tensor(codes, device=edges.device) for codes in (rows.pert, rows.gene))
-    return pair_answers(torch, network, node_vectors(torch, network, edges), pert, gene)
+    vectors = node_vectors(torch, network, edges)
+    of_pert, of_gene = vectors[pert], vectors[gene]
+    return network["answers"](torch.cat((of_pert, of_gene, of_pert * of_gene), dim=1))
 
 
 def _predict(torch: Any, network: Any, edges: Any, rows: Rows) -> tuple[Floats, Floats]:
@@ -236,9 +238,3 @@ def _attend(torch: Any, layer: Any, vectors: Any, edges: Any) -> Any:
     total = torch.zeros_like(highest).index_add(0, to, weights)
     weights = layer["dropout"](weights / total[to])
     return torch.zeros_like(values).index_add(0, to, weights[:, :, None] * values[source]).flatten(1)
-
-
-def pair_answers(torch: Any, network: Any, vectors: Any, pert: Any, gene: Any) -> Any:
-    """The log-odds of an effect and, given one, of up, for pairs of nodes, of shape (n_pairs, 2)."""
-    of_pert, of_gene = vectors[pert], vectors[gene]
-    return network["answers"](torch.cat((of_pert, of_gene, of_pert * of_gene), dim=1))

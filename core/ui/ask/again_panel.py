@@ -44,14 +44,9 @@ _NONE = "none"
 _OWNER = "again_"  # the begin of keys and query parameters
 
 
-def can_ask_again(run: Run) -> bool:
-    """Whether the rows of a run can be asked again: a debate that was made here."""
-    return run.method == DebateAgain.asks_again and "options" in run.spec
-
-
 def show_again(run: Run, pair_id: str, *, workspace: Workspace, hides_label: bool = False) -> None:
     """Show what was asked again about a row of a run, and the form that asks. hides_label: as in `further.show_again`."""
-    if not can_ask_again(run):
+    if not (run.method == DebateAgain.asks_again and "options" in run.spec):
         st.markdown("Only a debate that was made here can be asked again: of others the settings are not known.")
         return
     st.caption(_ABOUT)

@@ -119,7 +119,9 @@ def _show_tools(workspace: Workspace, stop: Stop, place: int, n: int) -> None:
 def _show_slides(workspace: Workspace, dataset: str, name: str, stops: Sequence[Stop]) -> None:
     """Show the walk-through as it plays, and its files."""
     page = make_walk_file(workspace, dataset, name, stops)
-    show_player(page, "walk-player")
+    # Show slides; the arrow keys move through them once they are clicked or play
+    version = hashlib.sha256(page).hexdigest()
+    _player(key="walk-player", data={"page": page.decode(), "version": version}, width="stretch")
     file = printed.file_name(name)
     with st.container(horizontal=True):
         st.download_button("Slides", page, f"{file}.html", key="walk-html", on_click="ignore", icon=":material/download:")
@@ -147,9 +149,3 @@ def _show_delete(workspace: Workspace, dataset: str, name: str) -> None:
         if st.button("Delete it", key="delete-walk"):
             walks.delete_walk(workspace, dataset, name)
             st.rerun()
-
-
-def show_player(page: bytes, key: str) -> None:
-    """Show slides; the arrow keys move through them once they are clicked or play."""
-    version = hashlib.sha256(page).hexdigest()
-    _player(key=key, data={"page": page.decode(), "version": version}, width="stretch")
