@@ -105,7 +105,7 @@ def start(workspace: Workspace, request: FinetuneRequest, *, replace: bool = Fal
         detail |= {"finetune": folder.key, "rows": made.spec.train, "base": short_name(made.spec.base)}
         folder.remove()
         folder.create(made.spec, made.train, made.validation)
-    job_folder.start(folder, workspace.settings, python)
+    job_folder.start_training(folder, workspace.settings, python)
     return folder
 
 
@@ -123,7 +123,7 @@ def resume(workspace: Workspace, key: str | None = None) -> FinetuneFolder:
     refuse_missing_packages(python)
     with workspace.change("resume fine-tune", folder.spec().name) as (_, detail):
         detail |= {"finetune": folder.key}
-    job_folder.start(folder, workspace.settings, python)
+    job_folder.start_training(folder, workspace.settings, python)
     return folder
 
 

@@ -132,7 +132,7 @@ def command_of(settings: Settings, run: str) -> tuple[str, ...]:
     return command_line(settings, "worker", run)
 
 
-def start(
+def start_worker(
     folder: RunFolder,
     settings: Settings,
     command: Sequence[str] = (),

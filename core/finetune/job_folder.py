@@ -168,7 +168,7 @@ def refuse_missing_packages(python: Path) -> None:
         raise MissingPackage(f"fine-tuning needs {', '.join(missing)}, which {python} does not have; {_TO_INSTALL}")
 
 
-def start(folder: FinetuneFolder, settings: Settings, python: Path) -> int:
+def start_training(folder: FinetuneFolder, settings: Settings, python: Path) -> int:
     """Starts a fine-tune's process and waits for its first heartbeat; returns its process id.
 
     It goes on from the last whole checkpoint. Raises StateError if it ends before its first heartbeat.

@@ -36,7 +36,7 @@ def test_its_own_interpreter_comes_first(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.soak
 def test_what_goes_wrong_in_it_is_the_cause_and_its_traceback_the_log(tmp_path: Path) -> None:
     folder = folder_in(tmp_path, base=str(tmp_path / "no model"))
-    job_folder.start(folder, Settings(workspace=tmp_path), Path(sys.executable))
+    job_folder.start_training(folder, Settings(workspace=tmp_path), Path(sys.executable))
     deadline = time.monotonic() + 120
     while status_of(folder).is_live and time.monotonic() < deadline:
         time.sleep(0.05)

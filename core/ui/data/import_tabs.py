@@ -159,7 +159,7 @@ def show_run(context: PageContext) -> None:
     if run is None:
         show_empty("No run is chosen: this dataset has none.")
         return
-    show(run, {each.id: each.name for each in loaders.all_runs()})
+    _show_facts(run, {each.id: each.name for each in loaders.all_runs()})
     exports.show(context, run)
     if context.workspace.settings.read_only:
         return
@@ -194,7 +194,7 @@ def _save(context: PageContext, run: Run, name: str, score: str, note: str) -> N
         st.rerun()
 
 
-def show(run: Run, names: Mapping[str, str]) -> None:
+def _show_facts(run: Run, names: Mapping[str, str]) -> None:
     """Show a run's facts in words, links to its rows, and its record folded. names: of all runs, by id."""
     st.markdown("  \n".join(f"**{title}**: {as_text(value)}" for title, value in describe_run(run, names)))
     with st.container(horizontal=True):

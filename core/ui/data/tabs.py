@@ -51,10 +51,10 @@ def show_history(context: PageContext) -> None:
     st.markdown("### Rejected rows")
     import_tabs.show_rejected_rows(loaders.rejected_rows())
     st.markdown("### Changes")
-    show(loaders.latest_changes(), loaders.chain_findings()[1])
+    _show_changes(loaders.latest_changes(), loaders.chain_findings()[1])
 
 
-def show(changes: pd.DataFrame, finding: Finding) -> None:
+def _show_changes(changes: pd.DataFrame, finding: Finding) -> None:
     """Show the last lines of the audit log in full, and whether all are as they were written.
 
     A static table breaks its lines, so that nothing is cut.

@@ -44,7 +44,7 @@ def show_ways(run: Run, rows: RunRows) -> None:
         "perturbation was may still, as the diamonds show. A mean over genes counts each gene with both classes equally; by "
         "pairs, genes with many rows count more."
     )
-    show(run)
+    _show_cell_evaluation(run)
 
 
 def show_top(run: Run, rows: RunRows) -> None:
@@ -95,7 +95,7 @@ def show_calibration(run: Run, rows: RunRows) -> None:
             show_captioned(reliability.of_run(rows, name, recalibrated=recalibrated), f"reliability-{name}")
 
 
-def show(run: Run) -> None:
+def _show_cell_evaluation(run: Run) -> None:
     """Show cell-eval's table for the file of a run; how to make it where there is none. Nothing for other runs."""
     if run.method not in (PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS):
         return

@@ -97,7 +97,7 @@ def write_texts(parts: Parts) -> ReportSelection:
         st.session_state["note-abstract"] = kept.get(selection.runs, "")
     abstract = st.text_area("Abstract", key="note-abstract", height=180, placeholder=draft, help=_ABSTRACT_HELP)
     kept[selection.runs] = abstract
-    show(" ".join(selection.runs), abstract, _write_abstract, is_new=is_new and not abstract)
+    _keep_draft(" ".join(selection.runs), abstract, _write_abstract, is_new=is_new and not abstract)
     if not abstract:
         st.button("Edit the draft", key="edit-draft", icon=":material/edit:", on_click=_write_abstract, args=(draft,))
     authors = st.text_input("Authors", placeholder=parts.byline.authors, max_chars=200, **bind("authors"))
@@ -138,7 +138,7 @@ def apply_saved(saved: Mapping[str, Any], name: str) -> None:
     st.session_state.update({"rows": "\n".join(selection.rows), "title": name, "explorers": explorers})
 
 
-def show(of: str, text: str, take: Callable[[str], object], *, is_new: bool) -> None:
+def _keep_draft(of: str, text: str, take: Callable[[str], object], *, is_new: bool) -> None:
     """Keep a text, which the tab then holds by what it is about (of); is_new: nobody has written in this session yet.
 
     take: is called with what the tab kept of an earlier session, before the page is drawn again.

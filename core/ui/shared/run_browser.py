@@ -102,7 +102,7 @@ def show_toolbar(context: PageContext, run: Run, ids: Sequence[str], pair_id: st
         _show_step("left", ids, place - 1)
         st.markdown(f"row {place + 1:,} of {len(ids):,}", width="content")
         _show_step("right", ids, place + 1)
-        show(row=pair_id)
+        _show_copy_link(row=pair_id)
         stop_buttons.show(context.workspace, partial(_stop_of_row, run, pair_id), "row")
         with st.popover("", icon=":material/more_horiz:", help="Compare with other runs, present", key="row-more"):
             show_switch()
@@ -174,6 +174,6 @@ def show_switch() -> None:
     st.html(_STYLE if is_on else "<style></style>")  # a fragment that leaves a style out does not take it away
 
 
-def show(**parameters: str) -> None:
+def _show_copy_link(**parameters: str) -> None:
     """Show the button; its link is the address of the view with these query parameters, below the base address if one is set."""
     _button(key="copy-link", data={"base": links.base_address(), "parameters": parameters}, width="content")

@@ -59,7 +59,7 @@ def settle_runs(recorded: Sequence[Run]) -> None:
     """Record in the background what died while nobody looked, runs and other jobs, if anything did."""
     own = _own_workspace()
     if jobs.unsettled_runs(own, recorded) or jobs.find_unsettled(own):
-        start(own)
+        _settle_apart(own)
 
 
 def keep_null(inputs: KnnInputs, labels: NDArray[np.object_], k: int, progress: Progress) -> PermutationNull:
@@ -67,7 +67,7 @@ def keep_null(inputs: KnnInputs, labels: NDArray[np.object_], k: int, progress: 
     return knn_numbers.find_null(_own_workspace(), inputs, labels, k, progress=progress)
 
 
-def start(workspace: Workspace) -> None:
+def _settle_apart(workspace: Workspace) -> None:
     """Settles the runs of a workspace in a thread, unless one is at it."""
     if _BUSY.acquire(blocking=False):
         threading.Thread(target=_settle, args=(workspace,), name="settle runs", daemon=True).start()

@@ -161,13 +161,13 @@ def show_palette(pages: Mapping[str, Sequence[Any]], choice: Choice) -> None:
     def draw() -> None:
         wanted = st.session_state.get("palette", {}).get("wanted") or ""
         dataset = choice.dataset
-        found = [] if dataset is None else list(find(loaders.dataset_rows(dataset.id), _symbols(dataset.id), wanted, query))
+        found = [] if dataset is None else list(find_hits(loaders.dataset_rows(dataset.id), _symbols(dataset.id), wanted, query))
         _palette(key="palette", data={"known": known, "found": found, "of": wanted}, on_wanted_change=lambda: None)
 
     draw()
 
 
-def find(
+def find_hits(
     rows: pd.DataFrame, symbols: Mapping[str, Sequence[str]], wanted: str, query: Mapping[str, str]
 ) -> Iterator[dict[str, str]]:
     """Yield what the typed words name in a dataset: symbols that begin so, then rows whose pair has them; each with its link.
