@@ -11,9 +11,7 @@ budget       its token budget is spent: resumable with a larger one
 cancelled    a person ended it: resumable
 done         every row is finished; `failed` of them failed, and `retry` asks for those again
 
-Lets SIGTERM and Ctrl-C end a worker cleanly.
-
-How a node of a cluster is doing in a run.
+Beside it: how SIGTERM and Ctrl-C end a worker cleanly, and how a node of a cluster is doing in a run.
 """
 
 from __future__ import annotations

@@ -5,8 +5,7 @@ material            what a baseline reads: training rows, rows to predict, a net
 split               everything about the baselines of one split
 table               all baselines of a split, scored alike, also by distance in the network
 retrieval_vote      labels of training rows that SUMMER would retrieve
-physical_edge       the edge between perturbation and gene
-space_neighbours    kNN over descriptions, and over the network
-graph_attention     a graph attention network, of attention_layers, with attention_settings
+gene_neighbours     kNN over descriptions and over the network; the edge between perturbation and gene
+graph_attention     a graph attention network, with attention_settings
 published_scores    what was published of the benchmark
 """

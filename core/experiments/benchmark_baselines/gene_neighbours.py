@@ -1,6 +1,11 @@
-"""kNN over a gene space as a baseline: the training rows weighted by how alike both of their symbols are to the row's."""
+"""Baselines from what joins genes: kNN over a gene space, and an edge of the network.
+
+A kNN weights the training rows by how alike both of their symbols are to the row's.
+"""
 
 from __future__ import annotations
+
+import numpy as np
 
 from core.experiments.benchmark_baselines.base import KnowledgeBaseline, Prediction
 from core.experiments.benchmark_baselines.material import NO_DESCRIPTIONS, NO_NETWORK, Material
@@ -33,6 +38,14 @@ def _by_network(material: Material) -> Prediction:
     return predict_by_space(material, space)
 
 
+def _by_edge(material: Material) -> Prediction:
+    graph = material.genes.graph
+    assert graph is not None
+    joined = graph.are_joined(material.rows)
+    known = graph.covered[material.rows.pert] & graph.covered[material.rows.gene]
+    return Prediction(np.where(known, joined.astype(np.float64), np.nan), None, f"{joined.mean():.1%} of rows are joined")
+
+
 TEXT = KnowledgeBaseline(
     name="text kNN",
     about="kNN: training rows weighted by how alike perturbation and gene are in words of gene descriptions (TF-IDF)",
@@ -47,4 +60,11 @@ NETWORK = KnowledgeBaseline(
     place=40,
     find_lacking=lambda material: "" if material.genes.network is not None else NO_NETWORK,
     make=_by_network,
+)
+EDGE = KnowledgeBaseline(
+    name="physical edge",
+    about="1 if an edge of the network joins perturbation and gene, else 0; it says nothing of a direction",
+    place=20,
+    find_lacking=lambda material: "" if material.genes.graph is not None else NO_NETWORK,
+    make=_by_edge,
 )
