@@ -52,7 +52,7 @@ FEW, TIME_LIMIT_S = 16, 5.0  # rows against a hostile server, and seconds for an
 MOST_MB = 500  # of a worker's memory
 CAUSES = {"Unanswered", "Refused", "Malformed", "Truncated", "NoLogprobs"}
 NUMBERS = ["p_de", "p_up_given_de", "prediction_up", "prediction_down", "flags", "answers"]
-READS = "judge_rubric"
+READS = ("judge_rubric", "clash")
 METHODS: Mapping[str, Mapping[str, Any]] = {
     "prompt_only": {"answers": "logprobs"},
     "debate": {"judge": "logprob"},
@@ -60,7 +60,8 @@ METHODS: Mapping[str, Mapping[str, Any]] = {
     "coordinator": {},
     "summer": {"seeds": "1"},
     "local_model": {},
-    READS: {"answers": "logprobs"},
+    "judge_rubric": {"answers": "logprobs"},
+    "clash": {},
 }
 RUBRIC = Rubric("argues", "Does the text argue for one side?", unit="verdict")
 AGENTS = ("react", "coordinator")
@@ -97,18 +98,20 @@ class Reference(NamedTuple):
 def launch(workspace: Workspace, name: str, url: str, *, timeout_s: float = 2.0, rows: int = ROWS, **options: Any) -> Run:
     """A run by a worker process of its own, as people start one."""
     settings = fast(url, rows_in_flight=16, concurrency=16, retries=1, timeout_s=timeout_s, unanswered_limit=ROWS + 1)
-    if name == READS:
-        request = RunRequest(name, options=reading_options(RUBRIC, _parent(workspace), **options), model="scripted")
+    if name in READS:
+        parent = _parent(workspace, name)
+        asked_of = {"run": parent, **options} if name == "clash" else reading_options(RUBRIC, parent, **options)
+        request = RunRequest(name, options=asked_of, model="scripted")
         spec = launching.resolve(workspace, request)
     else:
         spec = wish(workspace, method_named(name), f"split=test; sample={rows},seed=0", model="scripted", options=options)
     return run_control.start(keyed(workspace, url, KEY), spec, name, settings)
 
 
-def _parent(workspace: Workspace) -> str:
-    """The debate that is read, made against a server without faults."""
+def _parent(workspace: Workspace, reader: str) -> str:
+    """The debate that is read, made against a server without faults; a clash takes advocates."""
     with serving() as url:
-        return finish(workspace, launch(workspace, "debate", url, timeout_s=60.0, rounds=0)).run.id
+        return finish(workspace, launch(workspace, "debate", url, timeout_s=60.0, rounds=int(reader == "clash"))).run.id
 
 
 def _with_key(workspace: Workspace, run: Run) -> Workspace:
@@ -150,10 +153,11 @@ def peak_of(pid: int | None) -> float:
 
 
 def by_row(workspace: Workspace, run: Run) -> pd.DataFrame:
-    """The rows of a run; answers: what each text of a reading was answered with, in order."""
+    """The rows of a run; answers: what each text of a reading was answered with, in order, of a clash its points."""
     with workspace.store.read() as db:
         events = traces.frame(db, run.id)
-    found = [json.loads(meta).get("answer") for meta in events["meta"]]
+    metas = map(json.loads, events["meta"])
+    found = [meta.get("points", meta.get("answer")) for meta in metas]
     answers = events.assign(answer=found).groupby("pair_id")["answer"].agg(lambda each: " ".join(map(str, each)))
     stored = stored_rows(workspace, run.id).set_index("pair_id")
     return stored.assign(answers=answers.reindex(stored.index))

@@ -37,11 +37,13 @@ from core.actions import (
     target_ranking,
 )
 from core.actions.attribution import AttributionRequest
+from core.actions.clash import clash_of_run
 from core.actions.contamination import ContaminationRequest
 from core.actions.finetunes import FinetuneRequest
 from core.actions.job_kinds.base import Job, kinds
 from core.actions.readings import ReadingSettings
 from core.actions.workspace import Workspace, open_workspace
+from core.audit.clash import SPEECHES
 from core.audit.rubric import Rubric
 from core.cells.screen import LabelSettings
 from core.config import Settings
@@ -162,7 +164,7 @@ def _contamination(workspace: Workspace, url: str) -> None:
 def _contamination_result(workspace: Workspace) -> Any:
     with workspace.store.read() as db:
         [saved] = map(read_saved, notes.presets_of_page(db, contamination.PAGE).values())
-        return contamination_json(report_contamination(db, saved.spec, saved.runs))
+        return contamination_json(report_contamination(db, saved))
 
 
 def _screen(workspace: Workspace) -> Path:
@@ -225,9 +227,20 @@ def _reading_result(workspace: Workspace) -> Any:
     return sorted(map(str, found.drop(columns=[name for name in found if name.endswith("_at")]).to_dict("records")))
 
 
+def _clash(workspace: Workspace, url: str) -> None:
+    settings = ReadingSettings(name="clashes", concurrency=2)
+    readings.start_reading(workspace, SPEECHES, "argued", endpoint=url, detach=True, settings=settings)
+
+
+def _clash_result(workspace: Workspace) -> Any:
+    jobs.settle_ended(workspace)
+    return sorted(map(str, clash_of_run(workspace, "argued").points.to_dict("records")))
+
+
 KINDS = [
     Kind("run", _run, lambda w: _rows_of(w, "asked alone"), "asked alone"),
-    Kind("reading", _reading, _reading_result),
+    Kind("reading", _reading, _reading_result, "read"),
+    Kind("reading", _clash, _clash_result, "clashes"),
     Kind("benchmark", _benchmark, _benchmark_result),
     Kind("attribution", _attribution, _attribution_result),
     Kind("contamination", _contamination, _contamination_result),

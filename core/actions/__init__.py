@@ -42,6 +42,7 @@ derived_runs   requests of kNN, fusion and decomposition, and the neighbours of 
 benchmarks     makes the runs of a benchmark, and finds those that are there
 attribution    which evidence moved a run's answers: makes the arms, here or in a process of its own, and finds them
 contamination  asks a run again with gene names coded, swapped, hidden or alone
+screen_names   asks a run's model which screen its rows are from
 asked_arms     whether a run can be asked again as it was, and what its arms cost
 ask_again      asks about a row of a debate again with another dossier, beside asking the same again
 run_to_end     makes one run of an experiment here, until it is done

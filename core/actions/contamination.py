@@ -3,26 +3,29 @@ again."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from core.actions import jobs
+from core.actions import jobs, launch
 from core.actions import runs as run_actions
 from core.actions.asked_arms import ArmPlanner, AskedArm, Progress, cost_of, refuse_changed
 from core.actions.attribution import calls_of, server_of
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.run_to_end import run_to_end
+from core.actions.screen_names import name_screen
 from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
 from core.engine.request import Expectation, calls_at_once, choose_rows, one_server
 from core.errors import NotFound, StateError
 from core.experiments.contamination import AS_IT_IS, PAGE, ContaminationSpec, SavedContamination, choose_arms, read_saved
+from core.experiments.screen_names import Descriptors, SavedScreen, choose_questions, known_descriptors
 from core.fields.record import arguments_of, setting
 from core.file_io import replace_file
 from core.jobs.folder import JobFolder
 from core.jobs.work import work_on
 from core.llm.call_settings import CallSettings
-from core.store import notes, predictions, runs
+from core.methods.base import method_named
+from core.store import datasets, notes, predictions, runs
 from core.texts import list_known
 
 
@@ -38,22 +41,35 @@ class ContaminationRequest:
     arms: tuple[str, ...] = setting((), "Of coded, swapped, hidden and alone; by default all that the method has.")
     endpoint: str | None = one_server()
     concurrency: int = calls_at_once()
+    screen: Mapping[str, str] = setting(
+        {},
+        "What is known of the screen: cells, organism, stimulus, authors or accession; other spellings behind |.",
+        title="Known of the screen",
+        metavar="FIELD=TEXT",
+    )
     calls: CallSettings = field(default_factory=CallSettings)
 
 
 @dataclass(frozen=True, slots=True)
 class ContaminationPlan:
-    """What an experiment will make, the run as it is first. cost: of the arms that are not done yet."""
+    """What an experiment will make, the run as it is first. cost: of the arms that are not done yet. screen: what is known of
+    it, and what the model said of it so far."""
 
     request: ContaminationRequest
     spec: ContaminationSpec
     arms: Mapping[str, AskedArm]
     cost: Expectation
+    screen: SavedScreen
 
     @property
     def left(self) -> int:
         """How many arms are not done yet."""
         return sum(not arm.is_done for arm in self.arms.values())
+
+    @property
+    def questions(self) -> int:
+        """How many questions on the name of the screen are not answered yet."""
+        return 0 if self.screen.is_whole else 2 * len(choose_questions(self.spec.rows))
 
 
 def plan_contamination(workspace: Workspace, request: ContaminationRequest) -> ContaminationPlan:
@@ -67,6 +83,7 @@ def plan_contamination(workspace: Workspace, request: ContaminationRequest) -> C
             raise StateError(f"run {run.name}: an ad-hoc run of one row has no score; expected a run with labelled rows")
         arms = choose_arms(run, request.arms)
         answered = set(predictions.frame(db, run.id)["pair_id"])
+        descriptors = known_descriptors(datasets.find(db, run.dataset), request.screen)
     known = [pair for pair in load_pairs(workspace.store, run.dataset).values() if pair.pair_id in answered]
     spec = ContaminationSpec(run.id, run.name, run.dataset, choose_rows(known, request.rows), arms)
     planner = ArmPlanner(
@@ -82,7 +99,16 @@ def plan_contamination(workspace: Workspace, request: ContaminationRequest) -> C
     first = planned[AS_IT_IS].spec
     refuse_changed(run, first)
     left = [arm.spec for arm in planned.values() if not arm.is_done]
-    return ContaminationPlan(request, spec, planned, cost_of(workspace, left, first, request))
+    return ContaminationPlan(
+        request, spec, planned, cost_of(workspace, left, first, request), _screen_of(workspace, spec, descriptors)
+    )
+
+
+def _screen_of(workspace: Workspace, spec: ContaminationSpec, known: Descriptors) -> SavedScreen:
+    with workspace.store.read() as db:
+        there = notes.presets_of_page(db, PAGE).get(spec.key)
+    saved = SavedScreen() if there is None else read_saved(there).screen
+    return saved if saved.known == known else SavedScreen(known)
 
 
 def run_contamination(
@@ -100,7 +126,19 @@ def run_contamination(
             if progress is not None:
                 progress(plan.spec.name_of(names), i, len(plan.arms))
             run_to_end(workspace, arm.request, arm.spec, components=loader, replace=overwrite)
+        if saved.screen.is_whole:
+            return saved
+        saved = replace(saved, screen=_ask_screen(workspace, plan, reporter.report))
+        run_actions.save_preset(workspace, PAGE, plan.spec.key, saved.as_json())
     return saved
+
+
+def _ask_screen(workspace: Workspace, plan: ContaminationPlan, report: Callable[[float, str], object]) -> SavedScreen:
+    report(1.0, "which screen the rows are from")
+    with workspace.store.read() as db:
+        run = runs.find(db, plan.spec.run)
+    settings = launch.execution_settings(workspace, plan.arms[AS_IT_IS].request, method_named(run.method))
+    return name_screen(workspace, run, plan.spec.rows, plan.screen.known, settings, lambda said: report(1.0, said))
 
 
 def job_of(workspace: Workspace, key: str) -> JobFolder:
@@ -131,12 +169,16 @@ def resume(workspace: Workspace, key: str) -> None:
         raise NotFound(f"contamination {key!r}: not in this workspace, {list_known(key, list(known))}")
     saved = read_saved(known[key])
     spec, server, calls = saved.spec, server_of(workspace, saved), calls_of(workspace, saved)
-    request = ContaminationRequest(spec.run, spec.rows, spec.arms, server, calls=calls)
+    screen = {name: "|".join(spellings) for name, spellings in saved.screen.known.items()}
+    request = ContaminationRequest(spec.run, spec.rows, spec.arms, server, screen=screen, calls=calls)
     start_apart(workspace, plan_contamination(workspace, request))
 
 
 def _save(workspace: Workspace, plan: ContaminationPlan) -> SavedContamination:
     workspace.refuse_if_read_only(PAGE, plan.spec.name)
-    saved = SavedContamination(plan.spec, {names: arm.spec.key for names, arm in plan.arms.items()})
-    run_actions.save_preset(workspace, PAGE, plan.spec.key, saved.as_json())
+    saved = SavedContamination(plan.spec, {names: arm.spec.key for names, arm in plan.arms.items()}, plan.screen)
+    with workspace.store.read() as db:
+        there = notes.presets_of_page(db, PAGE).get(plan.spec.key)
+    if there is None or read_saved(there) != saved:
+        run_actions.save_preset(workspace, PAGE, plan.spec.key, saved.as_json())
     return saved

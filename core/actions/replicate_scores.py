@@ -7,6 +7,8 @@ import numpy as np
 from core.actions.cells import screen_folder
 from core.actions.training_distance import effects_of_rows
 from core.actions.workspace import Workspace
+from core.scoring.run_scores import RunRows
+from core.scoring.score_scale import RunScale, scale_run
 from core.scoring.sensitivity import labels_of_pairs
 from core.stats.scores_and_labels import Scores
 from core.store import datasets
@@ -15,6 +17,12 @@ from core.types import Label
 
 _OF_LABEL = {Label.UP: (1.0, 1.0), Label.DOWN: (1.0, 0.0), Label.NONE: (0.0, 0.5)}
 _LEAST_P = 1e-300
+
+
+def scale_to_replicate(workspace: Workspace, rows: RunRows, replicate: str, seed: int = 0) -> RunScale:
+    """Returns a run's score between no biology and a replicate, a dataset of the same pairs. Raises what `scale_run` and
+    `replicate_scores` raise."""
+    return scale_run(rows, replicate, replicate_scores(workspace, replicate, rows.index), seed)
 
 
 def replicate_scores(workspace: Workspace, dataset: str, index: RowIndex) -> Scores:

@@ -14,6 +14,7 @@ from core.cli.settings import takes
 from core.experiments.attribution_words import cost_sentence
 from core.experiments.contamination import report_contamination
 from core.experiments.contamination_words import contamination_json, contamination_lines, unknown_lines
+from core.experiments.screen_words import questions_sentence
 from core.fields.record import make
 from core.store import runs
 
@@ -37,13 +38,19 @@ def contamination(
         show({"run": named.name, "known": False, "verdict": unknown[0], "limits": unknown[1:]}, as_json, "\n".join(unknown))
         return
     plan = actions.plan_contamination(context.obj, make(ContaminationRequest, chosen, run=run))
-    cost = cost_sentence(plan.cost, plan.left, len(plan.spec.rows))
+    cost = cost_sentence(plan.cost, plan.left, len(plan.spec.rows)) + questions_sentence(plan.questions)
     if estimate:
-        shape = {"runs": plan.left, "rows": len(plan.spec.rows), "arms": list(plan.spec.arms), **asdict(plan.cost)}
+        shape = {
+            "runs": plan.left,
+            "questions": plan.questions,
+            "rows": len(plan.spec.rows),
+            "arms": list(plan.spec.arms),
+            **asdict(plan.cost),
+        }
         show(shape, as_json, cost)
         return
     say_progress(cost)
     saved = actions.run_contamination(context.obj, plan, progress=say_arm)
     with context.obj.store.read() as db:
-        found = report_contamination(db, saved.spec, saved.runs)
+        found = report_contamination(db, saved)
     show(contamination_json(found), as_json, "\n".join(contamination_lines(found)))

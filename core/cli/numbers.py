@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from core.actions import comparison_log
-from core.actions.replicate_scores import replicate_scores
+from core.actions.replicate_scores import scale_to_replicate
 from core.actions.workspace import Workspace
 from core.cli.base import Json, RunName, show, show_scores
 from core.errors import InputError, MissingPackage
@@ -20,7 +20,7 @@ from core.scoring.compare_runs import compare_runs
 from core.scoring.comparison_words import comparison_sentences
 from core.scoring.other_scores import constant_parents, other_scores_of_run
 from core.scoring.run_scores import RunRows
-from core.scoring.score_scale import scale_run, scale_sentences, scale_shape
+from core.scoring.score_scale import scale_sentences, scale_shape
 from core.scoring.slices import SLICES, available_slices, score_slices
 from core.stats.bootstrap import ResamplingPlan, bootstrap_score
 from core.stats.intervals import Resampled
@@ -88,7 +88,7 @@ def score(
     shape = json_shapes.score(found, product) | json_shapes.other_scores(others)
     shape |= {"same_predictions": same, "constant": constant}
     if replicate is not None:
-        scale = scale_run(rows, replicate, replicate_scores(context.obj, replicate, rows.index), seed)
+        scale = scale_to_replicate(context.obj, rows, replicate, seed)
         lines, shape = [*lines, *scale_sentences(scale)], {**shape, "scale": scale_shape(scale)}
     if abstain:
         curves = abstain_curves(rows)

@@ -14,6 +14,7 @@ from core.actions import fusion_files, machine_names, readings, reports, walks
 from core.actions.cells import control_expression_of
 from core.actions.comparison_log import looked_by_dataset
 from core.actions.knn_numbers import kept_vectors
+from core.actions.replicate_scores import scale_to_replicate
 from core.actions.reproduction import reproduce_numbers
 from core.cli.base import Json, say, show
 from core.fields.option import split_names
@@ -25,6 +26,7 @@ from core.report.printing import as_pdf
 from core.report.question import TITLES
 from core.report.selection import Explorers, Question, ReportSelection, select
 from core.report.walk import AT_HOME, Links
+from core.store import datasets
 from core.submission.package import write
 
 app = typer.Typer()
@@ -56,6 +58,10 @@ def new(
     abstract: Annotated[str, typer.Option(help="The abstract; by default a draft, marked as one.")] = "",
     authors: Annotated[str, typer.Option(help="Its authors; by default who saves it.")] = "",
     walk: Annotated[str, typer.Option(help="A walk-through whose stops are in it.")] = "",
+    replicate: Annotated[
+        str,
+        typer.Option(metavar="DATASET", help="A dataset that is a replicate of the screen: scores are also put on its scale."),
+    ] = "",
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing report of that name.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -65,8 +71,15 @@ def new(
         found = select(db, split_names(run_names), pairs, split_names(rows), split_names(figures), explorers)
         if walk:
             walks.find_walk(db, walk, found.dataset)
+        named = datasets.find(db, replicate).name if replicate else ""
     selection = dataclasses.replace(
-        found, question=question, title=title.strip(), abstract=abstract.strip(), authors=authors.strip(), walk=walk
+        found,
+        question=question,
+        title=title.strip(),
+        abstract=abstract.strip(),
+        authors=authors.strip(),
+        walk=walk,
+        replicate=named,
     )
     is_new = reports.save_report(context.obj, name, selection.as_json(), replace=replace)
     if not is_new and not replace:
@@ -104,6 +117,7 @@ def build(
         partial(fusion_files.find_explorer, context.obj),
         partial(control_expression_of, context.obj),
         partial(looked_by_dataset, context.obj),
+        partial(scale_to_replicate, context.obj),
     )
     links = Links(context.obj.settings.base_url or AT_HOME)
     byline = Byline(*(reports.saved_by(context.obj, name) or ()))

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from core.engine.spec import KEY_DIGITS, sha256_of
 from core.errors import InputError, StateError
 from core.experiments.benchmark_report import ArmLoader
+from core.experiments.screen_names import NamedScreen, SavedScreen
 from core.methods.base import method_named, methods
 from core.methods.coded_names import ALONE, CODED, HIDDEN, SWAPPED, count_leaks
 from core.records import from_json, to_json
@@ -61,19 +62,22 @@ class ContaminationSpec:
 
 @dataclass(frozen=True, slots=True)
 class SavedContamination:
-    """An experiment that was started here. runs: arm → id of its run, which may not be there yet."""
+    """An experiment that was started here. runs: arm → id of its run, which may not be there yet. screen: what its model says of
+    the screen, without answers before it was asked."""
 
     spec: ContaminationSpec
     runs: Mapping[str, str]
+    screen: SavedScreen = field(default_factory=SavedScreen)
 
     def as_json(self) -> dict[str, Any]:
         """Plain data from which `read_saved` makes an equal record."""
-        return {"spec": to_json(self.spec), "runs": dict(self.runs)}
+        return {"spec": to_json(self.spec), "runs": dict(self.runs), "screen": to_json(self.screen)}
 
 
 def read_saved(values: Mapping[str, Any]) -> SavedContamination:
     """The record that `SavedContamination.as_json` was made from."""
-    return SavedContamination(from_json(ContaminationSpec, values["spec"], "contamination"), dict(values["runs"]))
+    spec = from_json(ContaminationSpec, values["spec"], "contamination")
+    return SavedContamination(spec, dict(values["runs"]), from_json(SavedScreen, values.get("screen", {}), "screen"))
 
 
 def finished_of(db: Cursor, run: str) -> list[SavedContamination]:
@@ -110,7 +114,7 @@ def why_unknown(run: Run) -> str | None:
             f"{cannot}it was not made here, its prompts and settings are unknown, and so nobody can ask it again with other names"
         )
     if run.method not in methods() or not _choices(run.method):
-        return f"{cannot}{run.method} cannot be shown other names; prompt_only, debate, react and summer can"
+        return f"{cannot}{run.method} cannot be shown other names; prompt_only, debate, react, coordinator and summer can"
     return None
 
 
@@ -163,14 +167,16 @@ class Contamination:
     spec: ContaminationSpec
     runs: Mapping[str, str]
     arms: tuple[ArmEffect, ...]
+    screen: NamedScreen
 
     def falls(self, *names: str) -> bool:
         """Whether the score falls in one of these arms."""
         return any(each.falls for each in self.arms if each.arm in names)
 
 
-def report_contamination(db: Cursor, spec: ContaminationSpec, made: Mapping[str, str]) -> Contamination:
+def report_contamination(db: Cursor, saved: SavedContamination) -> Contamination:
     """What an experiment found whose arms are all done. Raises StateError if one is missing."""
+    spec, made = saved.spec, saved.runs
     missing = [TITLES[arm] for arm in (AS_IT_IS, *spec.arms) if arm not in made]
     if missing:
         raise StateError(f"contamination of {spec.name}: no run for {', '.join(missing)}, expected all arms done")
@@ -187,7 +193,7 @@ def report_contamination(db: Cursor, spec: ContaminationSpec, made: Mapping[str,
         ArmEffect(each.arm, each.run, each.found, own, float(corrected), each.leaks, each.requests)
         for each, own, corrected in zip(effects, p, adjusted, strict=True)
     )
-    return Contamination(spec, made, arms)
+    return Contamination(spec, made, arms, NamedScreen(saved.screen))
 
 
 def _two_sided(p_better: float) -> float:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from core.experiments.contamination import TITLES, WITHOUT_NAMES, ArmEffect, Contamination, why_unknown
+from core.experiments.screen_words import screen_json, screen_lines
 from core.methods.coded_names import ALONE
 from core.scoring import json_shapes
 from core.scoring.sentences import TWO_WAY, interval_text, scored_text
@@ -14,8 +15,8 @@ from core.texts import number_text
 
 LIMITS = (
     "What a text says of a gene without its name stays when names are coded, and so does a further name of it that no imported "
-    "pack lists (XCT, Arp2/3): a model that knows a gene by these, or a screen by its cells, is not found out by this. Whether "
-    "the model can name the screen is not asked. A score that does not fall is no proof that nothing is remembered."
+    "pack lists (XCT, Arp2/3): a model that knows a gene by these is not found out by this. A score that does not fall is no "
+    "proof that nothing is remembered."
 )
 
 
@@ -88,7 +89,8 @@ def method_sentence(found: Contamination) -> str:
 
 def contamination_lines(found: Contamination) -> list[str]:
     """The whole card as lines."""
-    return [verdict_sentence(found), *map(arm_sentence, found.arms), method_sentence(found), LIMITS]
+    of_screen = screen_lines(found.screen)
+    return [verdict_sentence(found), *map(arm_sentence, found.arms), method_sentence(found), *of_screen, LIMITS]
 
 
 def contamination_json(found: Contamination) -> dict[str, Any]:
@@ -99,6 +101,7 @@ def contamination_json(found: Contamination) -> dict[str, Any]:
         "rows": len(found.spec.rows),
         "verdict": verdict_sentence(found),
         "arms": [_arm(each) for each in found.arms],
+        "screen": screen_json(found.screen),
         "runs": {TITLES[arm]: run for arm, run in found.runs.items()},
         "limits": LIMITS,
     }

@@ -19,6 +19,7 @@ call_settings     how a server is asked, beyond what a method decides
 server_errors     what a server says is wrong, and what it means; refused_parameters: which setting helps
 health            whether a server is fit for a run
 parsing           numbers and classes from text; marks: where a text marks them, answer_words: by which words
+json_objects      the JSON objects in a text
 logprobs          probabilities of the answer letters
 prompts/          the prompt texts
 serve             a vLLM server of one's own

@@ -148,9 +148,9 @@ def _json_value(text: str) -> object:
 def _write_step(prompt: ScriptedPrompt) -> dict[str, str]:
     tools = {name: literal_eval(arguments) for name, arguments in _tools(prompt.text)}
     steps = len(_STEP.findall(prompt.text))
-    if steps > _MAX_STEPS * prompt.draw("steps") or steps >= _MAX_STEPS:
-        return {"next_thought": "This is enough; no model thought so.", "next_tool_name": "finish", "next_tool_args": "{}"}
     names = [name for name in tools if name != "finish"]
+    if not names or steps > _MAX_STEPS * prompt.draw("steps") or steps >= _MAX_STEPS:
+        return {"next_thought": "This is enough; no model thought so.", "next_tool_name": "finish", "next_tool_args": "{}"}
     chosen = names[int(len(names) * prompt.draw("tool"))]
     arguments = json.dumps({name: _argument(name, prompt) for name in tools[chosen]})
     return {"next_thought": f"Step {steps + 1}: ask {chosen}.", "next_tool_name": chosen, "next_tool_args": arguments}

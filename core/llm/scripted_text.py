@@ -217,5 +217,6 @@ _FORMATS: Mapping[str, Callable[[ScriptedPrompt], str]] = {
     "<prob>": lambda prompt: f"<prob>{round(100 * prompt.draw('prob'))}</prob>",
     "<answer>": _write_answer_tag,
     '{"points"': _write_points,
+    '{"cells"': lambda _: '{"cells": "", "organism": "", "stimulus": "", "authors": "", "accession": ""}',
     "answer:": lambda prompt: f"Answer: {draw_letter(prompt)}",
 }

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 from core.audit.clash import SPEECHES, Point, Status
 from core.audit.rubric import Rubric
 from core.errors import InputError
+from core.llm.json_objects import find_objects
 from core.llm.messages import Message, Reply
 from core.llm.parsing import Unparsed
 from core.methods.base import Context, Option, RowMethod, RowText, TextsOfRun
@@ -187,16 +188,8 @@ def read_points(reply: Reply, debate: DebateSpeeches) -> ReadPoints | Unparsed:
 
 def _find_list(text: str) -> list[Any] | None:
     """The list "points" of the last JSON object that has one."""
-    found, decoder, at = None, json.JSONDecoder(), text.find("{")
-    while at >= 0:
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            end = at + 1
-        else:
-            found = value["points"] if isinstance(value.get("points"), list) else found
-        at = text.find("{", end)
-    return found
+    lists = [value["points"] for value in find_objects(text) if isinstance(value.get("points"), list)]
+    return lists[-1] if lists else None
 
 
 def _read_point(said: Mapping[str, str], debate: DebateSpeeches) -> tuple[Point | None, int]:

@@ -7,13 +7,15 @@ from typing import Any, NamedTuple
 
 from core.evidence.packs import PackName
 from core.evidence.registry import packs_read_by
+from core.evidence.tool import Tool
 from core.methods.agents import agent_episode as agents
 from core.methods.agents.agent_episode import Episode
 from core.methods.agents.agent_row import agent_prompts, answer_row, consult_colleague
 from core.methods.agents.tool_binding import TEXT, BoundTool, bind_evidence_tool, describe_tool
 from core.methods.base import Context, Option, RowMethod
+from core.methods.coded_names import NAMES
 from core.methods.conversation import raise_with_calls
-from core.methods.prompts import prompt_text, tools_of
+from core.methods.prompts import dossier_tools, prompt_text
 from core.types import Pair, RowResult
 
 
@@ -47,6 +49,7 @@ class Coordinator:
             for who in COLLEAGUES
         ),
         *agents.SHARED,
+        NAMES,
     )
 
     def calls(self, options: Mapping[str, Any]) -> float:
@@ -59,7 +62,7 @@ class Coordinator:
 
     def packs_read(self, options: Mapping[str, Any]) -> tuple[PackName, ...]:
         """Returns the names of the packs that the colleagues' tools read."""
-        return packs_read_by(tool for who in COLLEAGUES for tool in tools_of(options[f"{who.name}_tools"]))
+        return packs_read_by(tool for who in COLLEAGUES for tool in _tools(options, who))
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
         """Returns the prediction of one row. Raises RowFailed with the calls that were made."""
@@ -81,8 +84,13 @@ def _describe_colleague(who: Colleague) -> agents.ToolDescription:
     )
 
 
+def _tools(options: Mapping[str, Any], who: Colleague) -> tuple[Tool, ...]:
+    """Returns a colleague's tools; none where names are shown alone."""
+    return dossier_tools({**options, "tools": options[f"{who.name}_tools"]})
+
+
 def _colleagues(options: Mapping[str, Any]) -> list[agents.PromptOutline]:
-    tools = [tools_of(options[f"{who.name}_tools"]) for who in COLLEAGUES]
+    tools = [_tools(options, who) for who in COLLEAGUES]
     return [
         agents.outline_of_colleague(prompt_text(f"agent_{who.name}"), list(map(describe_tool, own)))
         for who, own in zip(COLLEAGUES, tools, strict=True)
@@ -100,7 +108,7 @@ def _bind_colleague(episode: Episode, who: Colleague, outline: agents.PromptOutl
     """Returns the tool with which the coordinator asks a colleague."""
 
     async def act(given: Mapping[str, Any]) -> str:
-        own = [bind_evidence_tool(episode, tool) for tool in tools_of(episode.context.options[f"{who.name}_tools"])]
+        own = [bind_evidence_tool(episode, tool) for tool in _tools(episode.context.options, who)]
         return await consult_colleague(episode, who.name, outline, own, str(given.get("question", "")))
 
     return BoundTool(_describe_colleague(who), act)

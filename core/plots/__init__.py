@@ -24,6 +24,7 @@ asked_again       answers about one row, asked again
 seed_worth        the standard error by number of seeds
 attribution       tools by how far leaving them out moves answers
 contamination     what a score loses without gene names
+score_scale       scores between no biology and a replicate
 gene_map          a query among the genes of a space         cumulative_share  on how many neighbours a prior rests
 argument_kinds    hit rates of kinds of arguments
 pooled_aurocs     AUROCs of genes or perturbations           decision_curve    what acting on a probability is worth

@@ -8,13 +8,28 @@ from typing import Any
 from core.audit.debate_audit import audit_debate
 from core.audit.rubric import Rubric
 from core.audit.rules.registry import built_in_rubrics
-from core.errors import NotFound
+from core.errors import NotFound, StateError
 from core.experiments.contamination import Contamination, finished_of, report_contamination
 from core.report.material import AskedRubric, ChosenRow, FindAnswers, FindVectors, Material, Reproduce
 from core.report.selection import ReportSelection
 from core.scoring import rubric_worth, run_scores
 from core.scoring.argument_kinds import RunTexts, load_texts
-from core.store import Cursor, chain, datasets, evidence, findings, hypotheses, imports, pairs, predictions, rubrics, runs, traces
+from core.scoring.run_scores import RunRows
+from core.scoring.score_scale import RunScale
+from core.store import (
+    Cursor,
+    chain,
+    datasets,
+    evidence,
+    findings,
+    hypotheses,
+    imports,
+    pairs,
+    predictions,
+    rubrics,
+    runs,
+    traces,
+)
 from core.store.runs import Run
 
 RUBRIC_FIGURES = frozenset({"rubric_rates", "rubric_worth"})  # those that need what was asked of them
@@ -28,6 +43,11 @@ def answers_nothing(_run: Run, _rubric: Rubric) -> None:
 
 def knows_no_cells(_dataset: str) -> None:
     """No dataset was made of cells."""
+
+
+def knows_no_replicate(_rows: RunRows, replicate: str) -> RunScale:
+    """Raise StateError: nothing here says what a replicate of a screen says."""
+    raise StateError(f"replicate {replicate}: nothing here can read it, expected a workspace")
 
 
 def load_material(
@@ -82,7 +102,7 @@ def _asked_of(db: Cursor, run: Run) -> list[AskedRubric]:
 
 
 def _contaminations_of(db: Cursor, chosen: Sequence[Run]) -> dict[str, list[Contamination]]:
-    return {run.id: [report_contamination(db, one.spec, one.runs) for one in finished_of(db, run.id)] for run in chosen}
+    return {run.id: [report_contamination(db, one) for one in finished_of(db, run.id)] for run in chosen}
 
 
 def _texts_of(db: Cursor, chosen: Sequence[Run]) -> dict[str, RunTexts]:

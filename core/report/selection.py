@@ -9,6 +9,7 @@ from typing import Any, Literal
 from core.errors import InputError
 from core.records import to_json
 from core.report.figures.registry import DEFAULTS, KINDS, kind_named
+from core.report.figures.replicate_scale import FIGURE as SCALE
 from core.store import Cursor, predictions, runs
 
 Explorers = Literal["labels", "ranks", "no"]
@@ -23,7 +24,8 @@ class ReportSelection:
     The first run is the one that stands out. No figures: those of DEFAULTS. explorers: whether each fusion among the runs can be
     weighed anew in the file, with the labels of its rows, by ranks alone, or not. question: None for that of a comparison where
     one is chosen, else what the first run gets wrong. title, abstract: as somebody wrote them, "" for drafts. authors: "" for who
-    saved it. walk: the name of a walk-through whose stops are in the report, "" for none.
+    saved it. walk: the name of a walk-through whose stops are in the report; replicate: that of a dataset that is a replicate of
+    the screen, on whose scale scores are put; "" for none.
     """
 
     dataset: str
@@ -37,6 +39,7 @@ class ReportSelection:
     abstract: str = ""
     authors: str = ""
     walk: str = ""
+    replicate: str = ""
 
     @property
     def asks(self) -> Question:
@@ -46,13 +49,13 @@ class ReportSelection:
     @property
     def figure_names(self) -> tuple[str, ...]:
         """The figures in the order of a report's sections."""
-        wanted = set(self.figures or DEFAULTS)
+        wanted = {*(self.figures or DEFAULTS), *([SCALE.name] if self.replicate else [])}
         return tuple(name for name in KINDS if name in wanted)
 
     def as_json(self) -> dict[str, Any]:
         """Plain data from which `records.from_json` makes an equal record; what is by default is left out, as before it was."""
         values = to_json(self)
-        usual = {"explorers": "labels", "question": None, "title": "", "abstract": "", "authors": "", "walk": ""}
+        usual = {"explorers": "labels", "question": None, "title": "", "abstract": "", "authors": "", "walk": "", "replicate": ""}
         return {name: value for name, value in values.items() if name not in usual or value != usual[name]}
 
 

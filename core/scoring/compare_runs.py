@@ -216,13 +216,16 @@ MOVERS: Final = 5
 class QuestionDifference:
     """How two runs rank the same rows by one score.
 
-    name: DE or DIR. n: rows for which both have the score. top, shared_top: rows in the highest tenth of each, and of both.
-    movers: of the rows whose rank moves most, pair_id, rank_a and rank_b (1 is the highest), the largest move first.
+    name: DE or DIR. n: rows for which both have the score. top: a tenth of them; top_a, top_b, shared_top: rows that are as high
+    as that in each, with ties as many as they are, and in both. movers: of the rows whose rank moves most, pair_id, rank_a and
+    rank_b (1 is the highest), the largest move first.
     """
 
     name: str
     n: int
     top: int
+    top_a: int
+    top_b: int
     shared_top: int
     movers: pd.DataFrame
 
@@ -250,11 +253,11 @@ def _question(name: str, ids: Any, a: Floats, b: Floats) -> QuestionDifference |
         return None
     rank_a, rank_b = (n + 1 - midranks(values[both]) for values in (a, b))
     top = max(1, round(TOP_SHARE * n))
-    shared = int(((rank_a <= top) & (rank_b <= top)).sum())
+    top_a, top_b = (values[both] >= np.partition(values[both], -top)[-top] for values in (a, b))
     order = np.argsort(-np.abs(rank_b - rank_a), kind="stable")[:MOVERS]
     order = order[rank_a[order] != rank_b[order]]
     movers = pd.DataFrame({"pair_id": ids[both][order], "rank_a": rank_a[order], "rank_b": rank_b[order]})
-    return QuestionDifference(name, n, top, shared, movers)
+    return QuestionDifference(name, n, top, int(top_a.sum()), int(top_b.sum()), int((top_a & top_b).sum()), movers)
 
 
 def difference_sentences(found: RunDifferences, a: str, b: str) -> list[str]:
@@ -263,8 +266,8 @@ def difference_sentences(found: RunDifferences, a: str, b: str) -> list[str]:
     rho = {"DE": found.agreement.de, "DIR": found.agreement.up}
     for each in found.questions:
         sentences.append(
-            f"{each.name}: rank correlation {number_text(rho[each.name], '.3f')} over {each.n:,} rows; of the {each.top:,} "
-            f"highest rows of each, {each.shared_top:,} are the same."
+            f"{each.name}: rank correlation {number_text(rho[each.name], '.3f')} over {each.n:,} rows; of {_top_text(each)}, "
+            f"{each.shared_top:,} are the same."
         )
         if len(each.movers):
             moves = ", ".join(f"{row.pair_id} {row.rank_a:,.0f} → {row.rank_b:,.0f}" for row in each.movers.itertuples())
@@ -272,6 +275,12 @@ def difference_sentences(found: RunDifferences, a: str, b: str) -> list[str]:
         else:
             sentences.append(f"No row moves in {each.name}.")
     return sentences
+
+
+def _top_text(each: QuestionDifference) -> str:
+    if each.top_a == each.top_b == each.top:
+        return f"the {each.top:,} highest rows of each"
+    return f"the {each.top:,} highest rows, with ties {each.top_a:,} and {each.top_b:,}"
 
 
 def difference_shape(found: RunDifferences) -> dict[str, Any]:
@@ -282,6 +291,8 @@ def difference_shape(found: RunDifferences) -> dict[str, Any]:
             "n": each.n,
             "spearman": rho[each.name],
             "top": each.top,
+            "top_a": each.top_a,
+            "top_b": each.top_b,
             "shared_top": each.shared_top,
             "movers": each.movers.to_dict("records"),
         }

@@ -101,9 +101,9 @@ def format_prompt(pert: str, gene: str, examples: Sequence[Example] | None = Non
 def _format_example(example: Example) -> str:
     missing = [name for name in ("pert", "gene", "label") if name not in example]
     if missing:
-        raise InputError(f"example {dict(example)}: has no {', '.join(missing)}, expected pert, gene and label")
+        raise InputError(f"example {example!r}: has no {', '.join(missing)}, expected pert, gene and label")
     if example["label"] not in LABELS:
-        raise InputError(f"example {dict(example)}: label {example['label']!r}, expected {', '.join(LABELS)}")
+        raise InputError(f"example {example!r}: label {example['label']!r}, expected {', '.join(LABELS)}")
     return f"{example['pert']} -> {example['gene']}: {example['label']}"
 
 

@@ -72,6 +72,7 @@ from core.actions import (
     run_to_end,
     run_writer,
     runs,
+    screen_names,
     site,
     spaces,
     streamed_knn,
@@ -102,13 +103,14 @@ from core.datasets.prompt_files import PromptFile
 from core.embeddings import make_space
 from core.engine.request import Expectation, RunRequest
 from core.engine.run_state import Counts, Heartbeat, write_heartbeat
-from core.engine.spec import RunSpec
+from core.engine.spec import ExecutionSettings, RunSpec
 from core.errors import DeskError, ReadOnly
 from core.experiments.ablations.base import ablations as ablations_known
 from core.experiments.attribution_arms import AttributionSpec
 from core.experiments.benchmark_report import BenchmarkReport
 from core.experiments.benchmark_spec import parse_benchmark
 from core.experiments.contamination import ContaminationSpec
+from core.experiments.screen_names import SavedScreen
 from core.jobs.folder import JobFolder
 from core.llm.call_settings import CallSettings
 from core.methods.base import method_named
@@ -136,7 +138,11 @@ RUBRIC, LABEL = Rubric("q", "Is it?"), TextLabel("Pa_Ga", 0, "EFFECT", "yes", "A
 _ATTRIBUTED = AttributionSpec("r", "r", "bmdm", ("a",), ("gene_class",), 1)
 ATTRIBUTION = AttributionPlan(AttributionRequest("r"), _ATTRIBUTED, (), Expectation(0))
 CONTAMINATION = contamination.ContaminationPlan(
-    contamination.ContaminationRequest("r"), ContaminationSpec("r", "r", "d", ("Pa_Ga",), ("coded",)), (), Expectation(0)
+    contamination.ContaminationRequest("r"),
+    ContaminationSpec("r", "r", "d", ("Pa_Ga",), ("coded",)),
+    (),
+    Expectation(0),
+    SavedScreen(),
 )
 SPEC_OF_ARM = RunSpec("debate", 1, {}, "d", "0", ("Pa_Ga",))
 AGAIN = AgainPlan(SimpleNamespace(name="r"), "a", (), (), Expectation(0))  # type: ignore[arg-type]
@@ -191,6 +197,14 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "attribution.run_attribution": lambda s: attribution.run_attribution(s.plain, ATTRIBUTION),
     "contamination.run_contamination": lambda s: contamination.run_contamination(s.plain, CONTAMINATION),
     "contamination.start_apart": lambda s: contamination.start_apart(s.plain, CONTAMINATION),
+    "screen_names.name_screen": lambda s: screen_names.name_screen(
+        s.plain,
+        SimpleNamespace(name="r"),
+        (),
+        {},
+        ExecutionSettings(),
+        lambda _: None,  # type: ignore[arg-type]
+    ),
     "contamination.resume": lambda s: contamination.resume(s.plain, "a"),
     "attribution.save_attribution": lambda s: attribution.save_attribution(s.plain, ATTRIBUTION),
     "attribution.start_apart": lambda s: attribution.start_apart(s.plain, ATTRIBUTION),
@@ -507,6 +521,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "submissions.check_file": lambda s: submissions.check_file(s.plain, cases.DEBATES, "B"),
     "submissions.check_run": lambda s: submissions.check_run(s.plain, "r", PackageOptions("B")),
     "submissions.expected_ids": lambda s: submissions.expected_ids(s.plain, default_dataset(s.plain, None).id),
+    "replicate_scores.scale_to_replicate": lambda s: replicate_scores.scale_to_replicate(s.plain, load_rows(s), "bmdm"),
     "replicate_scores.replicate_scores": lambda s: replicate_scores.replicate_scores(s.plain, "bmdm", load_rows(s).index),
     "target_ranking.find_same": lambda s: target_ranking.find_same(s.plain, targets.request()),
     "target_ranking.find": lambda s: target_ranking.find(s.plain),

@@ -113,6 +113,15 @@ def test_steps_are_written_down_as_they_happen() -> None:
     assert found.events[-1].meta["largest_request_tokens"] == 3
 
 
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_names_alone_are_shown_without_a_tool_of_evidence(method: RowMethod) -> None:
+    with serving() as url:
+        found = predict(method, url, names="alone")
+    assert found.evidence == ()
+    assert "train_lookup" not in "".join(call.request for call in found.calls)
+    assert found.prediction.p_source != "none"
+
+
 def test_letters_are_hard() -> None:
     for letter, expected in (("A", (1.0, 0.0)), ("B) down", (0.0, 1.0)), ("C", (0.0, 0.0))):
         found, _ = act(react.METHOD, DONE, fields(reasoning="", answer=letter), answers="letter")

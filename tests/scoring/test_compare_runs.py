@@ -88,6 +88,18 @@ def test_runs_without_labels_differ_in_ranks() -> None:
     assert f"{de.movers['pair_id'][0]} {de.movers['rank_a'][0]:.0f} → {de.movers['rank_b'][0]:.0f}" in words[2]
 
 
+def test_ties_at_the_end_of_the_highest_rows_are_all_among_them() -> None:
+    tied = rows_of(
+        labels=[None] * 8, scores=scores_from_probabilities(np.array([0.9, 0.9, 0.9, *[0.1] * 5]), np.linspace(0, 1, 8))
+    )
+    de, direction = run_differences(pair_runs(tied, tied)).questions
+    assert (de.top, de.top_a, de.top_b, de.shared_top) == (1, 3, 3, 3)
+    assert (direction.top_a, direction.shared_top) == (1, 1)
+    assert (
+        "of the 1 highest rows, with ties 3 and 3, 3 are the same." in comparison_sentences(compare_runs(tied, tied), "a", "b")[1]
+    )
+
+
 def test_rows_in_another_order_are_lined_up() -> None:
     b = rows_of(scores=OTHER, name="b")
     order = np.array([3, 7, 1, 0, 5, 2, 6, 4])

@@ -35,6 +35,8 @@ def test_a_prompt_is_the_one_that_the_method_sends() -> None:
         format_prompt("Pc", "Gc", [{"pert": "Pa", "gene": "Ga"}])
     with pytest.raises(InputError, match="label 'Up', expected up, down, none"):
         format_prompt("Pc", "Gc", [{"pert": "Pa", "gene": "Ga", "label": "Up"}])
+    with pytest.raises(InputError, match="has no pert, gene, label, expected"):
+        format_prompt("Pc", "Gc", [("Pa", "Ga", "up")])  # type: ignore[list-item]
 
 
 def test_braces_in_a_symbol_are_no_fields() -> None:

@@ -13,6 +13,6 @@ rubric_rates     rates of the answers to rubrics rubric_worth     what arguments
 group_scores     AUROCs of genes, perturbations   decision_curve   what acting on P(DE) is worth
 risk_coverage    risk where the run is surest
 distance_scores  by distance to the training rows
-contamination    without gene names
+contamination    without gene names               replicate_scale  between no biology and a replicate
 paired_changes   paired differences of two runs   rank_scatter     ranks in two runs
 """

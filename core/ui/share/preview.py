@@ -15,6 +15,7 @@ from core.actions import fusion_files, readings
 from core.actions.cells import control_expression_of
 from core.actions.comparison_log import looked_by_dataset
 from core.actions.knn_numbers import kept_vectors
+from core.actions.replicate_scores import scale_to_replicate
 from core.actions.reproduction import reproduce_numbers
 from core.actions.workspace import Workspace
 from core.plots import theme
@@ -55,6 +56,7 @@ def _load(selection: str, _versions: tuple[object, ...]) -> Parts:
         partial(fusion_files.find_explorer, workspace),
         partial(control_expression_of, workspace),
         partial(looked_by_dataset, workspace),
+        partial(scale_to_replicate, workspace),
     )
     return load_parts(workspace.store, "", from_json(ReportSelection, json.loads(selection), "report"), find)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -10,13 +11,14 @@ from core.actions.imports import ImportOptions, import_upload
 from core.actions.workspace import Workspace
 from core.scoring.score_scale import caution
 from core.stats.official_score import ScaledScore
+from core.texts import NO_BIOLOGY
 from tests.cases import TRAIN
 from tests.commands import core_json
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of
 
 
-def test_a_replicate_is_named_and_the_score_stands_on_its_scale(small_workspace: Workspace, visit: Visit) -> None:
+def test_a_replicate_is_named_and_the_score_stands_on_its_scale(small_workspace: Workspace, visit: Visit, tmp_path: Path) -> None:
     assert "Replicate of the screen" not in [each.label for each in visit(small_workspace, "scores", run="debate").selectbox]
     assert (
         import_upload(small_workspace, TRAIN + b"Pd_Gd,Pd,Gd,up\n", "train.csv", ImportOptions(dataset="again")).kind
@@ -29,6 +31,14 @@ def test_a_replicate_is_named_and_the_score_stands_on_its_scale(small_workspace:
     assert part["ceiling"] == 1.0
     assert part["value"] == (part["score"] - part["floor"]) / (1 - part["floor"])
     assert f"**{part['value']:.2f}**".replace(".", r"\.") in text
+    place, file = small_workspace.settings.workspace, tmp_path / "r.html"
+    core_json(place, "report", "new", "r", "--runs", "debate", "--replicate", "again")
+    core_json(place, "report", "build", "r", "--out", str(file))
+    assert f"on the scale from the {NO_BIOLOGY} (0) to replicate again (1)" in file.read_text("utf-8")
+    assert core_json(place, "report", "list")["reports"][0]["replicate"] == "again"
+    assert "again" in [
+        each.value for each in visit(small_workspace, "share", **{"tab": "Report", "report_replicate": "again"}).selectbox
+    ]
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def attribution_report(key: str) -> Attribution:
 def contamination_reports(run: str) -> list[Contamination]:
     """What the finished experiments with other gene names found on a run."""
     with reading() as db:
-        return [report_contamination(db, each.spec, each.runs) for each in finished_of(db, run)]
+        return [report_contamination(db, each) for each in finished_of(db, run)]
 
 
 def unfinished_contaminations(run: str) -> list[SavedContamination]:

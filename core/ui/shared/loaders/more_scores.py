@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from core.actions.replicate_scores import replicate_scores
+from core.actions.replicate_scores import scale_to_replicate
 from core.actions.training_distance import Labels, label_at_thresholds, list_distances, score_by_distance
 from core.scoring.abstaining import Curves
 from core.scoring.abstaining import abstain_curves as _abstain_curves
@@ -15,7 +15,7 @@ from core.scoring.distance_scores import DistanceScores
 from core.scoring.group_scores import GroupScores
 from core.scoring.group_scores import score_groups as _score_groups
 from core.scoring.other_scores import Metric
-from core.scoring.score_scale import RunScale, scale_run
+from core.scoring.score_scale import RunScale
 from core.scoring.sensitivity import labels_of_pairs as _labels_of_pairs
 from core.stats.within_axis import Axis
 from core.store import pairs
@@ -67,8 +67,7 @@ def datasets_sharing(dataset: str) -> list[tuple[str, int]]:
 @cache_by("run:{0}", "datasets", entries=12)
 def run_scale(run: str, replicate: str) -> RunScale:
     """A run's score between no biology and a replicate (a dataset's name)."""
-    rows = scored_rows(run)
-    return scale_run(rows, replicate, replicate_scores(read_workspace(), replicate, rows.index))
+    return scale_to_replicate(read_workspace(), scored_rows(run), replicate)
 
 
 @cache_by("datasets", "spaces", entries=20)

@@ -1,0 +1,88 @@
+"""What a model's answers on the name of a screen say, in words and as JSON."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+from core.experiments.screen_names import SPELLED, NamedField, NamedScreen
+from core.methods.screen_question import FIELDS
+from core.texts import number_text, printable, shorten
+
+_MOST_SHOWN, _LONGEST_SHOWN = 3, 400  # replies, and characters of each
+NOT_ASKED = "Whether the model can name the screen was not asked yet; the same command, or the form, asks it."
+
+
+def questions_sentence(questions: int) -> str:
+    """How many calls ask for the name of the screen, beside those of the arms; "" for none."""
+    return f" {questions} calls more ask which screen the rows are from." if questions else ""
+
+
+def screen_verdict(found: NamedScreen) -> str:
+    """Whether the model can name the screen, as far as its answers tell."""
+    remembered = [each.name for each in found.fields if each.is_remembered]
+    if remembered:
+        return f"The model names the screen by its genes: {', '.join(remembered)}."
+    asked = [each for each in found.fields if each.n and each.name != SPELLED]
+    if not asked:
+        return "Whether the model can name the screen cannot be known: nothing that it was not told is recorded of the data set."
+    if any(each.named for each in asked):
+        return "The model names something of the screen, but not surely by its genes: codes in their place may do as well."
+    return "The model does not name the screen. That is no proof that it does not know it."
+
+
+def screen_lines(found: NamedScreen) -> list[str]:
+    """The answers as lines: the verdict, each field, and replies word for word."""
+    if not found.saved.answers:
+        return [NOT_ASKED]
+    by_name = {each.name: each for each in found.fields}
+    lines = [screen_verdict(found)]
+    lines += [_field_sentence(by_name[name]) for name in FIELDS if name in by_name]
+    unknown = [name for name in FIELDS if name not in by_name]
+    if unknown:
+        given = f"what is known of it can be given (--screen {unknown[0]}=…)"
+        lines.append(f"{', '.join(unknown)}: cannot be known, since the data set does not record it; {given}.")
+    lines += [f"With {what}: {text}" for coded, what in ((False, "names"), (True, "codes")) for text in _replies(found, coded)]
+    failed = [answer for answer in found.saved.answers if answer.error]
+    if failed:
+        lines.append(
+            f"{len(failed)} of {len(found.saved.answers)} questions got no answer ({failed[0].error}); the same again asks them."
+        )
+    return lines
+
+
+def _field_sentence(each: NamedField) -> str:
+    title = f"{each.name} ({' or '.join(each.known)})"
+    if not each.n:
+        return f"{title}: cannot be known, since what is shown of the rows tells it."
+    counts = f"named in {each.named} of {each.n} questions with names, in {each.coded} with codes"
+    if each.name == SPELLED:
+        return f"{title}: {counts}; how symbols are spelled tells it, so it is not judged."
+    return f"{title}: {counts}, p after Holm {number_text(each.p_holm, '.4f')}."
+
+
+def _replies(found: NamedScreen, coded: bool) -> list[str]:
+    said = list(found.said(coded=coded).items())
+    shown = [f"“{shorten(printable(text), _LONGEST_SHOWN)}” ({n} time{'s' * (n != 1)})" for text, n in said[:_MOST_SHOWN]]
+    return [*shown, f"and {len(said) - _MOST_SHOWN} other answers"] if len(said) > _MOST_SHOWN else shown
+
+
+def screen_json(found: NamedScreen) -> dict[str, Any] | None:
+    """The answers as plain data; None where nobody asked."""
+    if not found.saved.answers:
+        return None
+    shown = {each.name: _field(each) for each in found.fields}
+    return {
+        "verdict": screen_verdict(found),
+        "fields": shown,
+        "cannot_be_known": [name for name in FIELDS if name not in shown or not shown[name]["n"]],
+        "answers": [asdict(answer) for answer in found.saved.answers],
+    }
+
+
+def _field(each: NamedField) -> dict[str, Any]:
+    numbers = {name: value for name, value in asdict(each).items() if name != "name"}
+    return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in numbers.items()} | {
+        "remembered": each.is_remembered
+    }

@@ -1,0 +1,20 @@
+"""The JSON objects that stand in a model's text, whatever stands around them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+
+def find_objects(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the outermost JSON objects of a text in their order; what looks like one and cannot be read is passed over."""
+    decoder, at = json.JSONDecoder(), text.find("{")
+    while at >= 0:
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            end = at + 1
+        else:
+            yield value
+        at = text.find("{", end)
