@@ -25,5 +25,5 @@ prompts/          the prompt texts
 serve             a vLLM server of one's own
 serve_replicas    several of them on one machine
 scripted_server   a server without a model, for tests and demos; its answers and faults: scripted_replies, scripted_text,
-                  scripted_stream, scripted_faults
+                  scripted_faults
 """
