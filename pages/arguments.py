@@ -24,7 +24,7 @@ widgets.show_tabs(
         "Label": lambda: label_tab.show(context, run),
         "Worth": lambda: worth_tab.show(context, run),
         "Kinds": lambda: kinds_tab.show(run),
-        "Claims": lambda: claims_tab.show(run),
+        "Claims": lambda: claims_tab.show(context, run),
         "Clash": lambda: clash_tab.show(context, run),
     },
 )

@@ -1,19 +1,34 @@
-"""The command claims, in this process: claims of the small debate, checked against two small packs."""
+"""The command claims, in this process: claims of the small debate, by rules and by the scripted server, checked and labelled."""
 
 from __future__ import annotations
 
 import json
 
+import pytest
+
+from core.actions import labels, readings
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace
+from core.audit.rules.claims import RULE
+from core.audit.rules.right_claim import RULE as RIGHT_CLAIM
+from core.llm.scripted_replies import Script, write_reply
+from core.llm.scripted_server import serving
+from core.store.rubrics import TextLabel
 from tests.commands import core, core_json
+
+RUBRIC = RULE.rubric
+PAIRS = {"Pa|Ga": 1, "Pa|Gb": -1}
+
+
+def import_regulation(workspace: Workspace) -> None:
+    pack = json.dumps({"meta": {"source": "somewhere"}, "pairs": PAIRS}).encode()
+    assert import_upload(workspace, pack, "collectri.json").kind == "regulation"
 
 
 def test_claims_are_counted_by_role_checked_and_chosen(small_workspace: Workspace) -> None:
     place = small_workspace.settings.workspace
     assert "no pack" in core(place, "claims", "debate").out
-    pack = json.dumps({"meta": {"source": "somewhere"}, "pairs": {"Pa|Ga": 1, "Pa|Gb": -1}}).encode()
-    assert import_upload(small_workspace, pack, "collectri.json").kind == "regulation"
+    import_regulation(small_workspace)
     found = core_json(place, "claims", "debate")
     # Each brief says "Pa regulates Ga", which in the row Pa_Ga is the question itself; one says what is no claim.
     assert {count["role"]: (count["texts"], count["claiming"], count["answers"]) for count in found["counts"]} == {
@@ -25,6 +40,8 @@ def test_claims_are_counted_by_role_checked_and_chosen(small_workspace: Workspac
     assert {count["role"]: count["supported"] for count in found["counts"]} == {"EFFECT": 2, "NULL": 2, "UP": 1, "DOWN": 2}
     assert all(count["contradicted"] == count["not_known"] == 0 for count in found["counts"])
     assert found["sources"] == ["regulation"]
+    assert found["packs"][0]["pack"] == "collectri"
+    assert {(each["pack"], each["entry"]) for each in found["claims"]} == {("collectri", "Pa activates Ga")}
     statuses = [each["rubric"].removeprefix("claim that is ") for each in found["worth"]]
     assert statuses == ["supported", "contradicted", "not known"]
     chosen = core_json(place, "claims", "debate", "--role", "UP", "--subject", "PA", "--relation", "regulates")
@@ -33,6 +50,78 @@ def test_claims_are_counted_by_role_checked_and_chosen(small_workspace: Workspac
         ("Pb_Ga", "Pa", "Ga", False),
     ]
     assert core_json(place, "claims", "debate", "--status", "contradicted")["claims"] == []
+
+
+def test_a_model_reads_claims_and_is_held_against_the_rules(small_workspace: Workspace) -> None:
+    """The scripted reader finds "Pa regulates Ga" as the rules do; in the row of Gb it invents a quotation as well."""
+    place = small_workspace.settings.workspace
+    import_regulation(small_workspace)
+    assert "no finished reading" in core(place, "claims", "debate", "--reader", "model").err
+    invented = '{"subject": "Pa", "relation": "binds", "object": "Ga", "quote": "They bind each other."}'
+    script = Script(
+        answer=lambda prompt: (
+            write_reply(prompt).replace("[{", f"[{invented}, {{") if "Target gene: Gb" in prompt.text else write_reply(prompt)
+        )
+    )
+    with serving(script) as url:
+        reading = core_json(place, "rubric", "run", "claims", "debate", "--judge", "model", "--endpoint", url)
+    assert reading["roles"]["all"]["answers"] == {"yes": 7, "no": 5}  # four briefs only answer the question, one says nothing
+    found, by_rules = core_json(place, "claims", "debate", "--reader", "model"), core_json(place, "claims", "debate")
+    assert found["counts"] == by_rules["counts"]
+    assert (found["reading"], found["unread"], found["not_found"]) == (reading["reading"], 0, 3)
+    assert found["agreement"] == {"both": 7, "rules_alone": 0, "model_alone": 0, "total": 7}
+    assert all("Pa regulates Ga" in each["quote"] for each in found["claims"])
+    said = core(place, "claims", "debate", "--reader", "model", "--reading", reading["reading"]).out
+    assert "3 of its claims quote or name what does not stand in the text" in said
+    assert "both find 7 (100%)" in said
+    assert "--reader model" in core(place, "claims", "debate", "--reading", "newest").err
+    assert "a model reads no others" in core(place, "claims", "debate", "--reader", "model", "--texts", "verdict").err
+
+
+@pytest.mark.parametrize("judge", ["rule", "model"])
+def test_labels_of_people_correct_the_reader(small_workspace: Workspace, judge: str) -> None:
+    """By the labels one brief with a claim lies among those without: of 8 that have one the reader finds 7."""
+    place = small_workspace.settings.workspace
+    if judge == "model":
+        with serving() as url:
+            readings.start_reading(small_workspace, RUBRIC, "debate", endpoint=url)
+    answers = readings.answers(small_workspace, RUBRIC, "debate", judge)[0]  # type: ignore[arg-type]
+    said = {(each.pair_id, each.seq): str(each.answer) for each in answers.itertuples()}
+    missed = next(key for key, answer in said.items() if answer == "no")
+    sample = labels.draw_sample(small_workspace, RUBRIC, "debate", 12)
+    given = [
+        TextLabel(text.pair_id, text.seq, text.role, "yes" if key == missed else said[key], "Ada", sample=sample.id)
+        for text in sample.texts
+        if (key := (text.pair_id, text.seq))
+    ]
+    labels.give_labels(small_workspace, RUBRIC, "debate", given)
+    reader = "rules" if judge == "rule" else "model"
+    rates = core_json(place, "claims", "debate", "--reader", reader)["rates"]["roles"]["all"]
+    assert (rates["n"], rates["yes"], rates["labels"], rates["missing_labels"]) == (12, 7, 12, 38)
+    assert (rates["sensitivity"]["estimate"], rates["specificity"]["estimate"]) == (7 / 8, 1)
+    assert (
+        "the reader finds one in 0.875"
+        in core(place, "claims", "debate", "--reader", "rules" if judge == "rule" else "model").out
+    )
+
+
+def test_labels_of_claims_say_how_many_are_right(small_workspace: Workspace) -> None:
+    """The scripted reader lists 11 claims; by hand one is wrong."""
+    place = small_workspace.settings.workspace
+    with serving() as url:
+        reading = readings.start_reading(small_workspace, RUBRIC, "debate", endpoint=url)
+    assert "Nobody has labelled its claims" in core(place, "claims", "debate", "--reader", "model").out
+    right = RIGHT_CLAIM.rubric
+    sample = labels.draw_sample(small_workspace, right, reading.id, 20)
+    given = [
+        TextLabel(text.pair_id, text.seq, text.role, "yes" if number else "no", "Ada", sample=sample.id)
+        for number, text in enumerate(sample.texts)
+    ]
+    labels.give_labels(small_workspace, right, reading.id, given)
+    precision = core_json(place, "claims", "debate", "--reader", "model")["precision"]["roles"]["all"]
+    assert (precision["n"], precision["labels"], precision["labels_only"]["estimate"]) == (11, 11, pytest.approx(10 / 11))
+    assert core_json(place, "rubric", "rate", "right_claim", reading.id)["roles"]["all"]["labels"] == 11
+    assert core_json(place, "claims", "debate")["precision"] is None
 
 
 def test_a_run_without_texts_is_said(small_workspace: Workspace) -> None:

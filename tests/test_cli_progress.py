@@ -9,6 +9,7 @@ import pytest
 
 from core.actions.workspace import Workspace
 from core.cli import base, progress
+from core.cli.runs import progress_line
 from tests import cases, commands
 
 
@@ -63,3 +64,11 @@ def test_the_long_commands_do(
         monkeypatch.setattr(f"core.cli.{room}.working", lambda what: (begun.append(what), real(what))[1])
     done = commands.core(folder, *(str(file) if word == "FILE" else word for word in command))
     assert len(begun) == 1, done
+
+
+def test_what_ended_early_says_how_it_goes_on() -> None:
+    record = {"name": "a reading", "id": "abc", "done": 1200}
+    assert progress_line({**record, "status": "running"}) == "a reading (abc): running, 1,200 rows done"
+    assert progress_line({**record, "status": "crashed"}) == (
+        "a reading (abc): crashed, 1,200 rows done; `perturbdesk resume 'a reading'` goes on"
+    )

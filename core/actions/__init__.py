@@ -19,7 +19,7 @@ import_target  the dataset that a file's rows belong to, and the record of its i
 undo           takes an import back
 readings       readings of a run's texts by a model: plans, estimates, starts and finds them, and their answers
 reports        what reports show, saved under a name
-claims         the claims of a run's texts, checked against the knowledge packs
+claims         the claims of a run's texts, checked against the knowledge packs: claim_knowledge reads these
 clash          the clash of a run's debates, as a reading has it
 walks          walk-throughs: stops are added, worded, moved, taken out
 runs           renames and deletes runs, records public scores, writes notes; saves presets

@@ -1,60 +1,53 @@
-"""The claims of a run's texts, checked against the knowledge packs of the workspace."""
+"""The claims of a run's texts, found by rules or read by a model, and checked against the knowledge packs of the workspace."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Literal
 
-from core.actions import packs
-from core.actions.component_loader import default_dataset
+from core.actions import readings
+from core.actions.claim_knowledge import load_knowledge
 from core.actions.workspace import Workspace
-from core.audit.claim_checks import LEAST_SCORE, Knowledge
-from core.audit.claims import Symbols
-from core.datasets.knowledge_packs import Descriptions, Network, Pack, Regulation, Signalling
+from core.audit.rules.claims import RULE
+from core.errors import InputError
 from core.scoring.argument_kinds import load_texts
-from core.scoring.claim_counts import RunClaims, find_run_claims, with_worth
-from core.store import pairs
+from core.scoring.claim_counts import (
+    RunClaims,
+    count_claims,
+    load_model_claims,
+    read_by_rules,
+    with_precision,
+    with_rates,
+    with_worth,
+)
+from core.store import runs
+
+BRIEFS = "brief"
 
 
-def claims_of_run(workspace: Workspace, run: str, texts: str = "", role: str = "") -> RunClaims:
-    """Return the claims of a run's texts, of the kind and role that `load_texts` takes.
+def claims_of_run(
+    workspace: Workspace,
+    run: str,
+    texts: str = "",
+    role: str = "",
+    reader: Literal["rules", "model"] = "rules",
+    reading: str | None = None,
+) -> RunClaims:
+    """Return the claims of a run's texts, of the kind and role that `load_texts` takes; a model reads briefs alone.
 
-    Raise what that does, and StateError for a pack whose file is gone.
+    reading: a finished reading by a model, its name or id; by default the newest. Raise what `load_texts` and `load_knowledge`
+    do; for a model InputError for other texts and for a reading of something else, NotFound if none is finished.
     """
+    if reader == "model" and texts not in ("", BRIEFS):
+        raise InputError(f"claims: texts: got {texts}, expected {BRIEFS}: a model reads no others")
     with workspace.store.read() as db:
-        loaded = load_texts(db, run, texts, role)
-        of_dataset = pairs.frame(db, loaded.run.dataset)[["pert", "gene"]]
-    found = list(_packs(workspace, default_dataset(workspace, loaded.run.dataset).organism))
-    named = {gene for pack in found for gene in _genes(pack)}
-    claims = find_run_claims(loaded, Symbols(named | set(of_dataset.to_numpy().ravel())), _knowledge(found))
+        chosen = readings.find_reading(db, RULE.rubric, runs.find_predicting(db, run), reading) if reader == "model" else None
+        loaded = load_texts(db, run, BRIEFS if chosen else texts, role)
+    symbols, knowledge = load_knowledge(workspace, loaded.run.dataset)
+    if chosen is None:
+        found = count_claims(read_by_rules(loaded, symbols), knowledge)
+    else:
+        with workspace.store.read() as db:
+            found = load_model_claims(db, loaded, chosen, symbols, knowledge)
     with workspace.store.read() as db:
-        return with_worth(db, claims)
-
-
-def _packs(workspace: Workspace, organism: str) -> Iterator[Pack]:
-    for kind in (Regulation.kind, Signalling.kind, Network.kind, Descriptions.kind):
-        pack = packs.read_latest(workspace, kind, organism)
-        if pack is not None:
-            yield pack
-
-
-def _genes(pack: Pack) -> Iterator[str]:
-    if isinstance(pack, Regulation):
-        yield from (gene for pair in pack.signs for gene in pair)
-    elif isinstance(pack, Network):
-        yield from (gene for edge in pack.edges for gene in edge[:2])
-    elif isinstance(pack, Descriptions):
-        yield from pack.texts
-
-
-def _knowledge(found: list[Pack]) -> Knowledge:
-    signs: dict[tuple[str, str], int] = {}
-    interactions: set[frozenset[str]] = set()
-    for pack in found:
-        if isinstance(pack, Regulation):
-            for (factor, target), sign in pack.signs.items():
-                pair = factor.casefold(), target.casefold()
-                signs[pair] = sign if signs.get(pair, sign) == sign else 0  # two packs that disagree leave the direction open
-        elif isinstance(pack, Network):
-            interactions |= {frozenset((a.casefold(), b.casefold())) for a, b, score in pack.edges if score >= LEAST_SCORE}
-    sources = tuple(pack.kind for pack in found if isinstance(pack, Regulation | Network))
-    return Knowledge(signs, interactions, sources)
+        found = with_precision(db, with_worth(db, found))
+        return with_rates(db, found) if loaded.kind == BRIEFS and not role else found

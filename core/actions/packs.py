@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -128,9 +128,14 @@ def organism_of_pack(workspace: Workspace, record: PackRecord) -> str:
 
 def name_of_latest(workspace: Workspace, kind: str, organism: str = "") -> str | None:
     """Returns the name of the latest pack of a kind about an organism, "" for any; None without one."""
+    return next(names_of_kind(workspace, kind, organism), None)
+
+
+def names_of_kind(workspace: Workspace, kind: str, organism: str = "") -> Iterator[str]:
+    """Yields the names of the packs of a kind about an organism, "" for any; the latest first."""
     with workspace.store.read() as db:
         of_kind = [pack for pack in spaces.list_packs(db) if pack.kind == kind]
-    return next((pack.name for pack in reversed(of_kind) if _is_about(workspace, pack, organism)), None)
+    yield from (pack.name for pack in reversed(of_kind) if _is_about(workspace, pack, organism))
 
 
 def read_latest(workspace: Workspace, kind: str, organism: str = "") -> Pack | None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from core.actions import jobs, launch, model_servers, run_control
+from core.actions.claim_knowledge import load_knowledge
 from core.actions.workspace import Workspace
 from core.audit.clash import SPEECHES
 from core.audit.rubric import Rubric
+from core.audit.rules.claims import RULE as CLAIMS
 from core.audit.rules.registry import answer_by_rule
 from core.engine.dependencies import load_pairs, load_texts
 from core.engine.request import Expectation, RunRequest
@@ -21,6 +23,7 @@ from core.errors import InputError, NotFound, StateError, Unreachable
 from core.llm.call_settings import CallSettings
 from core.llm.client import Client
 from core.llm.kept_answer import TokenCount, TokenCounter
+from core.methods.claims import Claims
 from core.methods.clash import Clash
 from core.methods.judge_rubric import JudgeRubric, reading_options
 from core.store import Cursor, calls, evidence, rubrics, runs
@@ -32,7 +35,8 @@ if TYPE_CHECKING:
 Judge = Literal["rule", "model"]
 RULE = "rule"  # what made the answers of a rule
 _METHOD = JudgeRubric()
-_CLASH = Clash()
+# Rubrics, by their hash, for which a model lists what texts say instead of answering by a letter.
+_QUOTING: Mapping[str, Claims | Clash] = {SPEECHES.sha256: Clash(), CLAIMS.rubric.sha256: Claims()}
 _MOST_COUNTED = 64  # prompts that are counted beforehand; the others are as long as these by their characters
 
 
@@ -87,13 +91,15 @@ def plan_reading(
 ) -> ReadingPlan:
     """Returns the reading of a finished run by a model, by default the server's only one; asks the server what it can do.
 
-    rubric: `core.audit.clash.SPEECHES` for the clash of its debates.
+    rubric: `core.audit.clash.SPEECHES` for the clash of its debates; of that of claims the claims themselves are read.
 
     Raises StateError if the run is not finished, InputError for a run without texts or, if the rubric asks for them, dossiers,
-    and for a reading in the run's place, Unreachable if no model answers.
+    for a reading in the run's place, and for a passage of a rubric that `reads_quotations`; Unreachable if no model answers.
     """
     workspace.refuse_if_read_only("read", run_name)
     settings = settings or ReadingSettings()
+    if settings.passage and reads_quotations(rubric):
+        raise InputError(f"rubric {rubric.name}: passage: got it, expected none, since its reading has quotations anyway")
     run = _finished_run(workspace, run_name)
     _refuse_missing_dossiers(workspace, rubric, run)
     health = asyncio.run(launch.health(workspace, endpoint, model, settings.calls))
@@ -101,12 +107,11 @@ def plan_reading(
         raise Unreachable(health.problem)
     chosen = model or health.models[0]
     answers = "logprobs" if health.logprobs else "letters"
-    is_clash = rubric == SPEECHES
     request = RunRequest(
-        (_CLASH if is_clash else _METHOD).name,
+        _QUOTING.get(rubric.sha256, _METHOD).name,
         run.dataset,
         {"run": run.id, "effort": settings.effort}
-        if is_clash
+        if reads_quotations(rubric)
         else reading_options(rubric, run.id, answers=answers, passage=settings.passage, effort=settings.effort),
         name=settings.name or f"{rubric.name} of {run.name} by {chosen}{' with passages' * settings.passage}",
         model=chosen,
@@ -141,7 +146,7 @@ def start_reading(
     workspace.refuse_if_read_only("read", run_name)
     plan = plan or plan_reading(workspace, rubric, run_name, endpoint=endpoint, model=model, settings=settings)
     name = launch.name_of(plan.request)
-    method = _method_of(plan)
+    method = _method_named(plan.spec.method)
     existing = run_control.find_same(workspace, plan.spec, name, replace=replace)
     if existing is not None:
         [present] = jobs.with_present_states(workspace, [existing])
@@ -187,7 +192,7 @@ def list_readings(db: Cursor, rubric: Rubric, run_id: str) -> list[Run]:
 
 def rubric_of(reading: Run) -> Rubric:
     """Returns the rubric that a reading answers. Raises InputError for another run."""
-    return (_CLASH if reading.method == _CLASH.name else _METHOD).rubric({"rubric": "", **reading.spec.get("options", {})})
+    return _method_named(reading.method).rubric({"rubric": "", **reading.spec.get("options", {})})
 
 
 def answers(
@@ -195,16 +200,20 @@ def answers(
 ) -> tuple[pd.DataFrame, str]:
     """Returns the answers to a rubric about the texts of a run, and what gave them: "rule", or the id of the reading.
 
-    The columns are those of `store.rubrics.readings`. judge: None is the rule if the rubric has one, else the model. reading:
-    the name or id of a reading, by default the newest that is finished. Raises InputError for a rubric without a rule if one is
-    asked for and for a reading of something else, NotFound if no reading is finished.
+    The columns are those of `store.rubrics.readings`. run: of a rubric about claims the reading that lists them. judge: None is
+    the rule if the rubric has one, else the model. reading: the name or id of a reading, by default the newest that is finished.
+    Raises InputError for a rubric without a rule if one is asked for and for a reading of something else, NotFound if no reading
+    is finished.
     """
     with workspace.store.read() as db:
-        found = runs.refuse_reading(run) if isinstance(run, Run) else runs.find_predicting(db, run)
-        if judge == RULE or (judge is None and reading is None and rubric.is_answered_by_rule):
-            if not rubric.is_answered_by_rule:
-                raise InputError(f"rubric {rubric.name}: has neither rule nor pattern; expected a reading by a model")
-            return answer_by_rule_of(db, rubric, found), RULE
+        found = run if isinstance(run, Run) else runs.find(db, run)
+    if rubric.unit != "claim":
+        runs.refuse_reading(found)
+    if judge == RULE or (judge is None and reading is None and rubric.is_answered_by_rule):
+        if not rubric.is_answered_by_rule:
+            raise InputError(f"rubric {rubric.name}: has neither rule nor pattern; expected a reading by a model")
+        return answer_by_rule_of(workspace, rubric, found), RULE
+    with workspace.store.read() as db:
         chosen = find_reading(db, rubric, found, reading)
         return rubrics.readings(db, chosen.id), chosen.id
 
@@ -221,12 +230,14 @@ def find_answers(workspace: Workspace, run: Run, rubric: Rubric) -> tuple[pd.Dat
         return found, runs.find(db, made_by).name
 
 
-def answer_by_rule_of(db: Cursor, rubric: Rubric, run: Run) -> pd.DataFrame:
-    """Returns `answer_by_rule` of all texts of a run, which are read some at a time; raises what it raises."""
+def answer_by_rule_of(workspace: Workspace, rubric: Rubric, run: Run) -> pd.DataFrame:
+    """Returns `answer_by_rule` of all texts of a run, which are read some at a time; raises what that and `load_knowledge` do."""
     import pandas as pd
 
+    symbols = load_knowledge(workspace, run.dataset).symbols if rubric.rule == CLAIMS.name else None
     begun = time.monotonic()
-    found = [answer_by_rule(rubric, texts, begun) for texts in rubrics.text_batches(db, run.id, rubric)]
+    with workspace.store.read() as db:
+        found = [answer_by_rule(rubric, texts, begun, symbols) for texts in rubrics.text_batches(db, run.id, rubric)]
     return pd.concat(found, ignore_index=True)
 
 
@@ -269,7 +280,7 @@ def _refuse_missing_dossiers(workspace: Workspace, rubric: Rubric, run: Run) -> 
 
 def _prompts(workspace: Workspace, plan: ReadingPlan) -> Iterator[tuple[list[str], int]]:
     """Yields the distinct prompts of each row, and its number of texts."""
-    method = _method_of(plan)
+    method = _method_named(plan.spec.method)
     texts = load_texts(workspace.store, plan.spec, method)
     pairs = load_pairs(workspace.store, plan.spec.dataset)
     for row, of_row in texts.of_row.items():
@@ -277,8 +288,13 @@ def _prompts(workspace: Workspace, plan: ReadingPlan) -> Iterator[tuple[list[str
         yield ["\n".join(message.content for message in messages) for messages in made], len(of_row)
 
 
-def _method_of(plan: ReadingPlan) -> Clash | JudgeRubric:
-    return _CLASH if plan.spec.method == _CLASH.name else _METHOD
+def reads_quotations(rubric: Rubric) -> bool:
+    """Whether a model that reads texts for a rubric lists what they say, with quotations, instead of answering by a letter."""
+    return rubric.sha256 in _QUOTING
+
+
+def _method_named(name: str) -> Claims | Clash | JudgeRubric:
+    return next((method for method in _QUOTING.values() if method.name == name), _METHOD)
 
 
 async def _count_tokens(
@@ -288,11 +304,12 @@ async def _count_tokens(
     by_length = sorted(prompts, key=len)
     step = max(len(by_length) / _MOST_COUNTED, 1.0)
     chosen = [by_length[int((i + 0.5) * step)] for i in range(min(len(by_length), _MOST_COUNTED))]
+    answer = _method_named(plan.spec.method).answer_form(plan.spec.options)
     address = plan.request.endpoint or workspace.settings.endpoint
     endpoint = model_servers.endpoint_of(workspace, address, plan.spec.model, plan.request.calls)
     async with Client(endpoint, concurrency=plan.request.concurrency) as client:
         counter = TokenCounter(client, plan.spec.model)
-        form, *counted = [await counter.count(text) for text in (_method_of(plan).answer_form(plan.spec.options), *chosen)]
+        form, *counted = [await counter.count(text) for text in (answer, *chosen)]
     return dict(zip(chosen, counted, strict=True)), form
 
 

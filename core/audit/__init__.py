@@ -9,6 +9,7 @@ rubric             a question with a fixed set of answers, asked of texts of a r
 pattern            regular expressions that people write
 debate_audit       the briefs of a run, role by role
 claims             what a text claims about two genes, by rules
+text_symbols       the gene symbols by which texts are searched
 claim_checks       what packs say of claims
 clash              a point of a debate, and what became of it
 argument_kinds     texts with similar words: kinds of arguments, and how well they hold

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
-from core.audit.claims import SYMMETRIC, Claim, Relation
+from core.audit.claims import Claim, Relation
 from core.audit.kind_settings import TextKind
 from core.fields.record import setting
 
 Status = Literal["supported", "contradicted", "not known"]
 STATUSES: Final[tuple[Status, ...]] = ("supported", "contradicted", "not known")
 LEAST_SCORE: Final = 400  # of an interaction that counts: what STRING calls medium confidence
+MOST_GENES, MOST_SHARE = 500, 0.05  # of a pathway that counts, and of its pack's genes: wider ones are shared by chance
+FEWEST_GENES = 15  # so many are never too many, in a small pack
 _SIGNS: Final[Mapping[Relation, int]] = {"activates": 1, "represses": -1}
+_WORDS: Final = {1: "activates", -1: "represses", 0: "regulates, in no known direction,"}
+# What each kind of pack can decide of a claim, for people.
+DECIDES: Final[Mapping[str, str]] = {
+    "regulation": "activates, represses and regulates: supports or contradicts",
+    "signalling": "activates, represses and regulates: supports or contradicts",
+    "network": f"binds: supports, with a score of {LEAST_SCORE} or more; never contradicts",
+    "pathways": "acts with: supports, by a pathway or set of both genes; never contradicts",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,33 +35,81 @@ class ClaimsRequest:
         "", "By default the first that the run has.", metavar="brief|rebuttal|answer|thought|text|verdict", key="texts"
     )
     role: str = setting("", "Only texts of this role.", key="of_role")
+    reader: Literal["rules", "model"] = setting("rules", "Who finds them; a model's claims are those of a finished reading.")
     subject: str = setting("", "Only claims that this gene acts.", title="Gene that acts", key="acts", missing="any")
-    relation: Literal["", "activates", "represses", "regulates", "binds"] = setting("", "Only this relation.", title="Relation")
+    relation: Literal["", "activates", "represses", "regulates", "binds", "acts with"] = setting(
+        "", "Only this relation.", title="Relation"
+    )
     object: str = setting("", "Only claims that this gene is acted on.", title="Gene acted on", key="acted_on", missing="any")
     status: Literal["", "supported", "contradicted", "not known"] = setting("", "Only what is known like this.", title="Known as")
 
 
+class Verdict(NamedTuple):
+    """What is known of a claim. pack, entry: which says so, and its words for it; "" if no pack has any."""
+
+    status: Status
+    pack: str = ""
+    entry: str = ""
+
+
 @dataclass(frozen=True)
 class Knowledge:
-    """What packs say of pairs of genes, found in any case.
+    """What packs say of genes, by the name of the pack; genes in lower case.
 
-    signs: (regulator, target) → 1 activates, −1 represses, 0 in an unknown direction, or where packs disagree.
-    interactions: pairs of genes. sources: the names of the packs.
+    regulation: (regulator, target) → 1 activates, −1 represses, 0 in an unknown direction. interactions: pair of genes → score.
+    pathways: gene → its pathways, those of `narrow_pathways`. kinds: of each pack.
     """
 
-    signs: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    interactions: Collection[frozenset[str]] = frozenset()
-    sources: tuple[str, ...] = ()
+    regulation: Mapping[str, Mapping[tuple[str, str], int]] = field(default_factory=dict)
+    interactions: Mapping[str, Mapping[frozenset[str], int]] = field(default_factory=dict)
+    pathways: Mapping[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
 
-    def status(self, claim: Claim) -> Status:
+    def check(self, claim: Claim) -> Verdict:
         """Return what is known of a claim.
 
-        A regulation of the same direction supports it, one of the other contradicts it. That no pack lists a pair says nothing.
+        A regulation of the same direction supports it, one of the other contradicts it, and two packs that disagree leave it
+        open. Interactions and pathways have no sign: they support, and never contradict. That no pack lists a pair says nothing.
         """
         subject, object_ = claim.subject.casefold(), claim.object.casefold()
-        if claim.relation in SYMMETRIC:
-            return "supported" if frozenset((subject, object_)) in self.interactions else "not known"
-        known, claimed = self.signs.get((subject, object_)), _SIGNS.get(claim.relation, 0)
-        if known is None or (claimed and not known):
-            return "not known"
-        return "contradicted" if claimed and known != claimed else "supported"
+        if claim.relation == "binds":
+            return self._interaction(frozenset((subject, object_)))
+        if claim.relation == "acts with":
+            return self._shared_pathway(subject, object_)
+        return self._regulation(claim, (subject, object_))
+
+    def _interaction(self, pair: frozenset[str]) -> Verdict:
+        scores = {pack: of_pack.get(pair, 0) for pack, of_pack in self.interactions.items()}
+        pack = max(scores, key=lambda name: scores[name], default="")
+        if not pack or not scores[pack]:
+            return Verdict("not known")
+        return Verdict("supported" if scores[pack] >= LEAST_SCORE else "not known", pack, f"score {scores[pack]}")
+
+    def _shared_pathway(self, a: str, b: str) -> Verdict:
+        for pack, of_gene in self.pathways.items():
+            shared = of_gene.get(a, frozenset()) & of_gene.get(b, frozenset())
+            if shared:
+                more = f" and {len(shared) - 1} more" if len(shared) > 1 else ""
+                return Verdict("supported", pack, f"both in {min(shared)}{more}")
+        return Verdict("not known")
+
+    def _regulation(self, claim: Claim, pair: tuple[str, str]) -> Verdict:
+        signs = {pack: of_pack[pair] for pack, of_pack in self.regulation.items() if pair in of_pack}
+        if not signs:
+            return Verdict("not known")
+        claimed, directions = _SIGNS.get(claim.relation, 0), {sign for sign in signs.values() if sign}
+        pack = next((name for name, sign in signs.items() if sign), next(iter(signs)))
+        entry = f"{claim.subject} {_WORDS[signs[pack]]} {claim.object}".rstrip(",")
+        if not claimed:
+            return Verdict("supported", pack, entry)
+        if len(directions) > 1:
+            said = "; ".join(f"{name}: {_WORDS[sign]}" for name, sign in signs.items() if sign)
+            return Verdict("not known", pack, f"the packs disagree ({said})")
+        return Verdict("not known" if not directions else "supported" if claimed in directions else "contradicted", pack, entry)
+
+
+def narrow_pathways(names: Mapping[str, tuple[str, ...]]) -> dict[str, frozenset[str]]:
+    """Return the pathways of each gene, in lower case, without those of more than `MOST_GENES` genes or `MOST_SHARE` of all."""
+    sizes = Counter(name for of_gene in names.values() for name in set(of_gene))
+    most = min(MOST_GENES, max(FEWEST_GENES, MOST_SHARE * len(names)))
+    return {gene.casefold(): frozenset(name for name in of_gene if sizes[name] <= most) for gene, of_gene in names.items()}

@@ -1,4 +1,4 @@
-"""What a text claims about two genes, by rules: X activates, represses, regulates or binds Y.
+"""What a text claims about two genes, by rules: X activates, represses, regulates or binds Y, or acts in one pathway with it.
 
 A claim is a subject, a relation and an object within one sentence, its genes spelled as somebody knows them. "Knockdown of X
 lowers Y" claims that X activates Y. A question, a denial and a doubt claim nothing; "it" and "both" stand for nobody.
@@ -7,25 +7,27 @@ lowers Y" claims that X activates Y. A question, a denial and a doubt claim noth
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from core.audit.rule_text import RuleText
+from core.audit.text_symbols import Symbols
 
-Relation = Literal["activates", "represses", "regulates", "binds"]
-RELATIONS: Final[tuple[Relation, ...]] = ("activates", "represses", "regulates", "binds")
+Relation = Literal["activates", "represses", "regulates", "binds", "acts with"]
+RELATIONS: Final[tuple[Relation, ...]] = ("activates", "represses", "regulates", "binds", "acts with")
 OPPOSITE: Final[Mapping[Relation, Relation]] = {"activates": "represses", "represses": "activates"}
-SYMMETRIC: Final = frozenset({"binds"})
+SYMMETRIC: Final = frozenset({"binds", "acts with"})
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_STEMS: Final[Mapping[Relation, str]] = {
-    "activates": "activat|induc|upregulat|promot|enhanc|stimulat|increas|transactivat|boost|elevat|rais(?:es|ed|ing)|driv",
-    "represses": "repress|inhibit|suppress|downregulat|block|silenc|reduc|decreas|lower|antagoni|dampen|diminish|impair",
+_STEMS: Final[Mapping[Relation, str]] = {  # of a verb; "acts with" has several words
+    "activates": "activat|induc|upregulat|promot(?!er)|enhanc(?!er)|stimulat|increas|transactivat|boost|elevat"
+    "|rais(?:es|ed|ing)|driv|rise|rose",
+    "represses": "repress|inhibit|suppress|downregulat|block|silenc|reduc|decreas|lower|antagoni|dampen|diminish|impair"
+    "|fall|fell|drops|dropp|declin",
     "regulates": "regulat|control|modulat|targets|targeted|target",
     "binds": "bind|bound|interact|coimmunoprecipitat",
 }
@@ -33,7 +35,11 @@ _ENDINGS: Final = r"\w*(?<!ory)(?<!ive)(?<!ible)(?<!able)(?<!bility)"  # no adje
 _RELATION: Final = re.compile("|".join(f"(?P<{relation}>(?:{stems}){_ENDINGS}$)" for relation, stems in _STEMS.items()))
 _AGENT: Final = re.compile(r"\w+(?:or|er)s?|targets?")  # a repressor of, an inducer of, a target of
 _NOUN: Final = re.compile(r"\w+(?:ion|ment|ity)s?|increase|decrease|reduction|target|control|block")  # activation of X by Y
+_ITSELF: Final = re.compile(r"rises?|rose|falls?|fell|drops|dropped|declin\w+")  # by itself, or upon a loss
+_WHOSE: Final = _words("their its the these those such many all measured other")  # targets, not "X targets Y"
 _CAUSES: Final = re.compile(r"lead\w*|led|caus\w+|result\w*|mediat\w+|driv\w+|dependent|induced|trigger\w*")
+_SHARED: Final = _words("same common shared share shares sharing")  # X and Y share a pathway, X acts in the same pathway as Y
+_SETS: Final = re.compile(r"pathways?|cascades?|process(?:es)?|program(?:me)?s?")
 _SIGN: Final = {"positively": "activates", "negatively": "represses"}
 _LOSS: Final = re.compile(
     r"knock-?down|knock-?out|kd|ko|loss|deplet\w+|silencing|delet\w+|absence|deficien\w+|ablat\w+|remov\w+|disrupt\w+|lack\w*|null"
@@ -46,7 +52,6 @@ _BE: Final = _words("is are was were be been being gets")
 _JOINS: Final = _words(", / and or")
 _CLAUSE: Final = _words("; : but while whereas although because since so")
 _TOKEN: Final = re.compile(r"[^\W_][\w'./-]*[^\W_]|[^\W_]|[^\w\s]")
-_WORDS_THAT_ARE_SYMBOLS: Final = _words("was set met rest large impact can not cat max had all mice fat")
 _UPON: Final = _words("upon after following when with in")
 _VERBS_TOO: Final = _words("increase decrease control block target")
 _BEFORE_VERBS: Final = _words("to can may will would could might should and")
@@ -54,29 +59,17 @@ _NEAR: Final = 7  # tokens at most between a verb and its genes
 
 
 class Claim(NamedTuple):
-    """That a gene does something to another; of binding the subject is the first in the alphabet."""
+    """That a gene does something to another; of a relation without direction the subject is the first in the alphabet."""
 
     subject: str
     relation: Relation
     object: str
 
 
-class Symbols:
-    """Gene symbols by which texts are searched: as they are spelled, and in any case where a text writes them as symbols."""
-
-    def __init__(self, symbols: Collection[str]) -> None:
-        self._exact = frozenset(symbols)
-
-    @cached_property
-    def _folded(self) -> Mapping[str, str]:
-        return {symbol.casefold(): symbol for symbol in sorted(self._exact, reverse=True)}
-
-    def find(self, word: str, *, opens: bool) -> str:
-        """Return the symbol that a word is, "" if it is none. opens: whether it opens a sentence, where all are capitalised."""
-        if word in self._exact and not (opens and word.lower() in _WORDS_THAT_ARE_SYMBOLS):
-            return word
-        looks_like_one = len(word) > 2 and (word.isupper() or (word[:1].isupper() and any(map(str.isdigit, word))))
-        return self._folded.get(word.casefold(), "") if looks_like_one else ""
+def is_answer(claim: Claim, pert: str, gene: str) -> bool:
+    """Whether a claim only answers the question of its own row: that the perturbation acts on, or with, the target gene."""
+    pair = (claim.subject, claim.object)
+    return pair == (pert, gene) or (claim.relation in SYMMETRIC and pair == (gene, pert))
 
 
 class _Token(NamedTuple):
@@ -113,16 +106,34 @@ def _of_sentence(tokens: Sequence[_Token]) -> Iterator[Claim]:
     if sum(token.gene != "" for token in tokens) < 2:
         return
     for at, token in enumerate(tokens):
-        match = None if token.gene else _RELATION.match(token.word)
-        if match is None or match.lastgroup is None:
+        relation = _relation_at(tokens, at) if not token.gene else None
+        if relation is None:
             continue
         start = max((i + 1 for i in range(at) if tokens[i].word in _CLAUSE), default=0)
         if any(_DENIAL.fullmatch(each.word) for each in tokens[max(start, at - _NEAR) : at] if not each.gene):
             continue
-        relation: Relation = match.lastgroup  # type: ignore[assignment]
-        if relation == "regulates" and at and tokens[at - 1].word in _SIGN:
-            relation = _SIGN[tokens[at - 1].word]  # type: ignore[assignment]
-        yield from _of_verb(tokens, at, start, relation)
+        yield from _of_set(tokens, at, start) if relation == "acts with" else _of_verb(tokens, at, start, relation)
+
+
+def _relation_at(tokens: Sequence[_Token], at: int) -> Relation | None:
+    word = tokens[at].word
+    if word in _SHARED:
+        return "acts with" if any(_SETS.fullmatch(token.word) for token in tokens[at + 1 : at + 4] if not token.gene) else None
+    match = _RELATION.match(word)
+    if match is None:
+        return None
+    if match.lastgroup == "regulates" and at and tokens[at - 1].word in _SIGN:
+        return _SIGN[tokens[at - 1].word]  # type: ignore[return-value]
+    return match.lastgroup  # type: ignore[return-value]
+
+
+def _of_set(tokens: Sequence[_Token], at: int, start: int) -> Iterator[Claim]:
+    """The claims of X and Y that act in the same pathway, or of X that does so with Y."""
+    before = _genes_before(tokens, at, start)
+    link = next((i for i in range(at + 1, min(len(tokens), at + 6)) if tokens[i].word in ("as", "with")), None)
+    after = _genes_after(tokens, link + 1) if link is not None else []
+    pairs = [(a, b) for a in before for b in after] if after else [(a, b) for a in before[:1] for b in before[1:]]
+    yield from (_claim(tokens[a].gene, "acts with", tokens[b].gene) for a, b in pairs if tokens[a].gene != tokens[b].gene)
 
 
 def _of_verb(tokens: Sequence[_Token], at: int, start: int, relation: Relation) -> Iterator[Claim]:
@@ -140,10 +151,12 @@ def _of_verb(tokens: Sequence[_Token], at: int, start: int, relation: Relation) 
         subjects, objects = before, after
     elif _NOUN.fullmatch(word) and following[:1] == ["of"]:
         subjects, objects = _causes(tokens, at, start), after
-    elif _NOUN.fullmatch(word) and not _is_base(word, tokens, at):
+    elif _is_noun(word, tokens, at):
         return
     elif relation not in SYMMETRIC and (is_done or set(following[:1]) & _UPON):  # Y falls upon loss of X
         subjects, objects = (after, before) if set(following[:1]) & _UPON and _is_lost(tokens, after) else ([], [])
+    elif _ITSELF.fullmatch(word):
+        return
     else:
         subjects, objects = before, after
     flips = _is_lost(tokens, subjects)
@@ -197,6 +210,12 @@ def _causes(tokens: Sequence[_Token], at: int, start: int) -> list[int]:
         return _genes_after(tokens, by + 1)
     says_so = any(_CAUSES.fullmatch(token.word) for token in tokens[max(start, at - _NEAR) : at] if not token.gene)
     return _genes_before(tokens, at, start) if says_so else []
+
+
+def _is_noun(word: str, tokens: Sequence[_Token], at: int) -> bool:
+    if word == "targets":
+        return at > 0 and tokens[at - 1].word in _WHOSE
+    return _NOUN.fullmatch(word) is not None and not _is_base(word, tokens, at)
 
 
 def _is_base(word: str, tokens: Sequence[_Token], at: int) -> bool:

@@ -20,8 +20,8 @@ from core.texts import check_name
 if TYPE_CHECKING:
     import pandas as pd
 
-
-Unit = Literal["brief", "speech", "verdict", "row"]  # a speech is a brief, a rebuttal or a verdict
+# A speech is a brief, a rebuttal or a verdict; a claim is one that a reading of claims lists, and so of that reading.
+Unit = Literal["brief", "speech", "verdict", "row", "claim"]
 YES_NO = ("yes", "no")
 MOST_ANSWERS = 9  # one key each
 

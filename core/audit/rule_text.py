@@ -6,6 +6,10 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from core.audit.text_symbols import Symbols
 
 SHORT = 120  # characters; a briefer one is one line of a chat window
 BARE = 12  # characters; too few for a sentence
@@ -32,7 +36,8 @@ class RuleText:
 
     findings: what the audit found in a brief when it was stored, keys of `core.audit.brief_checks.FINDINGS`. flags: of the row's
     prediction. briefs: of a whole row, role and findings of each brief in order. has_dossier: whether the run kept what its
-    advocates were given. citable: lower-case terms of the row's dossier, None where it is not at hand.
+    advocates were given. citable: lower-case terms of the row's dossier, None where it is not at hand. symbols: of the genes that
+    claims are about, None where they are not at hand.
     """
 
     content: str
@@ -46,6 +51,7 @@ class RuleText:
     briefs: tuple[tuple[str, tuple[str, ...]], ...] = ()
     has_dossier: bool = False
     citable: Collection[str] | None = None
+    symbols: Symbols | None = None
 
     @cached_property
     def answer(self) -> str:

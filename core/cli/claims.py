@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,30 +20,46 @@ MOST_SHOWN = 20
 
 @app.command()
 @takes(ClaimsRequest)
-def claims(context: typer.Context, run: RunName, chosen: dict[str, Any], as_json: Json = False) -> None:
-    """Find claims such as "X activates Y" in a run's texts, check them against knowledge packs, and count them by role."""
+def claims(
+    context: typer.Context,
+    run: RunName,
+    chosen: dict[str, Any],
+    reading: Annotated[
+        str | None,
+        typer.Option(metavar="RUN", help="With --reader model: a finished reading by name or id, by default the newest."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find claims such as "X activates Y" in a run's texts, check them against knowledge packs, and count them by role.
+
+    A model reads them first with `rubric run claims RUN --judge model`.
+    """
     from core.actions.claims import claims_of_run
-    from core.scoring import claim_counts
+    from core.scoring.claim_words import as_json as shape
 
     asked = make(ClaimsRequest, chosen)
-    found = claims_of_run(context.obj, run, asked.texts, asked.role)
-    show(claim_counts.as_json(found, asked), as_json, _text(found, asked))
+    if reading is not None and asked.reader != "model":
+        raise typer.BadParameter("rules read anew each time; use it with --reader model", param_hint="--reading")
+    found = claims_of_run(context.obj, run, asked.texts, asked.role, asked.reader, reading)
+    show(shape(found, asked), as_json, _text(found, asked))
 
 
 def _text(found: RunClaims, asked: ClaimsRequest) -> str:
-    from core.scoring.claim_counts import describe_claims, select_claims
+    from core.scoring.claim_counts import select_claims
+    from core.scoring.claim_words import describe
     from core.scoring.rubric_words import worth_sentences
 
     header = f"{'role':10} {'texts':>7} {'claiming':>9} {'answers':>8} {'supported':>10} {'contradicted':>13} {'not known':>10}"
-    lines = [describe_claims(found), "", header, *map(_line, found.counts)]
+    lines = [*describe(found), "", header, *map(_line, found.counts)]
     claims = select_claims(found, asked)
     claims = claims[~claims["is_answer"]]
     shown = claims.head(MOST_SHOWN)
     lines += ["", *(sentence for each in found.worth for sentence in worth_sentences(each))] if found.worth else []
     lines += ["", f"{len(shown):,} of {len(claims):,} claims:"] if len(claims) else []
-    lines += [
-        f"  {row.pair_id} {row.role}: {row.subject} {row.relation} {row.object} ({row.status})" for row in shown.itertuples()
-    ]
+    for row in shown.to_dict("records"):
+        by = f", {row['pack']}: {row['entry']}" if row["pack"] else ""
+        claim = f"{row['subject']} {row['relation']} {row['object']}"
+        lines.append(f"  {row['pair_id']} {row['role']}: {claim} ({row['status']}{by})")
     return "\n".join(lines)
 
 

@@ -38,12 +38,13 @@ def clash(
 ) -> None:
     """Have a model read a run's debates: which points are answered, ignored, or decide the judge; quotations are checked."""
     from core.actions.clash import clash_of_run
+    from core.cli.runs import progress_line
     from core.scoring import clash_counts
 
     if reading is None:
         started = _read(context, run, (endpoint, model, detach), make(CallSettings, chosen))
         if started["status"] != "done":
-            show({"run": run, **started}, as_json, "{name} ({reading}): {status}, {done:,} rows done".format(**started))
+            show({"run": run, **started}, as_json, progress_line({"id": started["reading"], **started}))
             return
         reading = started["reading"]
     found = clash_of_run(context.obj, run, None if reading == "newest" else reading)

@@ -104,7 +104,7 @@ def _show_counts(context: typer.Context, rubric: Rubric, run: str, as_json: bool
 
     with context.obj.store.read() as db:
         found = runs.find(db, run)
-        answers = answer_by_rule_of(db, rubric, found)
+    answers = answer_by_rule_of(context.obj, rubric, found)
     _show_answers(rubric, answers, {"rubric": rubric.name, "run": found.name, "judge": Judge.RULE}, as_json)
 
 
@@ -134,7 +134,7 @@ def _read_by_model(
 ) -> None:
     """Says what the reading costs, starts it, and shows its answers, or, if it has not ended, the run that reads."""
     from core.actions import readings
-    from core.cli.runs import list_records
+    from core.cli.runs import list_records, progress_line
     from core.store import runs
 
     endpoint, model, detach = asked
@@ -150,7 +150,7 @@ def _read_by_model(
     if record["status"] == "done":
         _show_answers(rubric, readings.answers(context.obj, rubric, run, "model", reading.id)[0], what, as_json)
     else:
-        show({**what, "roles": {}}, as_json, f"{reading.name} ({reading.id}): {record['status']}, {record['done']:,} rows done")
+        show({**what, "roles": {}}, as_json, progress_line(record))
 
 
 # What the answers are worth: rubric rate, rubric worth.

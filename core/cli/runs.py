@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ from core.actions import jobs
 from core.actions import runs as run_actions
 from core.actions.workspace import Workspace
 from core.cli.base import Json, RunName, show
+from core.engine.run_state import LIVE_STATES
 from core.store import datasets, runs
 from core.store import notes as store_notes
 from core.store.runs import Run
@@ -32,6 +34,13 @@ def list_records(workspace: Workspace, chosen: list[Run] | None = None) -> list[
         recorded = runs.list_all(db) if chosen is None else chosen
     present = jobs.with_present_states(workspace, recorded)
     return [_record(run, names[run.dataset], fewer.get(run.id, 0)) for run in present]
+
+
+def progress_line(record: Mapping[str, Any]) -> str:
+    """How far a run is, and how it goes on if it ended early; record: of `list_records`."""
+    line = f"{record['name']} ({record['id']}): {record['status']}, {record['done']:,} rows done"
+    live = record["status"] in (*LIVE_STATES, "waiting", "done")
+    return line if live else f"{line}; `perturbdesk resume {shlex.quote(record['name'])}` goes on"
 
 
 @app.command("runs")

@@ -60,7 +60,7 @@ def _refuse_wrong_row(result: RowResult, pair: Pair, method: Method) -> RowResul
     if predicted != pair.pair_id:
         message = f"the method answered for row {predicted!r}, expected {pair.pair_id!r}"
     elif lacks_prediction(result, method):
-        message = f"{method.name} gave no prediction, expected one: only {' and '.join(READING_METHODS)} give none"
+        message = f"{method.name} gave no prediction, expected one: only {', '.join(READING_METHODS)} give none"
     else:
         return result
     return Failed(pair.pair_id, InputError.__name__, message, result.calls)

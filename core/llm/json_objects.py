@@ -18,3 +18,9 @@ def find_objects(text: str) -> Iterator[dict[str, Any]]:
         else:
             yield value
         at = text.find("{", end)
+
+
+def find_list(text: str, name: str) -> list[Any] | None:
+    """Return the list of a name in the last JSON object of a text that has one; None without any."""
+    lists = [value[name] for value in find_objects(text) if isinstance(value.get(name), list)]
+    return lists[-1] if lists else None

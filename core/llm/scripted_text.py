@@ -32,6 +32,7 @@ _END_OF_TEXT = re.compile(r"</text-[0-9a-f]{8}>")  # of a text that a rubric ask
 _TEXT = re.compile(r"<text-([0-9a-f]{8})>\n(.*?)\n</text-\1>", re.DOTALL)
 _SPEECH = re.compile(r"^([A-Z_]+):\n(.*?)(?=^[A-Z_]+:\n|\Z)", re.MULTILINE | re.DOTALL)
 _SENTENCE = re.compile(r"[^.!?\n]{1,400}[.!?]?")
+_PLAIN_CLAIM = re.compile(rf"\b{_SYMBOL} (activates|represses|regulates|binds) {_SYMBOL}")
 _EXAMPLE = re.compile(r"<answer>([A-Z])</answer>")
 # Three ways to cut a text into tokens: a letter after ">" is a token of its own, begins with ">", or ends with "</".
 _CUTS = tuple(map(re.compile, (r"\s?\w+|[^\w\s]+|\s+", r"[\s>]?\w+|[^\w\s>]+|[>\s]", r"\s?\w+(?:</)?|[^\w\s]+|\s+")))
@@ -213,10 +214,22 @@ def _write_points(prompt: ScriptedPrompt) -> str:
     return json.dumps({"points": points})
 
 
+def _write_claims(prompt: ScriptedPrompt) -> str:
+    """The claims in the plainest words of the text that the prompt is about: a symbol, a relation in the present, a symbol."""
+    about = _TEXT.search(prompt.text)
+    claims = [
+        {"subject": found[1], "relation": found[2], "object": found[3], "quote": sentence.strip()}
+        for sentence in (_SENTENCE.findall(about[2]) if about else ())
+        for found in _PLAIN_CLAIM.finditer(sentence)
+    ]
+    return json.dumps({"claims": claims})
+
+
 _FORMATS: Mapping[str, Callable[[ScriptedPrompt], str]] = {
     "<prob>": lambda prompt: f"<prob>{round(100 * prompt.draw('prob'))}</prob>",
     "<answer>": _write_answer_tag,
     '{"points"': _write_points,
+    '{"claims"': _write_claims,
     '{"cells"': lambda _: '{"cells": "", "organism": "", "stimulus": "", "authors": "", "accession": ""}',
     "answer:": lambda prompt: f"Answer: {draw_letter(prompt)}",
 }

@@ -12,6 +12,7 @@ evidence_rules   a table of weights over typed evidence, without a model
 knn              the labels of similar genes  fusion         rank-percentile fusion of runs
 recovered        a component recovered from a fusion
 judge_rubric     a rubric answered about the texts of another run: it predicts nothing (marked_passage: what decided)
+claims           the claims of another run's briefs, with quotations; it predicts nothing
 clash            the clash of another run's debates: points answered, ignored, decisive; it predicts nothing
 blend            a weighted mean of the probabilities of runs, such as replicates under several seeds
 fusion_settings  what a fusion is made from    cut_scores     the scores of a run under ten cuts of the folds

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from core.audit.clash import SPEECHES, Point, Status
 from core.audit.rubric import Rubric
 from core.errors import InputError
-from core.llm.json_objects import find_objects
+from core.llm.json_objects import find_list
 from core.llm.messages import Message, Reply
 from core.llm.parsing import Unparsed
 from core.methods.base import Context, Option, RowMethod, RowText, TextsOfRun
@@ -171,7 +171,7 @@ def _call_of(debate: DebateSpeeches, context: Context) -> CallSpec:
 
 def read_points(reply: Reply, debate: DebateSpeeches) -> ReadPoints | Unparsed:
     """Returns the points of a reply whose quotations stand in the debate, each once."""
-    listed = _find_list(reply.content)
+    listed = find_list(reply.content, "points")
     if listed is None:
         return Unparsed('no JSON object with a list "points", expected one')
     points: dict[tuple[str, str], Point] = {}
@@ -184,12 +184,6 @@ def read_points(reply: Reply, debate: DebateSpeeches) -> ReadPoints | Unparsed:
         if point is not None:
             points.setdefault((point.side, point.point), point)
     return ReadPoints(tuple(points.values()), not_found)
-
-
-def _find_list(text: str) -> list[Any] | None:
-    """The list "points" of the last JSON object that has one."""
-    lists = [value["points"] for value in find_objects(text) if isinstance(value.get("points"), list)]
-    return lists[-1] if lists else None
 
 
 def _read_point(said: Mapping[str, str], debate: DebateSpeeches) -> tuple[Point | None, int]:

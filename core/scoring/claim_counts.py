@@ -1,26 +1,34 @@
-"""The claims of a run's texts: how many of each role are supported, contradicted or not known, and what they are worth."""
+"""The claims of a run's texts: how many of each role are supported, contradicted or not known, and what they are worth.
+
+They are found by rules, or by a model's reading (`core.methods.claims`); both are counted apart.
+"""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from core.audit.claim_checks import STATUSES, ClaimsRequest, Knowledge
-from core.audit.claims import Symbols, find_claims
+from core.audit.claims import SYMMETRIC, Claim, find_claims, is_answer
 from core.audit.rubric import Rubric
+from core.audit.rules.claims import RULE
+from core.audit.rules.registry import answer_by_rule
+from core.audit.rules.right_claim import RULE as RIGHT_CLAIM
+from core.audit.text_symbols import Symbols
 from core.scoring.argument_kinds import RunTexts
-from core.scoring.rubric_words import worth_shape
+from core.scoring.rubric_rates import RubricRates, load_rate_texts, rubric_rates
 from core.scoring.rubric_worth import RubricWorth, load_outcomes, rubric_worth
 from core.scoring.run_scores import load_scored_rows
-from core.store import Cursor
+from core.store import Cursor, rubrics
 from core.store.runs import Run
 
-_COLUMNS = ("subject", "relation", "object", "status", "is_answer")
+_COLUMNS = ("subject", "relation", "object", "status", "pack", "entry", "quote", "is_answer")
 _OF_TEXT = ("pair_id", "pert", "gene", "seq", "stage", "role", "outcome")
 
 
@@ -39,33 +47,133 @@ class ClaimCount:
     not_known: int
 
 
+@dataclass(frozen=True, slots=True)
+class ReaderAgreement:
+    """The claims of a model and of the rules in the same texts, answers left out: those of both, and of one alone."""
+
+    both: int
+    rules_alone: int
+    model_alone: int
+
+    @property
+    def total(self) -> int:
+        return self.both + self.rules_alone + self.model_alone
+
+
+class ReadTexts(NamedTuple):
+    """Texts with the claims of each, and the words that make them, "" for those of rules."""
+
+    texts: RunTexts
+    claims: Sequence[Sequence[tuple[Claim, str]]]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RunClaims:
     """The claims of a run's texts. claims: one a row, in file order: pair_id, pert, gene, seq, stage,
-    role, outcome, subject, relation, object, status, is_answer. readings: of each status, whether a text makes such a claim, as a
-    rubric and its answers. sources: the packs by which claims were checked. worth: of the readings, where rows have labels."""
+    role, outcome, subject, relation, object, status, pack, entry (which decided the status), quote ("" by rules), is_answer.
+    readings: of each status, whether a text makes such a claim, as a rubric and its answers. packs: by which claims were
+    checked, name → kind. answers: to the rubric of claims, as of `store.rubrics.readings`. worth: of the readings, where rows
+    have labels.
+
+    reading: a model's, None for the rules. unread: texts of which its answer could not be read; not_found: its claims that do not
+    stand in their text, which are in no other number. agreement: with the rules. rates: of texts with a claim other than an
+    answer, by role, corrected by people's labels; None for texts other than briefs. precision: of a reading, how many of its
+    claims are right by people's labels; None for the rules, and for a reading without a claim.
+    """
 
     run: Run
     texts: str
     counts: tuple[ClaimCount, ...]
     claims: pd.DataFrame
     readings: Sequence[tuple[Rubric, pd.DataFrame]]
-    sources: tuple[str, ...]
+    packs: Mapping[str, str]
+    answers: pd.DataFrame
     worth: tuple[RubricWorth, ...] = ()
+    reading: Run | None = None
+    unread: int = 0
+    not_found: int = 0
+    agreement: ReaderAgreement | None = None
+    rates: RubricRates | None = None
+    precision: RubricRates | None = None
 
 
-def find_run_claims(texts: RunTexts, symbols: Symbols, knowledge: Knowledge) -> RunClaims:
-    """Return the claims of some texts, counted by role."""
-    found = [
-        (place, *claim, knowledge.status(claim))
-        for place, text in enumerate(texts.content)
-        for claim in find_claims(text, symbols)
-    ]
+def read_by_rules(texts: RunTexts, symbols: Symbols) -> ReadTexts:
+    """Return texts with the claims that rules find in them."""
+    return ReadTexts(texts, [[(claim, "") for claim in find_claims(text, symbols)] for text in texts.content])
+
+
+def count_claims(read: ReadTexts, knowledge: Knowledge) -> RunClaims:
+    """Return the claims of some texts, checked and counted by role."""
+    texts, of_texts = read
+    found = [(place, *claim, *knowledge.check(claim), quote) for place, claims in enumerate(of_texts) for claim, quote in claims]
     claims = pd.DataFrame(found, columns=["place", *_COLUMNS[:-1]]).set_index("place").join(texts.frame[[*_OF_TEXT]])
-    claims["is_answer"] = claims["subject"].eq(claims["pert"]) & claims["object"].eq(claims["gene"])
+    claims["is_answer"] = [
+        is_answer(Claim(*claim), pert, gene)
+        for *claim, pert, gene in claims[["subject", "relation", "object", "pert", "gene"]].itertuples(index=False)
+    ]
+    claims = claims.astype({"is_answer": bool})
     counts = tuple(_count(str(role), of_role, claims) for role, of_role in texts.frame.groupby("role", sort=False))
     listed = claims[[*_OF_TEXT, *_COLUMNS]].reset_index(drop=True)
-    return RunClaims(texts.run, texts.name, counts, listed, _readings(texts.frame, claims), knowledge.sources)
+    others = claims[~claims["is_answer"]]
+    readings = [
+        (
+            Rubric(f"claim that is {status}", f"Does a text of the row make a claim that is {status}?", unit="row"),
+            _whether(texts.frame, others[others["status"] == status]),
+        )
+        for status in STATUSES
+    ]
+    answers = _whether(texts.frame, others).assign(p=np.nan)
+    return RunClaims(texts.run, texts.name, counts, listed, readings, knowledge.kinds, answers)
+
+
+def load_model_claims(db: Cursor, texts: RunTexts, reading: Run, symbols: Symbols, knowledge: Knowledge) -> RunClaims:
+    """Return the claims of some briefs as a finished reading has them; of briefs that it could not read nothing is counted."""
+    events = [(pair_id, kind, json.loads(meta)) for pair_id, kind, meta in rubrics.claim_events(db, reading.id)]
+    of_text: dict[tuple[str, int], list[tuple[Claim, str]]] = {
+        (pair_id, meta["of_seq"]): [] for pair_id, kind, meta in events if kind == "reading" and "answer" in meta
+    }
+    for pair_id, kind, meta in events:
+        if kind == "claim":
+            of_text[pair_id, meta["of_seq"]].append((spell_claim(meta, symbols), meta["quote"]))
+    keys = list(zip(texts.frame["pair_id"], texts.frame["seq"].astype(int), strict=True))
+    places = [place for place, key in enumerate(keys) if key in of_text]
+    frame = texts.frame.iloc[places].reset_index(drop=True)
+    known = replace(texts, frame=frame, content=[texts.content[place] for place in places])
+    read = ReadTexts(known, [of_text[keys[place]] for place in places])
+    asked = {key: meta.get("not_found", 0) for key, meta in _readings_of(events) if key in set(keys)}
+    return replace(
+        count_claims(read, knowledge),
+        reading=reading,
+        unread=len(asked) - len(places),
+        not_found=sum(asked.values()),
+        agreement=compare_readers(read, read_by_rules(known, symbols)),
+    )
+
+
+def _readings_of(events: Sequence[tuple[str, str, Mapping[str, Any]]]) -> list[tuple[tuple[str, int], Mapping[str, Any]]]:
+    return [((pair_id, meta["of_seq"]), meta) for pair_id, kind, meta in events if kind == "reading"]
+
+
+def spell_claim(meta: Mapping[str, Any], symbols: Symbols) -> Claim:
+    """Return a claim that a model read, of the meta of its event, with its genes as they are known."""
+    subject, object_ = symbols.spell(meta["subject"]), symbols.spell(meta["object"])
+    if meta["relation"] in SYMMETRIC:
+        subject, object_ = sorted((subject, object_))
+    return Claim(subject, meta["relation"], object_)
+
+
+def compare_readers(model: ReadTexts, rules: ReadTexts) -> ReaderAgreement:
+    """Return how many claims a model and the rules both find in the same texts."""
+    by_model, by_rules = (
+        {
+            (place, claim)
+            for place, (pert, gene) in enumerate(zip(read.texts.frame["pert"], read.texts.frame["gene"], strict=True))
+            for claim, _ in read.claims[place]
+            if not is_answer(claim, pert, gene)
+        }
+        for read in (model, rules)
+    )
+    return ReaderAgreement(len(by_model & by_rules), len(by_rules - by_model), len(by_model - by_rules))
 
 
 def with_worth(db: Cursor, found: RunClaims) -> RunClaims:
@@ -76,6 +184,27 @@ def with_worth(db: Cursor, found: RunClaims) -> RunClaims:
     return replace(found, worth=tuple(rubric_worth(rows, load_outcomes(db, rows), found.readings)))
 
 
+def with_rates(db: Cursor, found: RunClaims) -> RunClaims:
+    """Return the claims of all briefs of a run with how often one makes a claim, corrected by people's labels."""
+    texts = load_rate_texts(db, RULE.rubric, found.run.id, found.answers)
+    return replace(found, rates=rubric_rates(texts, RULE.rubric.answers[0]))
+
+
+def with_precision(db: Cursor, found: RunClaims) -> RunClaims:
+    """Return the claims of a reading with how many are right by people's labels."""
+    if found.reading is None:
+        return found
+    rubric, reading = RIGHT_CLAIM.rubric, found.reading.id
+    texts = load_rate_texts(db, rubric, reading, answer_by_rule(rubric, rubrics.texts(db, reading, rubric)))
+    return found if texts.frame.empty else replace(found, precision=rubric_rates(texts, rubric.answers[0]))
+
+
+def _whether(texts: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
+    """Whether each text makes one of some claims, as answers to a rubric."""
+    makes_one = texts.index.isin(claims.index)
+    return texts[["pair_id", "seq", "role", "stage"]].assign(answer=np.where(makes_one, "yes", "no"))
+
+
 def _count(role: str, texts: pd.DataFrame, claims: pd.DataFrame) -> ClaimCount:
     own = claims[claims["role"] == role]
     known = Counter(own.loc[~own["is_answer"], "status"])
@@ -83,51 +212,15 @@ def _count(role: str, texts: pd.DataFrame, claims: pd.DataFrame) -> ClaimCount:
 
 
 def select_claims(found: RunClaims, asked: ClaimsRequest) -> pd.DataFrame:
-    """Return the claims about some genes, of a relation and a status."""
+    """Return the claims about some genes, of a relation and a status; of a relation without direction either gene is first."""
     claims = found.claims
     wanted = pd.Series(True, claims.index)
-    for name in ("subject", "object"):
-        if value := getattr(asked, name):
-            wanted &= claims[name].str.casefold() == value.casefold()
+    symmetric = claims["relation"].isin(SYMMETRIC)
+    subject, object_ = (claims[name].str.casefold() for name in ("subject", "object"))
+    for value, own, other in ((asked.subject, subject, object_), (asked.object, object_, subject)):
+        if value:
+            wanted &= (own == value.casefold()) | (symmetric & (other == value.casefold()))
     for name in ("relation", "status"):
         if value := getattr(asked, name):
             wanted &= claims[name] == value
     return claims[wanted]
-
-
-def _readings(frame: pd.DataFrame, claims: pd.DataFrame) -> list[tuple[Rubric, pd.DataFrame]]:
-    """Whether a text makes a claim of each status, beside the answer to its own row."""
-    others = claims[~claims["is_answer"]]
-    found = []
-    for status in STATUSES:
-        makes_one = frame.index.isin(others.index[others["status"] == status])
-        answers = frame[["pair_id", "seq", "role", "stage"]].assign(answer=np.where(makes_one, "yes", "no"))
-        found.append(
-            (Rubric(f"claim that is {status}", f"Does a text of the row make a claim that is {status}?", unit="row"), answers)
-        )
-    return found
-
-
-def as_json(found: RunClaims, asked: ClaimsRequest) -> Mapping[str, Any]:
-    """The numbers, and every claim that was asked for."""
-    claims = select_claims(found, asked).astype(object)
-    claims = claims.where(claims.notna(), None)
-    return {
-        "run": found.run.name,
-        "texts": found.texts,
-        "sources": list(found.sources),
-        "counts": [asdict(count) for count in found.counts],
-        "worth": worth_shape(found.worth)["rubrics"],
-        "claims": claims.to_dict("records"),
-    }
-
-
-def describe_claims(found: RunClaims) -> str:
-    """What was looked for, and by what it was checked, in words."""
-    packs = " and ".join(found.sources) or "no pack: none of regulation, signalling or a network is imported"
-    n = sum(count.supported + count.contradicted + count.not_known for count in found.counts)
-    texts, answers = (sum(getattr(count, name) for count in found.counts) for name in ("texts", "answers"))
-    return (
-        f"{found.run.name}: rules find {n:,} claims about genes in {texts:,} {found.texts}. {answers:,} more only answer the "
-        f"question of their own row. Checked by: {packs}. That a pack does not list a pair says nothing against a claim."
-    )

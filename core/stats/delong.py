@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from core.stats import validate
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.influence import (
+    ROUNDING,
     Influence,
     carrying_rows,
     cluster_counts,
@@ -227,8 +228,9 @@ def _is_constant(influence: Influence, weights: Floats) -> Bools:
     equal AUROCs are equal, unless both are perfect or reversed."""
     used, none = influence.values[np.flatnonzero(weights)], np.isnan(carrying_rows(influence, weights))
     if (weights >= 0).all():
-        return np.asarray(none & (used == 0.5).all(axis=0))
-    return np.asarray(none & ((used > 0) & (used < 1)).all(axis=0) & (influence.combine(weights) == 0))
+        return np.asarray(none & (np.abs(used - 0.5) <= ROUNDING).all(axis=0))
+    within = (used > ROUNDING) & (used < 1 - ROUNDING)
+    return np.asarray(none & within.all(axis=0) & (np.abs(influence.combine(weights)) <= ROUNDING))
 
 
 def _by_question(influence: Influence, weights: Floats) -> list[Floats]:

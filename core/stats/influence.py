@@ -19,7 +19,7 @@ from core.stats.arrays import Bools, Codes, Floats, sum_by_group
 from core.stats.auroc import Placements, placements
 from core.stats.scores_and_labels import Task
 
-ROUNDING = 1e-12  # of the terms of a variance, below which nothing is left of it
+ROUNDING = 1e-12  # of AUROCs, and of the terms of a variance, below which nothing is left of it
 
 
 @dataclass(frozen=True, slots=True, eq=False)

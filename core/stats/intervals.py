@@ -16,6 +16,7 @@ Z95 = float(ndtri(0.975))
 FEWEST_CARRIERS = 6  # effective rows, below which the standard error of a score says too little of itself
 FEWEST_OF_DIFFERENCE = 8  # the same of a difference
 FEWEST_CLUSTERS = 4  # of three, two degrees of freedom do not tell whether an axis adds anything: they cover .91 to .99
+LEAST_EXCESS = 1e-9  # of an axis' variance, by which it has to exceed that of rows; what is less may be rounding
 NO_INTERVAL = "none: "
 TOO_FEW = f"{NO_INTERVAL}its standard error rests on too few rows"
 TOO_FEW_CLUSTERS = f"{NO_INTERVAL}its standard error rests on fewer than {FEWEST_CLUSTERS} perturbations or genes"
@@ -134,7 +135,8 @@ class Carriers:
 
     def _excess(self, unit: Unit) -> float:
         value = self.variances[unit]
-        return 0.0 if np.isnan(value) else max(value - self.variances["row"], 0.0)
+        excess = value - self.variances["row"]
+        return excess if excess > LEAST_EXCESS * value else 0.0
 
 
 def auroc_interval(widest: Interval, found: Carriers, limits: tuple[float, float]) -> Interval:

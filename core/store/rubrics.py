@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
@@ -34,6 +34,7 @@ KINDS: Mapping[Unit, tuple[str, ...]] = {
     "speech": ("brief", "rebuttal", "verdict"),
     "verdict": ("verdict",),
     "row": TEXT_KINDS,
+    "claim": ("claim",),
 }  # of events, by unit
 GivenBy = Literal["person", "model"]
 _ROLES_IN_ORDER = "coalesce(list_position(['EFFECT', 'NULL', 'UP', 'DOWN', 'JUDGE'], role), 9), role"
@@ -249,15 +250,35 @@ def clash_events(cursor: Cursor, reading: str) -> list[tuple[str, str, str]]:
 
 def clash_of_row(cursor: Cursor, run: str, pair_id: str) -> list[tuple[str, str]]:
     """What the newest finished `clash` of a run (id) read of each debate of a row: stage, meta as JSON."""
+    found = _of_newest_reading(cursor, "clash", run, pair_id)
+    return [(stage, meta) for stage, kind, meta in found if kind == "clash"]
+
+
+def claims_of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:
+    """What the newest finished `claims` of a run (id) read in the briefs of a row: the meta of each claim."""
+    return [json.loads(meta) for _, kind, meta in _of_newest_reading(cursor, "claims", run, pair_id) if kind == "claim"]
+
+
+def _of_newest_reading(cursor: Cursor, method: str, run: str, pair_id: str) -> list[tuple[str, str, str]]:
+    """The events of a row: stage, kind, meta as JSON."""
     newest = cursor.execute(
-        """SELECT id FROM run WHERE method = 'clash' AND status = 'done' AND list_contains(parents, ?)
+        """SELECT id FROM run WHERE method = ? AND status = 'done' AND list_contains(parents, ?)
            ORDER BY created_at DESC, name LIMIT 1""",
-        [run],
+        [method, run],
     ).fetchone()
     if newest is None:  # most runs were never read: nothing is looked for among all events
         return []
     return cursor.execute(
-        "SELECT stage, meta FROM trace_event WHERE run = ? AND pair_id = ? AND kind = 'clash' ORDER BY seq", [newest[0], pair_id]
+        "SELECT stage, kind, meta FROM trace_event WHERE run = ? AND pair_id = ? ORDER BY seq", [newest[0], pair_id]
+    ).fetchall()
+
+
+def claim_events(cursor: Cursor, reading: str) -> list[tuple[str, str, str]]:
+    """What a run of `claims` read, rows in file order: pair id, kind ("reading" of a brief, "claim"), meta as JSON."""
+    return cursor.execute(
+        f"""SELECT e.pair_id, e.kind, e.meta FROM {OF_PAIRS} WHERE e.run = ? AND e.kind IN ('reading', 'claim')
+            ORDER BY p.position, e.seq""",
+        [reading],
     ).fetchall()
 
 

@@ -6,8 +6,9 @@ import random
 
 import pytest
 
-from core.audit.claim_checks import Knowledge
-from core.audit.claims import Claim, Relation, Symbols, find_claims
+from core.audit.claim_checks import Knowledge, narrow_pathways
+from core.audit.claims import Claim, Relation, find_claims
+from core.audit.text_symbols import Symbols
 
 SYMBOLS = Symbols(["Stat1", "Irf1", "Tlr4", "Nfkb1", "Il6", "Socs3", "Myd88", "Brd4", "Was", "Ca2", "H2-K1"])
 CLAIMING = {
@@ -31,6 +32,11 @@ CLAIMING = {
     "Tlr4 interacts with Myd88.": ["Myd88 binds Tlr4"],
     "An interaction between Tlr4 and Myd88 is known.": ["Myd88 binds Tlr4"],
     "Socs3, which inhibits Stat1, is low; Il6 is high.": ["Socs3 represses Stat1"],
+    "Il6 mRNA falls upon loss of Brd4.": ["Brd4 activates Il6"],
+    "Il6 rises after depletion of Socs3.": ["Socs3 represses Il6"],
+    "Tlr4 and Myd88 act in the same pathway.": ["Myd88 acts with Tlr4"],
+    "Stat1 acts in the same signalling pathway as Irf1 and Il6.": ["Irf1 acts with Stat1", "Il6 acts with Stat1"],
+    "Tlr4 shares a pathway with Myd88.": ["Myd88 acts with Tlr4"],
 }
 SILENT = [
     "Stat1 does not regulate Irf1.",
@@ -45,12 +51,18 @@ SILENT = [
     "Stat1 is high; it activates Irf1.",
     "Stat1 activates itself.",
     "I will look up interaction partners of Tlr4 and Myd88.",
+    "Stat1 and Irf1 do not share a pathway.",
+    "Stat1 sits on the promoter of Irf1.",
+    "Partners of Tlr4 such as Myd88 changed 47% of their targets, which says little about Il6.",
+    "Stat1 falls, and Irf1 rises.",
+    "Tlr4 and Myd88 have the same score.",
+    "Both genes belong to the same pathway, and Tlr4 leads it.",
 ]
 
 
 def claim(text: str) -> Claim:
-    subject, relation, object_ = text.split()
-    return Claim(subject, relation, object_)  # type: ignore[arg-type]
+    subject, *relation, object_ = text.split()
+    return Claim(subject, " ".join(relation), object_)  # type: ignore[arg-type]
 
 
 def test_claims_are_found_in_the_words_of_a_sentence() -> None:
@@ -81,7 +93,7 @@ def test_what_two_hundred_made_briefs_claim_is_found() -> None:
             template, relation = rng.choice(list(TEMPLATES.items()))
             sentences.append(template.format(a=subject, b=object_))
             if relation is not None:
-                pair = sorted((subject, object_)) if relation == "binds" else (subject, object_)
+                pair = sorted((subject, object_)) if relation in ("binds", "acts with") else (subject, object_)
                 true.add(Claim(pair[0], relation, pair[1]))
         found = set(find_claims(" ".join(sentences), symbols))
         right, found_in_all, true_in_all = right + len(found & true), found_in_all + len(found), true_in_all + len(true)
@@ -97,6 +109,7 @@ TEMPLATES: dict[str, Relation | None] = {
     "{a} is an inhibitor of {b}, a cytokine.": "represses",
     "The kinase {a} modulates {b} during stress.": "regulates",
     "{a} binds to {b} in the nucleus.": "binds",
+    "{a} acts in the same stress pathway as {b}.": "acts with",
     "{a} has no established link to {b}.": None,
     "Neither {a} nor its partners regulate {b}.": None,
     "{a} and {b} are both expressed.": None,
@@ -104,19 +117,38 @@ TEMPLATES: dict[str, Relation | None] = {
 
 
 @pytest.mark.parametrize(
-    ("said", "status"),
+    ("said", "verdict"),
     [
-        ("Stat1 activates Irf1", "supported"),
-        ("Stat1 represses Irf1", "contradicted"),
-        ("Stat1 regulates Irf1", "supported"),
-        ("Irf1 activates Stat1", "not known"),  # the other way round
-        ("Brd4 activates Il6", "not known"),  # listed without a direction
-        ("Brd4 regulates Il6", "supported"),
-        ("Myd88 binds Tlr4", "supported"),
-        ("Irf1 binds Tlr4", "not known"),
-        ("Socs3 activates Il6", "not known"),
+        ("Stat1 activates Irf1", ("supported", "collectri", "Stat1 activates Irf1")),
+        ("Stat1 represses Irf1", ("contradicted", "collectri", "Stat1 activates Irf1")),
+        ("Stat1 regulates Irf1", ("supported", "collectri", "Stat1 activates Irf1")),
+        ("Irf1 activates Stat1", ("not known", "", "")),  # the other way round
+        ("Brd4 activates Il6", ("not known", "collectri", "Brd4 regulates, in no known direction, Il6")),
+        ("Brd4 regulates Il6", ("supported", "collectri", "Brd4 regulates, in no known direction, Il6")),
+        ("Tlr4 activates Il6", ("not known", "collectri", "the packs disagree (collectri: activates; omnipath: represses)")),
+        ("Myd88 activates Il6", ("supported", "omnipath", "Myd88 activates Il6")),  # listed without a direction in the other
+        ("Myd88 binds Tlr4", ("supported", "string", "score 900")),
+        ("Brd4 binds Tlr4", ("not known", "string", "score 150")),
+        ("Irf1 binds Tlr4", ("not known", "", "")),
+        ("Myd88 acts with Tlr4", ("supported", "reactome", "both in Cascade and 1 more")),
+        ("Irf1 acts with Tlr4", ("not known", "", "")),  # no shared pathway contradicts nothing
+        ("Myd88 regulates Tlr4", ("not known", "", "")),  # nor does one support a regulation
+        ("Socs3 activates Il6", ("not known", "", "")),
     ],
 )
-def test_what_is_known_of_a_claim(said: str, status: str) -> None:
-    signs = {("stat1", "irf1"): 1, ("brd4", "il6"): 0}
-    assert Knowledge(signs, {frozenset(("tlr4", "myd88"))}).status(claim(said)) == status
+def test_what_is_known_of_a_claim(said: str, verdict: tuple[str, str, str]) -> None:
+    collectri = {("stat1", "irf1"): 1, ("brd4", "il6"): 0, ("tlr4", "il6"): 1, ("myd88", "il6"): 0}
+    omnipath = {("tlr4", "il6"): -1, ("myd88", "il6"): 1}
+    string = {frozenset(("tlr4", "myd88")): 900, frozenset(("tlr4", "brd4")): 150}
+    reactome = {"tlr4": frozenset({"Cascade", "Immunity"}), "myd88": frozenset({"Cascade", "Immunity"}), "irf1": frozenset({"T"})}
+    known = Knowledge({"collectri": collectri, "omnipath": omnipath}, {"string": string}, {"reactome": reactome})
+    assert tuple(known.check(claim(said))) == verdict
+
+
+def test_pathways_of_many_genes_say_nothing() -> None:
+    """Of 400 genes, 20 are a twentieth: the pathway of 21 does not count."""
+    names = {f"G{i}": (("wide",) if i < 21 else ()) + (("narrow",) if i < 20 else ()) for i in range(400)}
+    found = narrow_pathways(names)
+    assert (found["g0"], found["g20"]) == (frozenset({"narrow"}), frozenset())
+    small = narrow_pathways({f"G{i}": ("all",) for i in range(15)})  # so few are never too many
+    assert small["g0"] == frozenset({"all"})

@@ -68,6 +68,15 @@ def test_a_difference_without_an_error_by_chance_is_no_certainty() -> None:
     assert (same.low, same.high) == (0.0, 0.0)
 
 
+@pytest.mark.parametrize("n", [21, 26, 31])  # an average over cells of so many rows is a half less 6e-17
+def test_a_constant_run_is_constant_inside_cells_too(n: int) -> None:
+    rows = np.arange(n)
+    labels = np.where(rows < 6, np.where(rows < 3, "up", "down"), "none").astype(object)
+    constant = scores_from_probabilities([0.5] * n, [0.5] * n)
+    found = compare(labels, constant, constant, rows % 9, rows % 11, cells=rows % 5).de.a.shown
+    assert (found.low, found.high) == pytest.approx((0.5, 0.5), abs=1e-15)
+
+
 def test_a_run_against_itself_shows_nothing() -> None:
     same = compare(LABELS, A, A, PERT, GENE).mean
     assert (same.change.value, same.change.shown.se, same.p_gt_0, same.detectable) == (0.0, 0.0, 0.5, 0.0)

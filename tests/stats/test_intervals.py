@@ -84,6 +84,8 @@ def test_satterthwaites_degrees_of_freedom_by_hand() -> None:
     assert carried(4e-4, 1e-4, 2e-4).degrees(is_difference=False) == pytest.approx(90)
     assert carried(4e-4, float("nan"), 2e-4).degrees(is_difference=False) == pytest.approx(90)
     assert carried(1e-9, 1.0, 0.0).degrees(is_difference=False) == pytest.approx(4)
+    # an axis whose variance exceeds that of rows by rounding alone adds nothing, whichever way it was rounded
+    assert carried(4e-4, np.nextafter(4e-4, 1), 2e-4).degrees(is_difference=False) == pytest.approx(90)
     # a difference: rows have no part of their own
     assert carried(4e-4, 9e-4, 6e-4).degrees(is_difference=True) == pytest.approx(121 / (81 / 4 + 36 / 19))
     assert np.isinf(carried(4e-4, 1e-4, 2e-4).degrees(is_difference=True))

@@ -14,6 +14,7 @@ import core.audit.rules as room
 from core.audit.pattern import search_pattern
 from core.audit.rubric import YES_NO, Rubric, Unit
 from core.audit.rule_text import RuleText as RuleText
+from core.audit.text_symbols import Symbols
 from core.errors import InputError, NotFound
 
 if TYPE_CHECKING:
@@ -72,18 +73,20 @@ def built_in_rubrics() -> list[Rubric]:
     return [rule.rubric for rule in rules().values()]
 
 
-def answer_by_rule(rubric: Rubric, texts: pd.DataFrame, begun: float | None = None) -> pd.DataFrame:
+def answer_by_rule(
+    rubric: Rubric, texts: pd.DataFrame, begun: float | None = None, symbols: Symbols | None = None
+) -> pd.DataFrame:
     """Returns what the rule or the pattern of a rubric answers: pair_id, seq, role, stage, answer, p, one row per text, in order.
 
     texts: as of `core.store.rubrics.texts`. answer is "" where the rule has none; p is NaN. begun: as in
-    `core.audit.pattern.search_pattern`. Raises InputError for a rubric without a rule and without a pattern, for a pattern that
-    does not end in time, and for an answer that the rubric lacks.
+    `core.audit.pattern.search_pattern`. symbols: as of a `RuleText`. Raises InputError for a rubric without a rule and without a
+    pattern, for a pattern that does not end in time, and for an answer that the rubric lacks.
     """
     if not rubric.is_answered_by_rule:
         raise InputError(f"rubric {rubric.name}: has no rule and no pattern, expected one; a model can answer it")
     if rubric.rule:
         answer = rule_named(rubric.rule).answer
-        answers = [answer(text) for text in _rule_texts(texts)]
+        answers = [answer(text) for text in _rule_texts(texts, symbols)]
     else:
         found = search_pattern(rubric.pattern, texts["content"].tolist(), f"rubric {rubric.name}", begun)
         answers = [yes_if(each) for each in found]
@@ -94,7 +97,7 @@ def answer_by_rule(rubric: Rubric, texts: pd.DataFrame, begun: float | None = No
     return asked.assign(answer=answers, p=float("nan"))
 
 
-def _rule_texts(texts: pd.DataFrame) -> Iterator[RuleText]:
+def _rule_texts(texts: pd.DataFrame, symbols: Symbols | None) -> Iterator[RuleText]:
     """Yields the rows of `core.store.rubrics.texts`, which may lack the columns that follow `findings`."""
     names = ["content", "role", "stage", "pair_id", "pert", "gene", "findings"]
     more = [name for name in ("flags", "briefs", "has_dossier") if name in texts]
@@ -105,4 +108,4 @@ def _rule_texts(texts: pd.DataFrame) -> Iterator[RuleText]:
             row["flags"] = tuple(row["flags"])
         if "briefs" in row:
             row["briefs"] = tuple((each["role"], tuple(each["findings"])) for each in row["briefs"])
-        yield RuleText(**row)
+        yield RuleText(**row, symbols=symbols)

@@ -3,9 +3,10 @@
 
 const SCALE = 1e14; // numbers are ranked by 14 decimals
 const INTEGERS = 2 ** 52; // what is added to this and taken from it again is rounded, halves to even, as NumPy rounds
-const ROUNDING = 1e-12; // of the terms of a variance, below which nothing is left of it
+const ROUNDING = 1e-12; // of AUROCs, and of the terms of a variance, below which nothing is left of it
 const [FEWEST_CARRIERS, FEWEST_OF_DIFFERENCE] = [6, 8]; // effective rows, as in core/stats/intervals.py
 const FEWEST_CLUSTERS = 4; // perturbations or genes, as there
+const LEAST_EXCESS = 1e-9; // of an axis' variance, as there
 const Z95 = 1.959963984540054;
 const METRICS = ["de", "dir", "mean"];
 const METRIC_WEIGHTS = { de: [1, 0], dir: [0, 1], mean: [0.5, 0.5] }; // of DE and of DIR
@@ -200,7 +201,7 @@ function shownInterval(value, se, quantile, limits, isLogit) {
 function degreesOf({ row, pert, gene }, numbers, isDifference) {
   let [total, parts] = [row, isDifference ? 0 : row ** 2 / (3 * numbers.row)];
   for (const [unit, variance] of Object.entries({ pert, gene })) {
-    if (!(variance > row)) continue;
+    if (!(variance - row > LEAST_EXCESS * variance)) continue;
     total += variance - row;
     parts += variance ** 2 / Math.max(numbers[unit] - 1, 0.5);
   }
@@ -234,8 +235,9 @@ function effectiveClusters(squares, codes, n) {
 // Whether AUROCs without any influence are so by construction: chance, or two equal rankings that are neither perfect nor reversed.
 function isConstant(weights, values) {
   const used = values.filter((_, k) => weights[k]);
-  if (weights.every((weight) => weight >= 0)) return used.every((each) => each === 0.5);
-  return used.every((each) => each > 0 && each < 1) && weights.reduce((total, weight, k) => total + (weight && weight * values[k]), 0) === 0;
+  if (weights.every((weight) => weight >= 0)) return used.every((each) => Math.abs(each - 0.5) <= ROUNDING);
+  const combined = weights.reduce((total, weight, k) => total + (weight && weight * values[k]), 0);
+  return used.every((each) => each > ROUNDING && each < 1 - ROUNDING) && Math.abs(combined) <= ROUNDING;
 }
 
 // The estimate with the variance of an independent source of noise in each of its intervals.

@@ -7,43 +7,68 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
-from core.actions.claims import claims_of_run
-from core.audit.claim_checks import ClaimsRequest
+from core.actions.claims import BRIEFS, claims_of_run
+from core.actions.job_kinds.reading import KIND as READING
+from core.audit.claim_checks import DECIDES, ClaimsRequest
+from core.audit.rules.claims import RULE
+from core.audit.rules.right_claim import RULE as RIGHT_CLAIM
 from core.fields.record import make
-from core.scoring.claim_counts import RunClaims, describe_claims, select_claims
+from core.scoring.claim_counts import RunClaims, select_claims
+from core.scoring.claim_words import describe
 from core.scoring.rubric_words import conclusion
 from core.store.runs import Run
+from core.ui.arguments import choices, rubric_forms
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.background import Result, background
+from core.ui.shared.job_panel import watch_job
+from core.ui.shared.linked import choose_one
 from core.ui.shared.option_controls import show_settings
 from core.ui.shared.run_choice import method_text
 from core.ui.shared.server_workspace import read_workspace
-from core.ui.shared.shell import draw_until_ready
+from core.ui.shared.shell import PageContext, draw_until_ready
 from core.ui.shared.widgets import as_text, show_empty
 
 _FILTERS = ("subject", "relation", "object", "status")
 _ANY = {"relation": {"": "any"}, "status": {"": "any"}}
+_RULES = "rules"
 _MOST_SHOWN = 1_000  # claims in the table; the command gives all
 
 
-def show(run: Run) -> None:
-    """Show which claims are asked for, how many there are of each role, and each with its row."""
+def show(context: PageContext, run: Run) -> None:
+    """Show who reads and which claims are asked for, how many there are of each role, and each with its row."""
     if not loaders.text_counts(run.id):
         show_empty(f"This run's method is {as_text(method_text(run.method))}: its traces hold no texts, so no claims.")
         return
     asked = make(ClaimsRequest, show_settings(ClaimsRequest, "claims", _FILTERS, columns=4, words=_ANY))
-    draw_until_ready(lambda: _draw(run, asked), lambda: _ask(run).ready)
+    reader = _choose_reader(run)
+    draw_until_ready(lambda: _draw(run, reader, asked), lambda: _ask(run, reader).ready)
+    if BRIEFS not in loaders.text_counts(run.id):
+        return
+    for reading in choices.unfinished_readings(run, RULE.rubric):
+        watch_job(context.workspace, READING.name, reading.id)
+    if not context.workspace.settings.read_only:
+        with st.expander("Let a model read this run's claims", key="read-by-model"):
+            rubric_forms.show_reading(context, run, RULE.rubric)
 
 
-def _ask(run: Run) -> Result:
+def _choose_reader(run: Run) -> str:
+    """Show the choice of who reads: the rules, or a finished reading (id) by a model."""
+    finished = choices.finished_readings(run, RULE.rubric)
+    titles = {_RULES: "rules"} | {each.id: f"{each.model or 'a model'}: {each.name}" for each in finished}
+    return (choose_one(st.selectbox, "claims_reader", "Read by", titles, _RULES) if finished else None) or _RULES
+
+
+def _ask(run: Run, reader: str) -> Result:
     def compute(_progress: Callable[[float], object]) -> RunClaims:
-        return claims_of_run(read_workspace(), run.id)
+        if reader == _RULES:
+            return claims_of_run(read_workspace(), run.id)
+        return claims_of_run(read_workspace(), run.id, reader="model", reading=reader)
 
-    return background().ask(("claims", run.id, loaders.run_version(run.id)), compute)
+    return background().ask(("claims", run.id, reader, loaders.label_version(run.id)), compute)
 
 
-def _draw(run: Run, asked: ClaimsRequest) -> None:
-    found = _ask(run)
+def _draw(run: Run, reader: str, asked: ClaimsRequest) -> None:
+    found = _ask(run, reader)
     if not found.ready:
         st.caption("The texts are being read, which takes some seconds for some thousands.")
     elif found.value is None:
@@ -53,7 +78,12 @@ def _draw(run: Run, asked: ClaimsRequest) -> None:
 
 
 def _show(run: Run, found: RunClaims, asked: ClaimsRequest) -> None:
-    st.markdown(as_text(describe_claims(found)))
+    st.markdown(as_text(" ".join(describe(found))))
+    labelled = (("Label briefs", RULE.name, found.rates), ("Label claims", RIGHT_CLAIM.name, found.precision))
+    with st.container(horizontal=True):
+        for label, rubric, rates in labelled:
+            if rates is not None:
+                links.to_page(links.ARGUMENTS, label, dataset=run.dataset, run=run.id, tab="Label", rubric=rubric)
     counts = pd.DataFrame([(count.role, *_numbers(count)) for count in found.counts], columns=["role", *_COUNTED])
     number = st.column_config.NumberColumn
     tables.show_table(
@@ -70,8 +100,16 @@ def _show(run: Run, found: RunClaims, asked: ClaimsRequest) -> None:
     shown = claims.head(_MOST_SHOWN)
     st.caption(f"{len(shown):,} of {len(claims):,} claims, without those that only answer the question of their own row")
     row = [links.page_address("rows", dataset=run.dataset, run=run.id, row=pair_id) for pair_id in shown["pair_id"]]
-    table = shown[["subject", "relation", "object", "status", "role"]].assign(row=row)
-    tables.show_table(table, "claims", {"row": st.column_config.LinkColumn("row", display_text=r"row=([^&]+)")})
+    known = (shown["pack"] + ": " + shown["entry"]).where(shown["pack"] != "", "")
+    table = shown[["subject", "relation", "object", "status"]].assign(known=known, role=shown["role"], row=row)
+    if found.reading is not None:
+        table = table.assign(quote=shown["quote"])
+    help_ = "; ".join(f"{kind}: {decides}" for kind, decides in DECIDES.items())
+    columns = {
+        "known": st.column_config.TextColumn("what the pack has", help=help_),
+        "row": st.column_config.LinkColumn("row", display_text=r"row=([^&]+)"),
+    }
+    tables.show_table(table, "claims", columns)
 
 
 def _numbers(count: object) -> list[int]:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from core.actions import labels
 from core.audit.rubric import Rubric
+from core.audit.rules.claims import RULE as CLAIMS
 from core.audit.sample_request import Design, SampleRequest
 from core.store.rubrics import Sample
 from core.store.runs import Run
@@ -17,7 +18,7 @@ from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import choose_one
 from core.ui.shared.option_controls import show_settings
 from core.ui.shared.shell import PageContext, explain_errors
-from core.ui.shared.widgets import show_empty
+from core.ui.shared.widgets import as_text, show_empty
 
 DESIGN_WORDS: dict[Design, str] = {
     "random": "at random",
@@ -37,11 +38,14 @@ def show(context: PageContext, run: Run) -> None:
     if rubric is None:
         show_empty("No rubric yet: add one in the tab Rubrics.")
         return
-    own = context.workspace.settings.author
-    typed = person_place.text_input(
-        "Reader", own, key="name-reader", max_chars=120, disabled=context.workspace.person is not None
-    )
-    author = own if context.workspace.person is not None else (typed or "").strip()
+    if rubric.unit == "claim":
+        finished = choices.finished_readings(run, CLAIMS.rubric)
+        if not finished:
+            show_empty("No model has read this run's claims yet: the tab Claims starts a reading.")
+            return
+        run = finished[0]
+        st.caption(as_text(f"Listed by {run.name}"))
+    author = _choose_reader(context, person_place)
     samples = loaders.samples(run.id, rubric)
     sample = _choose_sample(samples, sample_place)
     if sample is None:
@@ -61,6 +65,13 @@ def show(context: PageContext, run: Run) -> None:
         reader.show(reader.Reading(context.workspace, rubric, run, sample, author))
 
     read()
+
+
+def _choose_reader(context: PageContext, place: st.delta_generator.DeltaGenerator) -> str:
+    """Show who reads: whoever signed in, else the name that is typed."""
+    own = context.workspace.settings.author
+    typed = place.text_input("Reader", own, key="name-reader", max_chars=120, disabled=context.workspace.person is not None)
+    return own if context.workspace.person is not None else (typed or "").strip()
 
 
 def _choose_sample(samples: Sequence[Sample], place: st.delta_generator.DeltaGenerator) -> Sample | None:

@@ -21,7 +21,8 @@ def describe(
     """key, title, and lines of (name, value)."""
     numbers = loaders.row_details(run.id, label.pair_id).numbers
     text = texts[label.pair_id, label.seq]
-    predicted = f"P(DE) {percent_text(numbers['p_de'])}, P(up | DE) {percent_text(numbers['p_up_given_de'])}"
+    shares = (numbers["p_de"], numbers["p_up_given_de"])
+    predicted = "none: a reading" if run.is_reading else "P(DE) {}, P(up | DE) {}".format(*map(percent_text, shares))
     return {
         "key": f"{label.pair_id}/{label.seq}",
         "title": " · ".join(filter(None, (f"{text['pert']} ⟶ {text['gene']}", text["role"]))),

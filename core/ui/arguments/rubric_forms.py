@@ -9,6 +9,7 @@ import streamlit as st
 from core.actions import readings, rubrics
 from core.audit.clash import SPEECHES
 from core.audit.rubric import Rubric, Unit
+from core.audit.rules.claims import RULE as CLAIMS
 from core.engine.request import money_text
 from core.errors import InputError
 from core.methods.judge_rubric import asks_for_passage
@@ -21,7 +22,13 @@ from core.ui.shared.option_controls import show_calls
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text
 
-_UNITS = {"brief": "each brief", "speech": "each brief, rebuttal and verdict", "verdict": "each verdict", "row": "each whole row"}
+_UNITS = {
+    "brief": "each brief",
+    "speech": "each brief, rebuttal and verdict",
+    "verdict": "each verdict",
+    "row": "each whole row",
+    "claim": "each claim of a reading of claims",
+}
 assert set(_UNITS) == set(get_args(Unit))
 _PLAN = "_reading_plan"  # session key: (rubric's hash, run, server, model) → its plan and estimate
 
@@ -75,7 +82,7 @@ def show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
     left, right = st.columns(2)
     server = left.text_input("Model server", context.workspace.settings.endpoint, key="endpoint-reading", help="Ends in /v1.")
     model = right.text_input("Model", placeholder="the only one that the server has", **bind("reading_model"))
-    passage = rubric != SPEECHES and st.toggle(
+    passage = not readings.reads_quotations(rubric) and st.toggle(
         "Copy the sentence that decides",
         help="The model also copies the sentence on which its answer rests. It is kept where it stands in the text word for "
         "word, is marked there, and says why in the header of a row whose judge gave no reason. With it a reading is another "
@@ -119,7 +126,7 @@ def _describe(plan: readings.ReadingPlan, estimate: readings.ReadingEstimate) ->
         f"about {expected.prompt_tokens:,.0f} + {expected.completion_tokens:,.0f} tokens",
     ]
     if not estimate.measured:
-        counted = "six points" if plan.rubric == SPEECHES else "a letter"
+        counted = {SPEECHES.name: "six points", CLAIMS.name: "four claims"}.get(plan.rubric.name, "a letter")
         with_sentence = " and a sentence" if asks_for_passage(plan.spec.options) else ""
         parts[-1] += f", answers counted as {counted}{with_sentence} each"
     if expected.seconds is not None:

@@ -220,7 +220,9 @@ def _show_list(run: Run, known: Sequence[Rubric]) -> None:
 
 
 def _asked_of(rubric: Rubric) -> str:
-    unit = {"brief": "briefs", "speech": "speeches", "verdict": "verdicts", "row": "whole rows"}[rubric.unit]
+    unit = {"brief": "briefs", "speech": "speeches", "verdict": "verdicts", "row": "whole rows", "claim": "claims of a reading"}[
+        rubric.unit
+    ]
     return " ".join(filter(None, (unit, f"of {', '.join(rubric.roles)}" if rubric.roles else "", ", ".join(rubric.stages))))
 
 

@@ -8,9 +8,10 @@ of genes here, and links to PubMed, which a browser opens only on a click.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from core.scoring.row_claims import RowClaim
 from core.scoring.row_words import TAG, TAG_MEANINGS
 from core.store.text_search import pattern_of
 from core.ui.shared import links
@@ -34,12 +35,13 @@ class Marks:
     """What is marked in the texts of a row: the words that were searched for, passages, and symbols that lead to their page.
 
     sought: "" for nothing. pages: symbol in capitals → address of its page here. passages: text → what is marked in it, as it
-    stands there.
+    stands there. claims: text → what it claims about genes.
     """
 
     sought: str = ""
     pages: Mapping[str, str] = field(default_factory=dict)
     passages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    claims: Mapping[str, Sequence[RowClaim]] = field(default_factory=dict)
 
     def count_hits(self, text: str) -> int:
         """How often the words occur in a text, without regard to case."""

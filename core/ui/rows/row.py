@@ -15,7 +15,7 @@ from core.scoring.row_words import MODEL_FREE, arithmetic, stage_title
 from core.store.runs import Run
 from core.types import ASKED, FLAG_NAMES, MADE_ELSEWHERE
 from core.ui.ask import further
-from core.ui.rows import calls, dossier, made_from, row_header, trace
+from core.ui.rows import calls, claims, dossier, made_from, row_header, trace
 from core.ui.rows.marked_text import Marks
 from core.ui.shared import gene_cards, links, loaders, tables
 from core.ui.shared.confirmation import confirm
@@ -50,17 +50,19 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
         _show_notes(context, run, row["pair_id"], details.notes)
     if context.dataset is not None:
         gene_cards.show(context.dataset, marks.pages)
+    claims.wait(details)
 
 
 def marks_of(context: PageContext, details: RowDetails) -> Marks:
-    """What to mark in the texts of a row: the words of the search, passages that decided a reading, and the dataset's genes."""
+    """What to mark in the texts of a row: the words of the search, passages that decided a reading, the dataset's genes, and what
+    the texts claim about genes."""
     dataset, row, events = context.dataset, details.numbers, details.events
     assert dataset is not None  # of the run that is on screen
     run = context.run.id if context.run else None
     texts = (event["content"] for event in events)
     pages = gene_cards.pages_of(dataset, run, (row["pert"], row["gene"]), texts)
     passages = {event["content"]: found for event in events if (found := passages_in(event, details.passages))}
-    return Marks(str(st.session_state.get("q") or ""), pages, passages)
+    return Marks(str(st.session_state.get("q") or ""), pages, passages, claims.find(details))
 
 
 def _show_story(context: PageContext, run: Run, details: RowDetails, marks: Marks, *, narrow: bool = False) -> None:

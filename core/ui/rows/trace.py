@@ -11,7 +11,7 @@ from core.audit.brief_checks import SHORT
 from core.plots import theme
 from core.scoring import row_words
 from core.store.runs import Run
-from core.ui.rows import trace_tree
+from core.ui.rows import claims, trace_tree
 from core.ui.rows.marked_text import Marks, to_markdown
 from core.ui.shared.loaders import RowDetails
 from core.ui.shared.widgets import as_text, heading_text, percent_text
@@ -74,6 +74,7 @@ def _show_speech(event: Event, suffix: str, marks: Marks) -> None:
     role = event["role"] if p is None else f"{event['role']}: {percent_text(p)}"
     heading = heading_text(role + suffix, theme.ROLE_COLOURS.get(event["role"], theme.NONE), warning)
     st.markdown(f"{heading}\n\n{to_markdown(event['content'], marks)}")
+    claims.show(marks.claims.get(event["content"], ()))
 
 
 def _show_event(event: Event, marks: Marks) -> None:

@@ -24,7 +24,7 @@ from core.ui.shared.loaders.attributions import (
     seed_report,
     unfinished_contaminations,
 )
-from core.ui.shared.loaders.cache import refresh, run_version, versions_of
+from core.ui.shared.loaders.cache import label_version, refresh, run_version, versions_of
 from core.ui.shared.loaders.labels import labels, samples, texts_by_place
 from core.ui.shared.loaders.leakage import leakage_audit, probe_power
 from core.ui.shared.loaders.more_scores import (
@@ -152,6 +152,7 @@ __all__ = [
     "ids_unlike",
     "is_training_row",
     "knn_contents",
+    "label_version",
     "labelled_counts",
     "labels",
     "labels_at_thresholds",

@@ -73,6 +73,11 @@ def run_version(run: str) -> tuple[int, ...]:
     return _version([f"run:{run}", "datasets"])
 
 
+def label_version(run: str) -> tuple[int, ...]:
+    """`run_version` with the counter of people's labels of texts."""
+    return _version([f"run:{run}", "datasets", "labels"])
+
+
 def versions_of(runs: Iterable[str]) -> tuple[int, ...]:
     """The counters of several runs, of the datasets and of the spaces: of all that a fusion is computed from."""
     return _version([*(f"run:{run}" for run in runs), "datasets", "spaces"])

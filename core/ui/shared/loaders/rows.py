@@ -30,7 +30,7 @@ class RowDetails:
 
     numbers: `predictions.row`. events: `traces.of_row`. dossier: `evidence.of_row`. calls: what was asked of a language
     model, and what it answered. notes: people's remarks. runs: ids of the runs that predict the row, this one included.
-    passages: `rubrics.passages`. clash: `points_of_row`.
+    passages: `rubrics.passages`. clash: `points_of_row`. claims: of its texts, `rubrics.claims_of_row`.
     """
 
     numbers: dict[str, Any]
@@ -41,6 +41,7 @@ class RowDetails:
     runs: list[str]
     passages: list[MarkedPassage]
     clash: list[tuple[str, Point]]
+    claims: list[dict[str, Any]]
 
 
 @cache_by("run:{0}", "runs", "datasets", "notes", "spaces", entries=50, shared=True)
@@ -57,6 +58,7 @@ def row_details(run: str, pair_id: str) -> RowDetails:
             runs,
             rubrics.passages(db, run, pair_id),
             points_of_row(db, run, pair_id),
+            rubrics.claims_of_row(db, run, pair_id),
         )
 
 

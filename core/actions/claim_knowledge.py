@@ -1,0 +1,71 @@
+"""What the packs of a workspace know of the genes that texts make claims about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from core.actions import packs
+from core.actions.component_loader import default_dataset
+from core.actions.workspace import Workspace
+from core.audit.claim_checks import DECIDES, Knowledge, narrow_pathways
+from core.audit.text_symbols import Symbols
+from core.datasets.knowledge_packs import Descriptions, Network, Pack, Pathways, Regulation, Signalling
+from core.store import pairs
+
+
+class ClaimKnowledge(NamedTuple):
+    """The genes of a dataset and of the packs of its organism, and what these packs say of them."""
+
+    symbols: Symbols
+    knowledge: Knowledge
+
+
+def load_knowledge(workspace: Workspace, dataset: str) -> ClaimKnowledge:
+    """Return what the packs of a dataset's organism know: the latest of each kind, and all of pathways or gene sets.
+
+    Raise NotFound for an unknown dataset, StateError for a pack whose file is gone.
+    """
+    with workspace.store.read() as db:
+        genes = set(pairs.frame(db, dataset)[["pert", "gene"]].to_numpy().ravel())
+    found = dict(_packs(workspace, default_dataset(workspace, dataset).organism))
+    genes |= {gene for pack in found.values() for gene in _genes(pack)}
+    return ClaimKnowledge(Symbols(genes), _knowledge(found))
+
+
+def _packs(workspace: Workspace, organism: str) -> Iterator[tuple[str, Pack]]:
+    names = [
+        packs.name_of_latest(workspace, kind, organism)
+        for kind in (Regulation.kind, Signalling.kind, Network.kind, Descriptions.kind)
+    ]
+    for name in (*names, *packs.names_of_kind(workspace, Pathways.kind, organism)):
+        if name is not None:
+            yield name, packs.read(workspace, name)
+
+
+def _genes(pack: Pack) -> Iterator[str]:
+    if isinstance(pack, Regulation):
+        yield from (gene for pair in pack.signs for gene in pair)
+    elif isinstance(pack, Network):
+        yield from (gene for edge in pack.edges for gene in edge[:2])
+    elif isinstance(pack, Pathways):
+        yield from pack.names
+    elif isinstance(pack, Descriptions):
+        yield from pack.texts
+
+
+def _knowledge(found: Mapping[str, Pack]) -> Knowledge:
+    return Knowledge(
+        {
+            name: {(factor.casefold(), target.casefold()): sign for (factor, target), sign in pack.signs.items()}
+            for name, pack in found.items()
+            if isinstance(pack, Regulation)
+        },
+        {
+            name: {frozenset((a.casefold(), b.casefold())): score for a, b, score in pack.edges}
+            for name, pack in found.items()
+            if isinstance(pack, Network)
+        },
+        {name: narrow_pathways(pack.names) for name, pack in found.items() if isinstance(pack, Pathways)},
+        {name: pack.kind for name, pack in found.items() if pack.kind in DECIDES},
+    )

@@ -1,0 +1,18 @@
+"""claims: a brief that claims something about two genes, other than an answer to the question of its own row."""
+
+from __future__ import annotations
+
+from core.audit.rules.registry import Rule, RuleText, yes_if
+
+
+def answer(text: RuleText) -> str:
+    """Yes where a claim is found; "" where no symbols are at hand."""
+    if text.symbols is None:
+        return ""
+    from core.audit.claims import find_claims, is_answer  # no run needs it to audit its briefs
+
+    return yes_if(any(not is_answer(claim, text.pert, text.gene) for claim in find_claims(text.content, text.symbols)))
+
+
+RULE = Rule("claims", "Does the brief claim something about two genes, apart from the effect that is asked about?", answer)
+RULES = (RULE,)

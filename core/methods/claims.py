@@ -1,0 +1,178 @@
+"""Reads what another run's briefs claim about two genes: one question for each brief, which a model answers by edges.
+
+It predicts nothing. Each brief has one event of kind "reading", as of `judge_rubric`: whether it makes a claim other than an
+answer to the question of its own row; its meta also holds `not_found`. Behind it comes an event of kind "claim" for each claim,
+whose meta holds `of_seq` (of which brief), `subject`, `relation`, `object` and `quote`. The quotation and both genes stand in the
+brief word for word; `not_found` counts the claims of which that is not so, which are dropped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from core.audit.claims import RELATIONS, SYMMETRIC, Claim, is_answer
+from core.audit.rubric import Rubric
+from core.audit.rules.claims import RULE
+from core.audit.rules.registry import yes_if
+from core.errors import InputError
+from core.llm.json_objects import find_list
+from core.llm.messages import Message, Reply
+from core.llm.parsing import Unparsed
+from core.methods.base import Context, Option, RowMethod, RowText, TextsOfRun
+from core.methods.conversation import (
+    CallSpec,
+    ConversationMethod,
+    Messages,
+    ReadAnswer,
+    RowConversation,
+    event_of,
+    gather_all,
+)
+from core.methods.marked_passage import QUOTES, find_passage
+from core.methods.prompts import EFFORTS, fill, prompt_text
+from core.types import Flag, Pair, RowResult, TraceEvent, row_of_reading
+
+_PROMPTS = ("claims", "claims_task", "reask_claims")
+_FIELDS: Final = ("subject", "relation", "object", "quote")
+
+
+class QuotedClaim(NamedTuple):
+    """A claim, and the words that make it."""
+
+    claim: Claim
+    quote: str
+
+
+class ReadClaims(NamedTuple):
+    """The claims of a text, and how many of the reader's do not stand in it."""
+
+    claims: tuple[QuotedClaim, ...]
+    not_found: int
+
+
+class Claims(ConversationMethod):
+    """One question about each brief of a row, all asked concurrently."""
+
+    name = "claims"
+    version = 1
+    about = "A model reads what another run's briefs claim about two genes, with quotations; it predicts nothing."
+    options: tuple[Option, ...] = (
+        Option("run", "run", "", "The run whose briefs are read."),
+        Option("effort", "choice", "", "Reasoning effort; empty leaves it to the server.", EFFORTS),
+        Option("max_tokens", "int", 4_000, "The longest answer in tokens, reasoning included.", least=1),
+    )
+    form = json.dumps({"claims": [dict.fromkeys(_FIELDS[:3], "words") | {"quote": " ".join(["words"] * 20)}] * 4})
+
+    def calls(self, _options: Mapping[str, Any]) -> float:
+        """Returns the calls for a row of four briefs; the run decides how many it has."""
+        return 4
+
+    def prompts(self, _options: Mapping[str, Any]) -> str:
+        """Returns every text of a prompt, apart from the pair and the brief."""
+        return "\n\n".join([*map(prompt_text, _PROMPTS), *RELATIONS])
+
+    def parent(self, options: Mapping[str, Any]) -> str:
+        """Returns the name or id of the run whose briefs are read."""
+        return str(options["run"])
+
+    def rubric(self, _options: Mapping[str, Any]) -> Rubric:
+        """Returns the rubric that is answered, which says which texts are read."""
+        return RULE.rubric
+
+    def answer_form(self, _options: Mapping[str, Any]) -> str:
+        """Returns a text about as long as an answer, reasoning left out."""
+        return self.form
+
+    def row_prompts(self, texts: TextsOfRun, pair: Pair, _options: Mapping[str, Any]) -> list[Messages]:
+        """Returns the questions about a row's briefs."""
+        return [messages_of(pair, text) for text in texts.of_row[pair.pair_id]]
+
+    async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
+        """Asks about every brief of the row. One whose answer cannot be read has a reading without one, and flags the row."""
+        if context.texts is None:
+            raise InputError(f"{pair.pair_id}: no texts are given, expected those of the run that is read")
+        texts = context.texts.of_row[pair.pair_id]
+        found = await gather_all(*(_ask(conversation, pair, text, context) for text in texts))
+        events = [event for text, answer in zip(texts, found, strict=True) for event in _events(pair, text, answer, context)]
+        unread = any(isinstance(answer.value, Unparsed) for answer in found)
+        row = row_of_reading(pair.pair_id, (Flag.UNREAD,) if unread else (), conversation.tokens)
+        return RowResult(row, tuple(events), (), conversation.calls)
+
+
+METHOD: RowMethod = Claims()
+
+
+def messages_of(pair: Pair, text: RowText) -> Messages:
+    """Returns the question about a brief, which stands between marks made from a hash of it, so that it cannot end itself."""
+    task = fill(
+        prompt_text("claims_task"),
+        pert=pair.pert,
+        gene=pair.gene,
+        relations=", ".join(RELATIONS),
+        mark=hashlib.sha256(text.content.encode()).hexdigest()[:8],
+        content=text.content,
+    )
+    return Message("system", prompt_text("claims")), Message("user", task)
+
+
+async def _ask(conversation: RowConversation, pair: Pair, text: RowText, context: Context) -> ReadAnswer[ReadClaims]:
+    return await conversation.read(
+        _call_of(text, context),
+        messages_of(pair, text),
+        lambda reply: read_claims(reply, text.content, pair),
+        lambda problem: fill(prompt_text("reask_claims"), reason=problem.reason),
+    )
+
+
+def _call_of(text: RowText, context: Context) -> CallSpec:
+    return CallSpec(text.stage, text.role, context.seed, context.options["max_tokens"], context.options["effort"])
+
+
+def read_claims(reply: Reply, text: str, pair: Pair) -> ReadClaims | Unparsed:
+    """Returns the claims of a reply whose quotation and genes stand in the text, each once; of a gene with itself none is."""
+    listed = find_list(reply.content, "claims")
+    if listed is None:
+        return Unparsed('no JSON object with a list "claims", expected one')
+    found: dict[Claim, QuotedClaim] = {}
+    not_found = 0
+    for each in listed:
+        said: dict[str, Any] = {name: each.get(name) for name in _FIELDS} if isinstance(each, Mapping) else {}
+        if not said or not all(isinstance(value, str) for value in said.values()):
+            return Unparsed(f"a claim is {json.dumps(each)[:80]}, expected the texts {', '.join(_FIELDS)}")
+        if said["relation"] not in RELATIONS:
+            return Unparsed(f"a relation is {said['relation'][:40]!r}, expected one of {', '.join(RELATIONS)}")
+        quote, genes = find_passage(text, said["quote"].strip(QUOTES)), [_spell(said[name], text, pair) for name in _FIELDS[::2]]
+        if not quote or not all(genes):
+            not_found += 1
+        elif genes[0] != genes[1]:
+            subject, object_ = sorted(genes) if said["relation"] in SYMMETRIC else genes
+            claim = Claim(subject, said["relation"], object_)
+            found.setdefault(claim, QuotedClaim(claim, quote))
+    return ReadClaims(tuple(found.values()), not_found)
+
+
+def _spell(gene: str, text: str, pair: Pair) -> str:
+    """A gene as the row has it, else as it stands in the text; "" if it stands nowhere in it."""
+    name = gene.strip(QUOTES)
+    stands = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) if name else None
+    if stands is None:
+        return ""
+    return next((known for known in (pair.pert, pair.gene) if known.casefold() == name.casefold()), stands[0])
+
+
+def _events(pair: Pair, text: RowText, found: ReadAnswer[ReadClaims], context: Context) -> Iterator[TraceEvent]:
+    """Yields what was said about a brief: an answer that was rejected, if one was, the reading, and the claims."""
+    yield from (event._replace(stage=text.stage, role=text.role) for event in found.rejected)
+    spec, value = _call_of(text, context), found.value
+    if isinstance(value, Unparsed):
+        yield event_of(spec, "reading", found.reply, of_seq=text.seq, unread=value.reason)
+        return
+    others = any(not is_answer(each.claim, pair.pert, pair.gene) for each in value.claims)
+    yield event_of(spec, "reading", found.reply, of_seq=text.seq, answer=yes_if(others), not_found=value.not_found)
+    for claim, quote in value.claims:
+        said = f"{' '.join(claim)}: “{' '.join(quote.split())}”"
+        yield TraceEvent(text.stage, text.role, "claim", said, meta={"of_seq": text.seq, **claim._asdict(), "quote": quote})

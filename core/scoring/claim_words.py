@@ -1,0 +1,103 @@
+"""The claims of a run's texts in words and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from core.audit.claim_checks import DECIDES, ClaimsRequest
+from core.scoring.claim_counts import RunClaims, select_claims
+from core.scoring.rubric_words import rates_shape, worth_shape
+from core.scoring.sentences import interval_text
+
+
+def as_json(found: RunClaims, asked: ClaimsRequest) -> Mapping[str, Any]:
+    """The numbers, and every claim that was asked for."""
+    claims = select_claims(found, asked).astype(object)
+    claims = claims.where(claims.notna(), None)
+    agreement = None if found.agreement is None else {**asdict(found.agreement), "total": found.agreement.total}
+    return {
+        "run": found.run.name,
+        "texts": found.texts,
+        "sources": list(dict.fromkeys(found.packs.values())),
+        "packs": [{"pack": name, "kind": kind, "decides": DECIDES[kind]} for name, kind in found.packs.items()],
+        "counts": [asdict(count) for count in found.counts],
+        "worth": worth_shape(found.worth)["rubrics"],
+        "claims": claims.to_dict("records"),
+        "reader": "rules" if found.reading is None else "model",
+        "reading": None if found.reading is None else found.reading.id,
+        "model": None if found.reading is None else found.reading.model,
+        "unread": found.unread,
+        "not_found": found.not_found,
+        "agreement": agreement,
+        "rates": None if found.rates is None else rates_shape(found.rates),
+        "precision": None if found.precision is None else rates_shape(found.precision),
+    }
+
+
+def describe(found: RunClaims) -> list[str]:
+    """All that there is to say of the reader and of what it found, a sentence or two each."""
+    said = (describe_claims(found), describe_agreement(found), describe_labels(found), describe_precision(found))
+    return [each for each in said if each]
+
+
+def describe_claims(found: RunClaims) -> str:
+    """What was looked for, and by what it was checked, in words."""
+    n = sum(count.supported + count.contradicted + count.not_known for count in found.counts)
+    texts, answers = (sum(getattr(count, name) for count in found.counts) for name in ("texts", "answers"))
+    reader = "rules find" if found.reading is None else f"{found.reading.model} finds"
+    words = [
+        f"{found.run.name}: {reader} {n:,} claims about genes in {texts:,} {found.texts}. "
+        f"{answers:,} more only answer the question of their own row."
+    ]
+    if found.unread:
+        words.append(f"Its answers about {found.unread:,} more could not be read.")
+    if found.not_found:
+        words.append(f"{found.not_found:,} of its claims quote or name what does not stand in the text; they are not used.")
+    packs = " and ".join(found.packs) or "no pack: none of regulation, signalling, a network or pathways is imported"
+    return " ".join([*words, f"Checked by: {packs}. That a pack does not list a pair says nothing against a claim."])
+
+
+def describe_agreement(found: RunClaims) -> str:
+    """How far a model and the rules find the same claims, in a sentence; "" for the rules' own."""
+    if found.agreement is None:
+        return ""
+    both, rules, model, total = (getattr(found.agreement, name) for name in ("both", "rules_alone", "model_alone", "total"))
+    if not total:
+        return "Neither the rules nor the model find a claim in these texts."
+    return (
+        f"Of {total:,} claims that the rules or the model find in the same texts, both find {both:,} ({both / total:.0%}), "
+        f"the rules alone {rules:,}, the model alone {model:,}."
+    )
+
+
+def describe_precision(found: RunClaims) -> str:
+    """How many claims of a reading are right by people's labels, in a sentence; "" without any."""
+    if found.precision is None:
+        return ""
+    whole = [*found.precision.roles.values()][-1]
+    if whole.labels_only is None:
+        return "Nobody has labelled its claims (rubric right_claim), so how many are right is not known."
+    return f"Of its {whole.n:,} claims, answers too, {interval_text(whole.labels_only)} are right by {whole.labels:,} labels."
+
+
+def describe_labels(found: RunClaims) -> str:
+    """What people's labels say of the reader, in a sentence; "" where rates are not for these texts."""
+    if found.rates is None:
+        return ""
+    whole = [*found.rates.roles.values()][-1]
+    share = f"Of the briefs {interval_text(whole.raw)} make such a claim, as read."
+    if not whole.labels:
+        return f"{share} Nobody has labelled a brief for the rubric claims, so how often the reader errs is not known."
+    known = []
+    if whole.sensitivity is not None:
+        known.append(f"finds one in {interval_text(whole.sensitivity)} of those with one")
+    if whole.specificity is not None:
+        known.append(f"none in {interval_text(whole.specificity)} of the others")
+    corrected = (
+        f"{whole.missing:,} more labels would correct the rate."
+        if whole.corrected is None
+        else f"Corrected by {whole.labels:,} labels: {interval_text(whole.corrected)}."
+    )
+    return f"{share} By people's labels the reader {' and '.join(known)}. {corrected}"
