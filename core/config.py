@@ -194,7 +194,8 @@ def load_settings(workspace: Path | None = None) -> Settings:
     Secrets and roles that are not in the environment are looked up in .streamlit/secrets.toml. Raises InputError for a value that
     cannot be read; its text names the variable and never shows a secret.
     """
-    file = _secrets_file()
+    named = os.environ.get("PERTURBDESK_SECRETS_FILE", "").strip()
+    file = _value_of("PERTURBDESK_SECRETS_FILE", named, FILE) if named else SECRETS_FILE
     in_file = [each.metadata["variable"] for each in fields(Settings) if each.metadata["type"] in (*SECRET, E_MAILS)]
     texts = {**settings_in_file(file, in_file), **os.environ}
     values: dict[str, Any] = {"author": _user(), "sign_in": has_sign_in(file), "secrets_file": file}
@@ -206,11 +207,6 @@ def load_settings(workspace: Path | None = None) -> Settings:
         if text:
             values[each.name] = _value_of(each.metadata["variable"], text, each.metadata["type"])
     return Settings(**values)
-
-
-def _secrets_file() -> Path:
-    named = os.environ.get("PERTURBDESK_SECRETS_FILE", "").strip()
-    return _value_of("PERTURBDESK_SECRETS_FILE", named, FILE) if named else SECRETS_FILE
 
 
 def read_base_url(text: str) -> str:

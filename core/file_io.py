@@ -39,20 +39,12 @@ class UnnamedFile(SpooledTemporaryFile[bytes]):
         self.close()
 
 
-def special_kind(path: Path) -> str:
-    """Returns what lies at a path if it is neither a file nor a folder, such as "a named pipe"; else "".
-
-    Raises OSError, and InputError for a path that cannot be one.
-    """
+def refuse_special(path: Path) -> None:
+    """Raises UnknownFormat for pipes, sockets and devices, which may never end or act when they are read; OSError as `stat`."""
     if "\0" in str(path):
         raise InputError(f"{str(path)!r}: holds the character NUL, expected the path of a file")
     mode = path.stat().st_mode
-    return next((words for is_kind, words in _SPECIAL if is_kind(mode)), "")
-
-
-def refuse_special(path: Path) -> None:
-    """Raises UnknownFormat for pipes, sockets and devices, which may never end or act when they are read; OSError as `stat`."""
-    kind = special_kind(path)
+    kind = next((words for is_kind, words in _SPECIAL if is_kind(mode)), "")
     if kind:
         raise UnknownFormat(f"{path}: {kind}, expected a file")
 

@@ -72,15 +72,11 @@ def scrub_output(settings: Settings) -> None:
             continue
         scrubbed: Any = _ScrubbedStream(stream, scrub)
         setattr(sys, name, scrubbed)
-        for handler in _stream_handlers():
+        loggers = [logging.getLogger(), *logging.root.manager.loggerDict.values()]
+        handlers = [handler for logger in loggers if isinstance(logger, logging.Logger) for handler in logger.handlers]
+        for handler in [handler for handler in handlers if isinstance(handler, logging.StreamHandler)]:
             if handler.stream is stream:
                 handler.setStream(scrubbed)
-
-
-def _stream_handlers() -> list[logging.StreamHandler[Any]]:
-    loggers = [logging.getLogger(), *logging.root.manager.loggerDict.values()]
-    handlers = [handler for logger in loggers if isinstance(logger, logging.Logger) for handler in logger.handlers]
-    return [handler for handler in handlers if isinstance(handler, logging.StreamHandler)]
 
 
 def close() -> None:
@@ -178,16 +174,13 @@ class _SharedRotatingFile(RotatingFileHandler):
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with self._file_lock:
                 super().emit(record)
-                self._close_stream()
+                stream, self.stream = self.stream, None
+                if stream is not None:
+                    with suppress(OSError):  # of what a full disk did not take; closed it is all the same
+                        stream.close()
         except (OSError, Timeout):
             self.handleError(record)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: ARG002
         """Print nothing, where the standard handler prints a traceback to standard error."""
         self.works = False
-
-    def _close_stream(self) -> None:
-        stream, self.stream = self.stream, None
-        if stream is not None:
-            with suppress(OSError):  # of what a full disk did not take; closed it is all the same
-                stream.close()

@@ -103,7 +103,10 @@ def _table_rows(sheet: Any, name: str) -> Iterator[tuple[int, Row]]:
     for number, cells in enumerate(sheet.iter_rows(max_col=_MOST_COLUMNS + 1, values_only=True), 1):
         if number > MOST_ROWS:
             raise UnsafeFile(f"{name}: more than {MOST_ROWS:,} rows in a sheet, which Excel cannot have")
-        row = _without_trailing(cells)
+        end = len(cells)
+        while end and cells[end - 1] is None:
+            end -= 1
+        row = cells[:end]
         if not width and (len(row) > 1 and sum(cell is not None for cell in row) > 1):
             width = len(row)
         if not width and number > _MOST_LEADING:
@@ -112,13 +115,6 @@ def _table_rows(sheet: Any, name: str) -> Iterator[tuple[int, Row]]:
             raise InputError(f"{name}: more than {_MOST_COLUMNS:,} columns, expected at most that")
         if width and row:
             yield number, (*row, *(None,) * (width - len(row)))
-
-
-def _without_trailing(cells: Row) -> Row:
-    end = len(cells)
-    while end and cells[end - 1] is None:
-        end -= 1
-    return cells[:end]
 
 
 def _write_csv(sheet: Any, name: str) -> bytes:

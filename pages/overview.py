@@ -4,7 +4,7 @@ import streamlit as st
 
 from core.report.figures import labels
 from core.scoring import terms
-from core.ui.overview import concerns, dataset, ladder, runs_table, summary
+from core.ui.overview import concerns, dataset, runs_table, summary
 from core.ui.shared import after_import, hint, loaders, shell, widgets
 
 context = shell.open_page(__file__).without_asked()
@@ -18,12 +18,12 @@ dataset.say_if_simulated(context)
 summary.show_first_screen(context)
 counts = loaders.dataset_counts()
 counts = counts[counts["dataset"] == context.dataset.id]
-noise = ladder.noise_of(context, int(counts["unlabelled"].sum()))
+noise = summary.noise_of(context, int(counts["unlabelled"].sum()))
 
 st.markdown("### Runs")
 hint.show("terms", terms.FIRST_TERMS)
 runs_table.show_runs(context, noise)
-ladder.show_published(context, noise)
+summary.show_published(context, noise)
 
 st.markdown("### What needs attention")
 concerns.show_all(context)

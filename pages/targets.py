@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.ui.shared import shell, widgets
-from core.ui.targets import choices, conditions_tab, published_tab, table_tab, training_tab
+from core.ui.targets import choices, conditions_tab, table_tab, training_tab
 
 context = shell.open_page(__file__)
 st.markdown("## Targets")
@@ -14,6 +14,6 @@ widgets.show_tabs(
         "Table": lambda: table_tab.show(context.workspace, shown),
         "Conditions": lambda: conditions_tab.show(context.workspace, shown),
         "Training": lambda: training_tab.show(context.workspace, shown),
-        "Published": lambda: published_tab.show(shown),
+        "Published": lambda: table_tab.show_published(shown),
     },
 )

@@ -10,10 +10,9 @@ import time
 from pathlib import Path
 
 from core.finetune import train
-from core.finetune.checkpoints import last_whole, mark_whole
-from core.finetune.job_folder import FinetuneFolder
-from core.finetune.manifest import write_manifest
-from core.finetune.reporter import Reporter
+from core.finetune.job_folder import FinetuneFolder, last_whole, mark_whole
+from core.finetune.merge import write_manifest
+from core.finetune.status import Reporter
 
 STEPS, STEP_S = 60, 0.05
 

@@ -25,16 +25,15 @@ import pytest
 
 from core.actions import (
     attribution,
-    benchmark_process,
+    benchmark_plans,
     benchmarks,
-    cell_jobs,
+    cells,
     contamination,
     finetunes,
     job_control,
+    jobs,
     launch,
     readings,
-    run_states,
-    target_process,
     target_ranking,
 )
 from core.actions.attribution import AttributionRequest
@@ -53,11 +52,11 @@ from core.errors import DeskError, StoreBusy
 from core.experiments.attribution import report_attribution
 from core.experiments.attribution_words import attribution_json
 from core.experiments.benchmark_report import report_benchmark
-from core.experiments.benchmark_shapes import benchmark as benchmark_json
 from core.experiments.benchmark_spec import parse_benchmark
+from core.experiments.benchmark_words import benchmark as benchmark_json
 from core.experiments.contamination import read_saved, report_contamination
 from core.experiments.contamination_words import contamination_json
-from core.finetune import process as finetune_process
+from core.finetune import job_folder as finetune_process
 from core.jobs import start as job_start
 from core.jobs.folder import JobFolder
 from core.jobs.state import STALE_AFTER_S, last_heartbeat
@@ -129,7 +128,7 @@ class Kind:
 
 
 def _benchmark(workspace: Workspace, url: str) -> None:
-    benchmark_process.start_apart(workspace, parse_benchmark(BENCHMARK.format(url=url)))
+    benchmark_plans.start_apart(workspace, parse_benchmark(BENCHMARK.format(url=url)))
 
 
 def _benchmark_result(workspace: Workspace) -> Any:
@@ -173,7 +172,7 @@ def _screen(workspace: Workspace) -> Path:
 
 
 def _labels(workspace: Workspace, _url: str) -> None:
-    cell_jobs.start_labels(workspace, str(_screen(workspace)), "screen", LabelSettings(), LOCAL)
+    cells.start_labels(workspace, str(_screen(workspace)), "screen", LabelSettings(), LOCAL)
 
 
 def _labels_result(workspace: Workspace) -> Any:
@@ -184,7 +183,7 @@ def _labels_result(workspace: Workspace) -> Any:
 def _targets(workspace: Workspace, _url: str) -> None:
     models: dict[str, dict[str, object]] = {"pca_knn": {}, "random_forest": {}}
     request = TrainingRequest("small", CellSource(simulated=SCREEN), SplitChoice("hard"), models)
-    target_process.start_apart(workspace, request)
+    target_ranking.start_apart(workspace, request)
 
 
 def _targets_result(workspace: Workspace) -> Any:
@@ -209,7 +208,7 @@ def _run(workspace: Workspace, url: str) -> None:
 
 
 def _rows_of(workspace: Workspace, name: str) -> Any:
-    run_states.settle_ended(workspace)
+    jobs.settle_ended(workspace)
     with workspace.store.read() as db:
         run = runs.find(db, name).id
         found = db.execute("SELECT pair_id, p_de, prediction_up, prediction_down, error FROM prediction WHERE run = ?", [run])
@@ -222,7 +221,7 @@ def _reading(workspace: Workspace, url: str) -> None:
 
 
 def _reading_result(workspace: Workspace) -> Any:
-    run_states.settle_ended(workspace)
+    jobs.settle_ended(workspace)
     with workspace.store.read() as db:
         found = rubrics.readings(db, runs.find(db, "read").id)
     return sorted(map(str, found.drop(columns=[name for name in found if name.endswith("_at")]).to_dict("records")))
@@ -234,7 +233,7 @@ def _clash(workspace: Workspace, url: str) -> None:
 
 
 def _clash_result(workspace: Workspace) -> Any:
-    run_states.settle_ended(workspace)
+    jobs.settle_ended(workspace)
     return sorted(map(str, clash_of_run(workspace, "argued").points.to_dict("records")))
 
 
@@ -418,7 +417,7 @@ def test_stopped_for_longer_than_a_heartbeat_it_goes_on(kind: Kind, tmp_path: Pa
         past = time.time() - 3600  # what a laptop finds after its sleep
         os.utime(folder.heartbeat, (past, past))
         was_live = kind.is_live(workspace)
-        run_states.settle_ended(workspace)
+        jobs.settle_ended(workspace)
     finally:
         os.kill(pid, signal.SIGCONT)
     until(lambda: not kind.is_live(workspace), f"{kind.name} to end")

@@ -23,7 +23,7 @@ from core.actions.workspace import Workspace, open_workspace
 from core.config import REPOSITORY, Settings
 from core.engine.run_state import LIVE_STATES
 from core.jobs.folder import read_json
-from core.llm import scripted_stream
+from core.llm import scripted_server
 from core.llm.scripted_server import MODEL, Script, request_counts
 from core.llm.scripted_server import serving as serving_model
 from core.methods.base import method_named
@@ -65,7 +65,7 @@ def test_first_words_are_on_screen_within_300_ms(
         pytest.skip("needs Chromium on the path")
     make_demo(open_workspace(Settings(workspace=tmp_path, author="tester")))
     sent: list[float] = []
-    parts_of = scripted_stream.stream_parts
+    parts_of = scripted_server.stream_parts
 
     def timed(*given: Any) -> Iterator[bytes]:
         is_first = True
@@ -75,7 +75,7 @@ def test_first_words_are_on_screen_within_300_ms(
                 sent.append(1000 * time.time())
             yield part
 
-    monkeypatch.setattr(scripted_stream, "stream_parts", timed)
+    monkeypatch.setattr(scripted_server, "stream_parts", timed)
     waits: list[float] = []
     with (
         serving_model(Script(delay_s=0.5, token_s=0.02, reasoning=None)) as model,

@@ -9,7 +9,7 @@ import pytest
 from core.actions import finetunes
 from core.actions.finetunes import FinetuneRequest
 from core.actions.workspace import Workspace
-from core.finetune import process
+from core.finetune import job_folder
 from core.finetune.job_folder import FinetuneFolder
 from tests.commands import core, core_json
 from tests.finetune.cases import REQUEST, finish, labelled_workspace
@@ -26,11 +26,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if everything were installed, so that the process begins."""
-    monkeypatch.setattr(process, "PACKAGES", ("json",))
+    monkeypatch.setattr(job_folder, "PACKAGES", ("json",))
 
 
 def test_without_torch_it_names_the_file_that_brings_it(here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "PACKAGES", ("torch_that_is_not_there",))
+    monkeypatch.setattr(job_folder, "PACKAGES", ("torch_that_is_not_there",))
     done = core(here.settings.workspace, "finetune", *OPTIONS)
     assert (done.status, done.out) == (1, "")
     assert "fine-tuning needs torch_that_is_not_there" in done.err
@@ -45,7 +45,7 @@ def test_what_cannot_be_is_refused_in_one_line(here: Workspace) -> None:
         (("--set", "rank=none"), "expected a whole number"),
     ):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(process, "PACKAGES", ("json",))
+            patch.setattr(job_folder, "PACKAGES", ("json",))
             done = core(here.settings.workspace, "finetune", *words)
         assert (done.status, len(done.err.splitlines())) == (1, 1), done.err
         assert said in done.err

@@ -6,8 +6,7 @@ import pytest
 
 from core.actions.files import recognise
 from core.datasets import ScoreTable
-from core.decimals import is_decimal_comma, with_points
-from core.delimited import delimiter_of
+from core.delimited import delimiter_of, is_decimal_comma, with_points
 from core.embeddings import load_space
 
 

@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 from core.cells.predicted_changes import WantedPairs
 from core.cells.predicted_table import read_predicted_table
-from core.datasets.parquet_text import text_of_parquet
+from core.datasets.reader import text_of_parquet
 from core.embeddings import load_space
 from core.errors import InputError, UnsafeFile
 from core.parquet_walk import text_bytes, walk_parquet

@@ -14,7 +14,7 @@ SERVER = "core/ui/shared/server_workspace.py"
 # What gives a workspace in which things can be changed, or the settings to make one of, and who may use it.
 MAY_USE = {
     "open_workspace": {SERVER, "core/ui/start.py"},  # before there is a server
-    "load_settings": {"core/ui/server.py", "core/ui/shared/account.py"},  # how it is served; who has which role
+    "load_settings": {"core/ui/server.py", "core/ui/sign_ins.py"},  # how it is served; who has which role
     "_own_workspace": {SERVER},
     "open_for": {SERVER, "core/ui/shared/sign_in.py"},
     "session_workspace": {"core/ui/shared/sign_in.py", "core/ui/shared/shell.py"},
@@ -22,7 +22,7 @@ MAY_USE = {
     "settle_runs": {SERVER, "core/ui/shared/loaders/__init__.py", "core/ui/shared/loaders/records.py"}
     | {"core/ui/shared/shell.py", "core/ui/run/run_list.py"},  # these two ask the loader, with nothing to choose
     "keep_null": {SERVER, "core/ui/shared/space_numbers.py"},
-    "settling": {SERVER},
+    "_settle_apart": {SERVER},
     "open_store": set[str](),
     "closed_because": set[str](),
 }

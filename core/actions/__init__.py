@@ -6,10 +6,8 @@ other_formats  files of formats that are not read, or by another command, named 
 imports        imports files
 imported_rows  the rows of one imported file, written in one transaction
 audited_rows   finished rows, audited and laid out for the store batch by batch
-cell_lines     a cell line of PerturbQA, made again from its files whenever one of them comes or goes
 external_scores  the runs that a file of external scores brings
 cells          makes a dataset of a file of single cells, with its tables beside it
-cell_jobs      the same in a process of its own, for a page
 jobs           jobs of this workspace: where their folders lie, started and resumed, settled if they crashed
 job_kinds      one file a kind of background job: how its jobs are listed, stopped and resumed
 job_control    lists, finds, stops and resumes jobs of every kind
@@ -26,7 +24,6 @@ clash          the clash of a run's debates, as a reading has it
 walks          walk-throughs: stops are added, worded, moved, taken out
 runs           renames and deletes runs, records public scores, writes notes; saves presets
 export         writes a run's rows as files for other programs
-inspect_log    a run as a log of Inspect AI
 launch         resolves, estimates and starts a run
 ask            asks about one pair that a person typed; lets a row be watched while it is predicted
 expectations   what people expected of pairs before they saw the label, counted
@@ -34,13 +31,11 @@ model_servers  what model servers can do, and whether several can be in one run
 component_loader  loads what runs are made from: other runs, gene spaces, labels
 run_control    starts, pauses, cancels, resumes and retries runs, and settles what a worker left
 changed_settings  checks that a run can go on with other settings
-run_states     runs in the state that their folders show now, and what is to be settled
 run_writer     finds the run of a specification, and writes finished rows as a run
 knn_numbers    the numbers of a kNN: the mean of ten cuts, and its null, which is kept
 streamed_knn   predicts the pairs of a Parquet file by a kNN
 training_distance  a run's score by distance to the training rows, in a space or network of the workspace
 replicate_scores  what a replicate of a screen says of a dataset's rows
-other_labels   other labels of the rows of a dataset: those at other thresholds
 comparison_log  every comparison of two runs that was looked at, counted and corrected for
 reproduction   published numbers, computed anew from the files of a workspace
 derived_runs   requests of kNN, fusion and decomposition, and the neighbours of a row
@@ -51,7 +46,6 @@ screen_names   asks a run's model which screen its rows are from
 asked_arms     whether a run can be asked again as it was, and what its arms cost
 ask_again      asks about a row of a debate again with another dossier, beside asking the same again
 run_to_end     makes one run of an experiment here, until it is done
-benchmark_process  a benchmark in a process of its own
 benchmark_plans  what a plan of a benchmark is made from
 benchmark_baselines  what simple methods score on a split with labels
 benchmark_ledger  a benchmark's hypothesis in the ledger: registered before its arms are made, its result recorded after

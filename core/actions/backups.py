@@ -30,7 +30,7 @@ from core.errors import StateError, StoreDamaged
 from core.file_io import part_of, sha256_of_file
 from core.jobs.folder import OF_PROCESS
 from core.log import LOGGER
-from core.store import chain, chain_check, file_copy, open_store, rebuild, runs
+from core.store import chain, open_store, rebuild, runs
 from core.store.chain import Head
 from core.system_errors import explain
 from core.target_ranking.results import RankingFolder
@@ -68,7 +68,7 @@ def back_up(workspace: Workspace, out: Path, *, replace: bool = False) -> Backup
     settings = workspace.settings
     try:
         with BackupWriter(out) as backup:
-            with file_copy.hold_files(workspace.store) as (db, files):
+            with rebuild.hold_files(workspace.store) as (db, files):
                 for file in (*files, *_files_beside(settings)):
                     with file.open("rb") as opened:
                         backup.add(_name(settings, file), opened)
@@ -201,7 +201,7 @@ def _rebuild_store(archive: Path, staged: Settings, memory_mb: int) -> list[str]
 def _look_through(staged: Settings, stated: Mapping[str, Any]) -> tuple[int, Mapping[str, Head], list[str]]:
     """Returns how many runs a store has, the heads of its chains, and what is wrong with these. stated: heads by the manifest."""
     with open_store(staged).read() as db:
-        heads, found = chain.heads(db), chain_check.verify(db)
+        heads, found = chain.heads(db), chain.verify(db)
         known = len(runs.statuses(db))
     problems = [each.sentence for each in found if not each.is_intact]
     as_stated = _as_stated(heads)

@@ -1,13 +1,17 @@
-"""What a plan of a benchmark is made from: its rows, those of its runs that are done, and what rows cost. Starts nothing."""
+"""What a plan of a benchmark is made from: its rows, those of its runs that are done, and what rows cost. Starts nothing.
+
+Starts a benchmark in a process of its own, which outlives the page that started it.
+"""
 
 from __future__ import annotations
 
-from core.actions import launch
-from core.actions.benchmarks import find_benchmark, read_saved, saved_benchmarks
+from core.actions import jobs, launch
+from core.actions.benchmarks import PAGE, find_benchmark, job_of, read_saved, save_benchmark, saved_benchmarks
 from core.actions.launch import FindMethod
 from core.actions.workspace import Workspace
 from core.experiments.benchmark_spec import BenchmarkSpec
 from core.experiments.planning import PlanInputs
+from core.file_io import replace_file
 from core.methods.base import method_named, read_options
 
 
@@ -38,3 +42,21 @@ def plan_inputs(workspace: Workspace, spec: BenchmarkSpec, method: FindMethod = 
     finished = saved is not None and saved.spec == spec and saved.is_done
     there = saved if saved is not None and finished else find_benchmark(workspace, spec, method)
     return PlanInputs(there.dataset, there.rows, there.runs, tokens_per_row(workspace, spec, method))
+
+
+def start_apart(workspace: Workspace, spec: BenchmarkSpec) -> None:
+    """Starts a benchmark in a process that outlives this one, or goes on with it; one that a process is on stays as it is.
+
+    Raises what `run_benchmark` raises before its first run, and StateError if the process ends before it begins.
+    """
+    workspace.refuse_if_read_only("benchmark", spec.name)
+    save_benchmark(workspace, spec)
+    _start_process(workspace, spec)
+
+
+def _start_process(workspace: Workspace, spec: BenchmarkSpec) -> None:
+    folder = job_of(workspace, spec.name)
+    folder.path.mkdir(parents=True, exist_ok=True)
+    file = folder.path / "spec.toml"
+    replace_file(file, spec.text.encode())
+    jobs.start(workspace, folder, PAGE, ("benchmark", str(file), "--name", spec.name))

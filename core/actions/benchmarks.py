@@ -278,8 +278,3 @@ def find_saved(workspace: Workspace, name: str) -> SavedBenchmark:
     if name not in known:
         raise NotFound(f"benchmark {name!r}: not in this workspace, which has {', '.join(known) or 'none'}")
     return read_saved(known[name])
-
-
-def delete_benchmark(workspace: Workspace, name: str) -> None:
-    """Deletes a saved benchmark; its runs stay."""
-    run_actions.delete_preset(workspace, PAGE, name)

@@ -14,7 +14,7 @@ from core.cells.challenge_score import BaselineScores, score_from_baseline
 from core.cells.evaluation_cells import CellChoice
 from core.cells.predicted_expression import CellOptions
 from core.cells.strata import within_setting
-from core.datasets.challenge_archive import SUFFIX, predictions_in
+from core.datasets.archives import SUFFIX, predictions_in
 from core.errors import InputError, NotFound
 from core.fields.record import setting
 from core.store import Cursor, cell_evaluations, changes, datasets, runs

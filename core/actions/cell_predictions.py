@@ -33,7 +33,7 @@ from core.cells.predicted_expression import CellOptions, describe_predicted_cell
 from core.cells.predicted_rows import PredictedRows, build_rows
 from core.cells.predicted_table import describe_table, read_predicted_table
 from core.cells.strata import within_setting
-from core.datasets.challenge_archive import SUFFIX, predictions_in
+from core.datasets.archives import SUFFIX, predictions_in
 from core.engine.dependencies import load_pairs
 from core.engine.spec import dataset_sha256
 from core.errors import InputError

@@ -1,4 +1,7 @@
-"""A laboratory's screen (AnnData) becomes a dataset: its labelled pairs in the store, its tables beside it."""
+"""A laboratory's screen (AnnData) becomes a dataset: its labelled pairs in the store, its tables beside it.
+
+Labels of a file of cells, made in a process of its own, which a page starts.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +20,22 @@ import pandas as pd
 from core.actions import jobs, packs
 from core.actions.import_target import ImportedRows, record_import
 from core.actions.other_formats import refuse_other_format
+from core.actions.page_imports import check_typed_path
 from core.actions.workspace import Workspace
 from core.cells.cell_formats import hash_cells, is_cell_file
 from core.cells.changes_table import label_changes
 from core.cells.differential_expression import compare_on_one_processor
 from core.cells.label_record import marks_of, record_of
-from core.cells.screen import LabelSettings, ScreenLabels, label_screen
+from core.cells.screen import Description, LabelSettings, ScreenLabels, describe_cells, label_screen
 from core.cells.tables import ScreenFolder
 from core.datasets.pack_kinds import organism_of
 from core.engine.ray_tasks import RayTasks
 from core.engine.spec import KEY_DIGITS, BackendName, check_backend, sha256_of
-from core.errors import DeskError, StateError
+from core.errors import DeskError, InputError, StateError
+from core.fields.record import arguments_of
 from core.file_io import part_of
-from core.jobs.folder import JobFolder
+from core.jobs.folder import JobFolder, read_json
+from core.jobs.state import last_heartbeat, status_of
 from core.jobs.work import work_on
 from core.label_marks import LabelMarks
 from core.store import Cursor, changes, datasets, imports, pairs
@@ -214,3 +220,46 @@ def find_problems(workspace: Workspace, db: Cursor) -> list[str]:
     ]
     folders = sorted((workspace.settings.data / FOLDER).glob("[!.]*"))
     return problems + [f"{folder}: tables of no dataset here; can be deleted" for folder in folders if folder.name not in made]
+
+
+def describe_typed(workspace: Workspace, text: str, settings: LabelSettings, server_address: str | None) -> Description:
+    """Returns what a file holds whose path a visitor typed. Raises as `check_typed_path` and `describe_cells`."""
+    return describe_cells(check_typed_path(workspace, text, server_address), settings)
+
+
+def start_labels(
+    workspace: Workspace, text: str, name: str, settings: LabelSettings, server_address: str | None, context: str = ""
+) -> None:
+    """Starts `cells labels` on a file whose path a visitor typed, in a process that outlives this one.
+
+    Raises as `describe_typed`, InputError for a name that cannot be one, and StateError if a dataset has that name or is being
+    made under it.
+    """
+    workspace.refuse_if_read_only("cells labels", name)
+    check_name("dataset", name)
+    path = check_typed_path(workspace, text, server_address)
+    describe_cells(path, settings)
+    if any(dataset_of(folder) == name and status_of(folder).is_live for folder in jobs.list_folders(workspace, KIND)):
+        raise StateError(f"cells labels: dataset {name!r} is being made")
+    with workspace.store.read() as db:
+        if any(dataset.name == name for dataset in datasets.list_all(db)):
+            raise StateError(f"cells labels: dataset {name!r} exists; choose another name")
+    arguments = (
+        "cells",
+        "labels",
+        str(path),
+        "--name",
+        name,
+        *arguments_of(settings),
+        *(("--context", context) if context else ()),
+    )
+    jobs.start(workspace, job_of(workspace, path, name), KIND, arguments, dataset=name, file=path.name)
+
+
+def dataset_of(folder: JobFolder) -> str:
+    """Return the name of the dataset that a job makes; "" where its files do not say."""
+    try:
+        about = read_json(folder.about) or last_heartbeat(folder) or {}
+    except InputError:
+        return ""
+    return str(about.get("dataset", ""))

@@ -122,7 +122,11 @@ class WorkspaceComponents:
         rows = rows_to_predict(index, settings.protocol) if pair_ids is None else index.positions_of(pair_ids)
         key = settings, tuple(index.pair_ids[row] for row in rows)
         if key not in self._last_knn:
-            loaded = self._load_spaces(index, settings.spaces)
+            names = settings.spaces
+            if names not in self._spaces:
+                self._spaces.clear()
+                self._spaces[names] = load_spaces(self.workspace, index, self.dataset, names)
+            loaded = self._spaces[names]
             start = time.perf_counter()
             evaluated = UNLABELLED if settings.protocol.kind == "test" else self.dataset.name
             inputs = KnnInputs(index.rows.take(rows), index.known, tuple(loaded), settings.similarity, evaluated)
@@ -130,12 +134,6 @@ class WorkspaceComponents:
             self._last_knn.clear()
             self._last_knn[key] = DatasetPriors(index, np.asarray(rows), inputs, predicted, time.perf_counter() - start)
         return self._last_knn[key]
-
-    def _load_spaces(self, index: RowIndex, names: tuple[str, ...]) -> list[Space]:
-        if names not in self._spaces:
-            self._spaces.clear()
-            self._spaces[names] = load_spaces(self.workspace, index, self.dataset, names)
-        return self._spaces[names]
 
     def contents(self, settings: KnnSettings) -> Mapping[str, Any]:
         names = settings.spaces

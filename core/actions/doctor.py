@@ -12,18 +12,17 @@ from importlib.metadata import version as version_of_package
 from pathlib import Path
 
 from core import __version__, log
-from core.actions import cells, run_states, target_ranking
+from core.actions import cells, jobs, target_ranking
 from core.actions.workspace import Workspace
 from core.config import REPOSITORY, Settings
 from core.errors import DeskError, StoreBusy, StoreError
 from core.llm import health
 from core.llm.endpoint import Endpoint
-from core.net.address_list import read_addresses
-from core.net.addresses import origin_of
+from core.net.addresses import origin_of, read_addresses
 from core.net.scrubber import SHORTEST
 from core.net.server_access import ServerAccess
-from core.store import Store, chain_check, rebuild, runs
-from core.store.chain_check import Finding
+from core.store import Store, chain, rebuild, runs
+from core.store.chain import Finding
 from core.version import commit_of
 
 PACKAGES = ("streamlit", "duckdb", "pandas", "numpy", "pyarrow", "scipy", "plotly", "openai")
@@ -124,12 +123,12 @@ def _store_state(settings: Settings) -> _StoreState:
         with Store(settings.store_file, settings.cache / "scratch", PATIENCE_S, settings.store_memory_mb).read() as db:
             recorded = runs.list_all(db)
             problems = cells.find_problems(Workspace(settings), db)
-            chains, left_over = chain_check.verify(db), rebuild.find_foreign(db)
+            chains, left_over = chain.verify(db), rebuild.find_foreign(db)
     except StoreBusy as error:
         return _StoreState("busy", str(error))
     except (StoreError, OSError) as error:
         return _StoreState(f"{type(error).__name__}: {error}")
-    present = run_states.with_present_states(Workspace(settings), recorded)
+    present = jobs.with_present_states(Workspace(settings), recorded)
     return _StoreState("ok", None, dict(Counter(run.status for run in present)), problems, chains, left_over)
 
 

@@ -24,7 +24,7 @@ from core.datasets.json_predictions import are_predictions, objects_in, refuse_k
 from core.datasets.knowledge_packs import Pack, read_knowledge, read_knowledge_path
 from core.embeddings import FORMATS, Space, is_checkpoint, load_space
 from core.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
-from core.file_io import open_file, read_file, read_head, refuse_special, sha256_of_file, temporary_folder
+from core.file_io import open_file, read_file, read_head, temporary_folder
 from core.file_limits import MAX_UNPACKED_BYTES
 from core.system_errors import explain, in_words
 from core.texts import is_encodable, shorten
@@ -143,7 +143,7 @@ def expand(paths: list[Path], *, recursive: bool = False) -> list[FoundFile]:
         if not recursive and len(found) + len(to_look_at) > MOST_FILES:
             raise InputError(f"{_name_all(paths)}: more than {MOST_FILES:,} files, expected fewer; {_SAY_RECURSIVE}")
         path, chosen, above = to_look_at.pop()
-        problem = _problem_of_name(path)
+        problem = "" if is_encodable(str(path)) else "its name is not UTF-8; rename it"
         try:
             if problem or not path.is_dir() or is_checkpoint(path) or is_zarr(path):
                 found.append(FoundFile(path, chosen, problem or _problem_of_link(path)))
@@ -191,10 +191,6 @@ def _refuse_missing(path: Path) -> None:
             raise InputError(f"{str(path)[:300]}: no such file or folder")
     except OSError as error:
         raise InputError(str(explain(error, str(path)[:300]))) from error
-
-
-def _problem_of_name(path: Path) -> str:
-    return "" if is_encodable(str(path)) else "its name is not UTF-8; rename it"
 
 
 def _problem_of_link(path: Path) -> str:
@@ -248,7 +244,8 @@ def _recognise_plain(path: Path, name: str, epochs: Epochs) -> FileContent:
         pack = read_knowledge_path(path, name)
         return PackFile(pack, path.read_bytes(), pack.kind, pack.sha256)
     if is_bundle(path):
-        return _read_bundle_file(path, name)
+        content = read_file(path, MAX_UNPACKED_BYTES)
+        return BundleFile(read_bundle(content, name), hashlib.sha256(content).hexdigest())
     try:
         return _read_table(path, name, epochs)
     except UnsafeFile:
@@ -277,22 +274,8 @@ def _read_table(path: Path, name: str, epochs: Epochs) -> PairTable | Submission
     return SubmissionFile(table, spool.finish()) if isinstance(table, SubmissionTable) else table
 
 
-def _read_bundle_file(path: Path, name: str) -> BundleFile:
-    content = read_file(path, MAX_UNPACKED_BYTES)
-    return BundleFile(read_bundle(content, name), hashlib.sha256(content).hexdigest())
-
-
 def _first_character(path: Path) -> bytes:
     try:
         return read_head(path, 64).lstrip(b"\xef\xbb\xbf \r\n\t")[:1]
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-
-
-def hash_file(path: Path) -> str:
-    """Returns the SHA-256 of a file of any size. Raises InputError if it cannot be read, or is no file."""
-    try:
-        refuse_special(path)
-        return sha256_of_file(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error

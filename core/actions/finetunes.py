@@ -14,12 +14,11 @@ from core.engine.dependencies import load_pairs
 from core.engine.spec import sha256_of
 from core.errors import InputError, NotFound, StateError
 from core.fields.record import setting
-from core.finetune import process
+from core.finetune import job_folder
 from core.finetune.examples import as_lines, cut
-from core.finetune.job_folder import FinetuneFolder, list_folders
-from core.finetune.manifest import NAME as MANIFEST
+from core.finetune.job_folder import FinetuneFolder, default_python, list_folders, refuse_missing_packages
+from core.finetune.merge import NAME as MANIFEST
 from core.finetune.merge import refuse_occupied
-from core.finetune.process import default_python, refuse_missing_packages
 from core.finetune.settings import BASE, OPTIONS, read_base
 from core.finetune.spec import FinetuneSpec, short_name
 from core.finetune.status import refuse_live, status_of
@@ -106,7 +105,7 @@ def start(workspace: Workspace, request: FinetuneRequest, *, replace: bool = Fal
         detail |= {"finetune": folder.key, "rows": made.spec.train, "base": short_name(made.spec.base)}
         folder.remove()
         folder.create(made.spec, made.train, made.validation)
-    process.start(folder, workspace.settings, python)
+    job_folder.start_training(folder, workspace.settings, python)
     return folder
 
 
@@ -124,7 +123,7 @@ def resume(workspace: Workspace, key: str | None = None) -> FinetuneFolder:
     refuse_missing_packages(python)
     with workspace.change("resume fine-tune", folder.spec().name) as (_, detail):
         detail |= {"finetune": folder.key}
-    process.start(folder, workspace.settings, python)
+    job_folder.start_training(folder, workspace.settings, python)
     return folder
 
 

@@ -6,7 +6,7 @@ from core.actions import machine_names
 from core.actions.component_loader import WorkspaceComponents
 from core.actions.workspace import Workspace
 from core.errors import NotFound, StateError
-from core.explorer.page import ExplorerData, make_file
+from core.explorer.component import ExplorerData, make_file
 from core.explorer.travel import data_of_file, saved_fusion
 from core.scoring.run_scores import RunRows, load_scored_rows
 from core.store import datasets, runs

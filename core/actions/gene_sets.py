@@ -22,7 +22,7 @@ from core.llm.client import Client
 from core.llm.endpoint import Endpoint, asks_several
 from core.llm.errors import ModelError
 from core.llm.reply_cache import ReplyCache
-from core.methods.gene_set_summaries import rouge_1_recall, summary_request
+from core.methods.summaries import rouge_1_recall, summary_request
 
 COLUMNS = ("genes", "n_genes", "n_known", "label", "summary", "rouge1_recall", "error")
 FOLDER = "gene_sets"  # in the workspace's data
@@ -82,7 +82,7 @@ def summarise_gene_sets(
     if asks_several(address):
         raise InputError(f"gene-sets: got {address!r}, expected the address of one model server")
     server = model_servers.endpoint_of(workspace, address, model or "", calls)
-    chosen = model or _first_model(workspace, server)
+    chosen = model or launch.only_model(asyncio.run(launch.health(workspace, server.base_url)))
     # The sets of PerturbQA are human; packs about mouse genes find them by their orthologs.
     known = packs.read_packs(workspace, packs.pack_hashes(workspace, "human", or_another=True))
     cache = ReplyCache(workspace.settings.cache / CACHE)
@@ -91,10 +91,6 @@ def summarise_gene_sets(
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, encode_for_spreadsheets(table))
     return SummarisedSets(path, chosen, table)
-
-
-def _first_model(workspace: Workspace, server: Endpoint) -> str:
-    return launch.only_model(asyncio.run(launch.health(workspace, server.base_url)))
 
 
 async def _summarise_all(

@@ -23,9 +23,8 @@ from core.store.runs import Run
 from core.system_errors import explain
 from core.texts import parse_json
 from core.transfer.cuts import predict_cuts, score_cuts
-from core.transfer.knn_numbers import KnnNumbers
 from core.transfer.knn_settings import read_knn_settings
-from core.transfer.permutation_null import N_PERMUTATIONS, PermutationNull, content_key, permutation_null
+from core.transfer.permutation_null import N_PERMUTATIONS, KnnNumbers, PermutationNull, content_key, permutation_null
 from core.transfer.protocols import EvaluationProtocol, KnnInputs
 from core.transfer.row_index import RowIndex
 from core.transfer.similarity import Space

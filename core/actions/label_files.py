@@ -168,7 +168,10 @@ class _Rows:
         at = self._value(line, row, "labelled_at", _naive_time, "a time such as 2026-01-31T09:30:00, without a zone")
         label = TextLabel(row["pair_id"], self._seq(line, row), row["role"], row["answer"], row["author"], given_by, None, at)
         if is_labelled:
-            self._check_author(line, label.author)
+            try:
+                check_name("label's author", label.author)
+            except InputError as error:
+                raise InputError(f"{self.file}, line {line}: {error}") from error
         if (label.pair_id, label.seq, label.role) not in self.texts:
             found = f"{quote(label.pair_id)}, {label.role or 'row'}, seq {label.seq}"
             raise self._error(line, found, f"a {self.rubric.unit} of the run that {self.rubric.name} asks about")
@@ -176,12 +179,6 @@ class _Rows:
             raise self._error(line, f"the text and author of line {twice} again", "one row for each")
         sample = self._sample(line, row, label)
         return replace(label, sample=sample) if is_labelled else None
-
-    def _check_author(self, line: int, author: str) -> None:
-        try:
-            check_name("label's author", author)
-        except InputError as error:
-            raise InputError(f"{self.file}, line {line}: {error}") from error
 
     def _seq(self, line: int, row: Mapping[str, str]) -> int:
         if row["seq"]:

@@ -6,9 +6,10 @@ import asyncio
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from core.actions import model_servers, prompt_files, run_control, run_states
+from core.actions import jobs, model_servers, prompt_files, run_control
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.packs import pack_hashes
 from core.actions.workspace import Workspace
@@ -117,7 +118,7 @@ def start(
     found = method(spec.method)
     existing = run_control.find_same(workspace, spec, name_of(request), replace=replace)
     if existing is not None:
-        [existing] = run_states.with_present_states(workspace, [existing])
+        [existing] = jobs.with_present_states(workspace, [existing])
     settings = execution_settings(workspace, request, found)
     settings = dataclasses.replace(settings, calls=settings.calls.with_identity(spec.calls))
     _, prompts = _name_prompts_by_hash(request, found)
@@ -132,11 +133,7 @@ def start(
         return existing
     if isinstance(found, DerivedMethod):
         found.check(spec.rows, spec.options, loader)
-
-    def work_here(workspace: Workspace, run: str) -> None:
-        run_control.work_on(workspace, run, method=method, components=loader)
-
-    begin = run_control.start_worker if detach else work_here
+    begin = run_control.start_worker if detach else partial(run_control.work_on, method=method, components=loader)
     if existing is not None:
         return run_control.resume(workspace, existing.id, begin=begin)
     expected = expected_calls(found, spec.options, len(spec.rows))

@@ -19,8 +19,8 @@ from core.experiments import measure
 from core.experiments.decision import DecisionRule
 from core.experiments.ledger import LedgerLine, ledger_lines
 from core.experiments.published_ladder import LADDER, entry_of_row
-from core.store import Cursor, chain, chain_check, changes, datasets, hypotheses, runs
-from core.store.chain_check import Finding
+from core.store import Cursor, chain, changes, datasets, hypotheses, runs
+from core.store.chain import Finding
 from core.store.hypotheses import HERE, Entry
 from core.store.runs import Run
 from core.texts import check_name
@@ -73,13 +73,13 @@ def list_lines(workspace: Workspace) -> list[LedgerLine]:
 def verify(workspace: Workspace) -> tuple[Finding, Finding]:
     """Return whether the ledger and the audit log are as they were written, and if not, from which entry on."""
     with workspace.store.read() as db:
-        return chain_check.verify(db)
+        return chain.verify(db)
 
 
 def find_head(workspace: Workspace, noted: str) -> tuple[str, int] | None:
     """Return which chain has an entry with a noted hash, and its number; None if neither. Raise InputError for no hash."""
     with workspace.store.read() as db:
-        return chain_check.find_head(db, noted)
+        return chain.find_head(db, noted)
 
 
 def register(workspace: Workspace, wanted: Registration) -> Entry:
@@ -171,7 +171,8 @@ def record_result(workspace: Workspace, name: str, wanted: Recording) -> Entry:
             )
         a, b = (_registered_run(db, registration, side, given) for side, given in (("a", wanted.a), ("b", wanted.b)))
         first, second = (measure.load_scored_rows(db, run) for run in wanted.noise or (a.id, b.id))
-        unlabelled = _count_unlabelled(db, a)
+        counts = datasets.counts(db)
+        unlabelled = int(counts.loc[counts["dataset"] == a.dataset, "unlabelled"].sum())
         seen = _was_seen(db, (a, b), registration, is_public=wanted.noise is not None)
     entry = replace(
         registration,
@@ -230,11 +231,6 @@ def _registered_run(db: Cursor, registration: Entry, side: str, given: str) -> R
     if found.status != "done":
         raise StateError(f"{found.name}: {found.status}, expected a run that is done")
     return found
-
-
-def _count_unlabelled(db: Cursor, run: Run) -> int:
-    counts = datasets.counts(db)
-    return int(counts.loc[counts["dataset"] == run.dataset, "unlabelled"].sum())
 
 
 def _was_seen(db: Cursor, pair: Sequence[Run], registration: Entry, *, is_public: bool) -> bool:

@@ -18,7 +18,7 @@ from core.llm.endpoint import Endpoint, asks_several
 from core.llm.health import CHECK_S, Health, check_health, list_models
 from core.llm.messages import Request
 from core.llm.server_addresses import describe_difference, normalise
-from core.net.address_list import read_addresses
+from core.net.addresses import read_addresses
 from core.store.runs import Run
 
 ENDPOINT_FILE: Final = "endpoints.toml"  # in data/: how model servers are asked, and what their tokens cost

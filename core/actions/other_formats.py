@@ -9,7 +9,7 @@ from typing import Final
 
 from core.cells.other_cells import HDF5, USE, describe_hdf5, describe_other_cells
 from core.compressed import DAMAGE, open_archive, unpacked
-from core.datasets.challenge_archive import PREDICTIONS
+from core.datasets.archives import PREDICTIONS
 from core.errors import InputError, MissingPackage, UnknownFormat
 from core.file_io import open_file, read_head
 from core.file_limits import MAX_UNPACKED_BYTES

@@ -75,7 +75,8 @@ def keep_for_runs(workspace: Workspace, db: Cursor, record: PackRecord) -> None:
     Kept packs that no run needs any more are forgotten.
     """
     workspace.refuse_if_read_only("keep pack", record.name)
-    needed = _needed_by_runs(db)
+    planned = [run.spec.get("packs") for run in runs.list_all(db) if run.status != "done" or run.failed]
+    needed = {sha256 for packs in planned if isinstance(packs, Mapping) for sha256 in packs.values()}
     for kept in spaces.list_kept_packs(db):
         if kept.sha256 not in needed:
             spaces.forget_kept_pack(db, kept.sha256)
@@ -86,12 +87,6 @@ def keep_for_runs(workspace: Workspace, db: Cursor, record: PackRecord) -> None:
         if hashlib.sha256(content).hexdigest() == record.sha256:
             _write(_kept_file(workspace, record.sha256), content)
             spaces.keep_pack(db, record.sha256)
-
-
-def _needed_by_runs(db: Cursor) -> set[str]:
-    """Returns the hashes of the packs of every run that can go on or be retried."""
-    planned = [run.spec.get("packs") for run in runs.list_all(db) if run.status != "done" or run.failed]
-    return {sha256 for packs in planned if isinstance(packs, Mapping) for sha256 in packs.values()}
 
 
 def read(workspace: Workspace, name: str, sha256: str | None = None) -> Pack:

@@ -15,7 +15,7 @@ from core.engine.spec import ExecutionSettings, RunSpec
 from core.errors import InputError, StateError
 from core.file_io import read_file, replace_file
 from core.llm.client import Client
-from core.llm.tokens import TokenCounter
+from core.llm.kept_answer import TokenCounter
 from core.methods.base import is_sha256
 from core.methods.prompt_only import count_prompt, describe_count, lacks_answer
 from core.methods.prompts import A_PROMPT_TOKENS

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from core.actions import launch, model_servers, run_control, run_states
+from core.actions import jobs, launch, model_servers, run_control
 from core.actions.claim_knowledge import load_knowledge
 from core.actions.workspace import Workspace
 from core.audit.clash import SPEECHES
@@ -22,7 +22,7 @@ from core.engine.spec import RunSpec
 from core.errors import InputError, NotFound, StateError, Unreachable
 from core.llm.call_settings import CallSettings
 from core.llm.client import Client
-from core.llm.tokens import TokenCount, TokenCounter
+from core.llm.kept_answer import TokenCount, TokenCounter
 from core.methods.claims import Claims
 from core.methods.clash import Clash
 from core.methods.judge_rubric import JudgeRubric, reading_options
@@ -149,7 +149,7 @@ def start_reading(
     method = _method_named(plan.spec.method)
     existing = run_control.find_same(workspace, plan.spec, name, replace=replace)
     if existing is not None:
-        [present] = run_states.with_present_states(workspace, [existing])
+        [present] = jobs.with_present_states(workspace, [existing])
         return present
     execution = launch.execution_settings(workspace, plan.request, method)
     n_calls = sum(len(prompts) for prompts, _ in _prompts(workspace, plan))
@@ -263,7 +263,7 @@ def _finished_run(workspace: Workspace, name: str) -> Run:
     """Returns the run of a name or id. Raises StateError if it is not finished, InputError for a reading."""
     with workspace.store.read() as db:
         recorded = runs.find_predicting(db, name)
-    [run] = run_states.with_present_states(workspace, [recorded])
+    [run] = jobs.with_present_states(workspace, [recorded])
     if run.status != "done":
         missing = f"{run.total - run.done - run.failed:,} of {run.total:,} rows are missing"
         raise StateError(f"run {run.name}: {run.status}, {missing}; expected a finished run, so that its reading is of all of it")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.actions.cells import screen_folder
-from core.actions.other_labels import effects_of_rows
+from core.actions.training_distance import effects_of_rows
 from core.actions.workspace import Workspace
 from core.scoring.run_scores import RunRows
 from core.scoring.score_scale import RunScale, scale_run

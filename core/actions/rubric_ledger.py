@@ -11,7 +11,7 @@ from core.audit.rubric import Rubric
 from core.errors import InputError, NotFound, StateError
 from core.experiments import measure, rubric_hypothesis
 from core.experiments.rubric_hypothesis import WorthRule
-from core.store import Cursor, runs
+from core.store import runs
 from core.store.hypotheses import HERE, Entry
 from core.store.runs import Run
 
@@ -110,7 +110,8 @@ def _has_result(workspace: Workspace, rubric: Rubric, run: Run) -> bool:
     if run.status != "done":
         return False
     with workspace.store.read() as db:
-        if not _has_labels(db, run):
+        counts = runs.label_counts(db, run.dataset).set_index("run")["labelled"]
+        if not bool(counts.get(run.id, 0)):
             return False
     if rubric.is_answered_by_rule:
         return True
@@ -119,11 +120,6 @@ def _has_result(workspace: Workspace, rubric: Rubric, run: Run) -> bool:
     except NotFound:
         return False
     return True
-
-
-def _has_labels(db: Cursor, run: Run) -> bool:
-    counts = runs.label_counts(db, run.dataset).set_index("run")["labelled"]
-    return bool(counts.get(run.id, 0))
 
 
 def _find_rubric(workspace: Workspace, name: str) -> Rubric:

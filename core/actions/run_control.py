@@ -15,10 +15,10 @@ from core.engine.dependencies import INGEST_EVERY_S, Dependencies
 from core.engine.ingest import ingest_journal
 from core.engine.journal import Progress, mark_for_retry, read_progress
 from core.engine.run_folder import RunFolder
+from core.engine.run_folder import start_worker as start_process
 from core.engine.run_state import LIVE_STATES, Counts, Status, state_of, status_of, write_ending
 from core.engine.spec import ExecutionSettings, RunSpec
 from core.engine.worker import work
-from core.engine.worker_process import start as start_process
 from core.environment import keys_needed
 from core.errors import StateError
 from core.evidence.sources import source_settings_of

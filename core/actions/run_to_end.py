@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.actions import launch, run_control, run_states
+from core.actions import jobs, launch, run_control
 from core.actions.launch import FindMethod
 from core.actions.workspace import Workspace
 from core.engine.request import RunRequest
@@ -36,7 +36,7 @@ def run_to_end(
     meant for the experiment too.
     """
     made = _start(workspace, request, spec, components, method, replace=replace)
-    [run] = run_states.with_present_states(workspace, [made])  # a full disk may have kept its ending from the store
+    [run] = jobs.with_present_states(workspace, [made])  # a full disk may have kept its ending from the store
     if run.status == "interrupted":
         raise KeyboardInterrupt
     if run.status != "done":
@@ -52,7 +52,7 @@ def _start(
     there = run_control.find_same(workspace, spec, launch.name_of(request), replace=replace)
     if there is None:
         return launch.start(workspace, request, spec=spec, replace=replace, components=components, method=method)
-    [there] = run_states.with_present_states(workspace, [there])
+    [there] = jobs.with_present_states(workspace, [there])
     if there.status == "done":
         return there
 

@@ -15,7 +15,7 @@ from core.actions.workspace import Workspace
 from core.datasets.archives import pack_into
 from core.datasets.bundles import pairs_sha256
 from core.errors import StateError
-from core.explorer.page import make_file
+from core.explorer.component import make_file
 from core.file_io import replace_file
 from core.site.content import Sources, read_content
 from core.site.files import PAGE, SiteFiles

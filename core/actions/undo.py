@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from core.actions import cell_lines, cells, packs
+from core.actions import cells, imported_rows, packs
 from core.actions import spaces as space_actions
 from core.actions.workspace import Workspace
 from core.engine.run_state import refuse_live
@@ -17,7 +17,8 @@ from core.store.imports import Import
 def undo(workspace: Workspace, name: str, *, with_runs: bool = False) -> Import:
     """Undoes an import, by id, file or run name. Raises StateError while runs predict its rows, unless `with_runs`."""
     with workspace.change("undo import", name) as (db, detail):
-        found = _find_import(db, name)
+        by_run = next((imports.of_run(db, run.id) for run in runs.list_all(db) if run.name == name), None)
+        found = by_run or imports.find(db, name)
         detail |= {"import": found.id, "file": found.file, "kind": found.kind, "rows": found.rows}
         files = _delete_packs_and_spaces(db, workspace, found)
         if found.run is not None:
@@ -52,11 +53,6 @@ def _delete_packs_and_spaces(db: Cursor, workspace: Workspace, entry: Import) ->
     return removals
 
 
-def _find_import(db: Cursor, name: str) -> Import:
-    by_run = next((imports.of_run(db, run.id) for run in runs.list_all(db) if run.name == name), None)
-    return by_run or imports.find(db, name)
-
-
 def _undo_pairs(workspace: Workspace, db: Cursor, entry: Import, with_runs: bool) -> list[Callable[[], None]]:
     """Deletes the rows and the runs that predict them; returns what deletes the runs' journals afterwards."""
     dependent = _delete_rows(db, entry)
@@ -81,5 +77,5 @@ def _delete_rows(db: Cursor, entry: Import) -> list[str]:
         pairs.delete_import(db, entry.id)
         return dependent
     file_rows.delete(db, entry.id)
-    cell_lines.combine(db, entry.dataset)
+    imported_rows.combine(db, entry.dataset)
     return runs.names_without_rows(db, entry.dataset)

@@ -54,7 +54,9 @@ def read_apart(workspace: Workspace, task: str, files: Sequence[Upload], options
     with _places, in_words(tempfile.gettempdir()), temporary_folder("upload") as folder:
         _write_request(workspace.settings, folder, task, files, options)
         status = _run(workspace.settings, folder, names)
-        _log_end(folder, task, names)
+        said = (folder / LOG).read_text("utf-8", "replace").strip()
+        if said:
+            LOGGER.warning("upload %s %s: %s", task, names, " / ".join(said.splitlines()[-5:])[-1_000:])
         if not (folder / RESULT).is_file():
             raise _explain_end(workspace.settings, status, names)
         found = parse_json(read_file(folder / RESULT, _MOST_RESULT_BYTES))
@@ -109,13 +111,6 @@ def _run(settings: Settings, folder: Path, names: str) -> int:
                 process.wait()
             if process.stdin is not None:
                 process.stdin.close()
-
-
-def _log_end(folder: Path, task: str, names: str) -> None:
-    """Write what the process said to the log, if it said anything."""
-    said = (folder / LOG).read_text("utf-8", "replace").strip()
-    if said:
-        LOGGER.warning("upload %s %s: %s", task, names, " / ".join(said.splitlines()[-5:])[-1_000:])
 
 
 def _too_long(settings: Settings, names: str) -> InputError:

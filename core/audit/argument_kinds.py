@@ -128,7 +128,11 @@ def find_argument_kinds(texts: Arguments, settings: KindSettings, encode: Encode
         labels, by_seed, by_rows = _Search(with_words, texts.rows[has_words], settings).sort()
         del with_words
     kinds = np.full(len(documents), WORDLESS, dtype=np.intp)
-    kinds[has_words] = _largest_first(labels)
+    # The same clusters with codes by size, the largest 0; NOISE stays
+    used, counts = np.unique(labels[labels >= 0], return_counts=True)
+    place = np.full(int(labels.max(initial=-1)) + 2, NOISE, dtype=np.intp)  # the last is that of NOISE, -1
+    place[used[np.argsort(-counts, kind="stable")]] = np.arange(len(used))
+    kinds[has_words] = place[labels]
     n_kinds = int(kinds.max(initial=-1)) + 1
     typical = tuple(_nearest_to_mean(vectors, kinds == kind, texts.rows) for kind in range(n_kinds))
     return ArgumentKinds(kinds, tuple(table.tell_apart(kinds, n_kinds, WORDS)), typical, by_seed, by_rows, n_drawn)
@@ -278,14 +282,6 @@ def _agreement(pairs: Sequence[tuple[Codes, Codes]], over: str) -> Agreement:
 def _worst(found: tuple[Codes, Agreement | None, Agreement]) -> float:
     """The mean by which kinds hold worst, under other seeds or on samples."""
     return min(each.mean for each in found[1:] if each is not None)
-
-
-def _largest_first(labels: Codes) -> Codes:
-    """The same clusters with codes by size, the largest 0; NOISE stays."""
-    used, counts = np.unique(labels[labels >= 0], return_counts=True)
-    place = np.full(int(labels.max(initial=-1)) + 2, NOISE, dtype=np.intp)  # the last is that of NOISE, -1
-    place[used[np.argsort(-counts, kind="stable")]] = np.arange(len(used))
-    return place[labels]
 
 
 def _nearest_to_mean(vectors: Floats, members: Bools, rows: Codes) -> tuple[int, ...]:

@@ -80,7 +80,9 @@ _SENTENCES = {
 def _concerns_of_run(run: RunFacts) -> list[Concern]:
     found = []
     if run.state in _ENDINGS:
-        found.append(_describe_ending(run))
+        words, to_do = _ENDINGS[run.state]
+        text = f"{words}: {run.done + run.failed:,} of {run.total:,} rows are finished{f'; {to_do}' if run.can_go_on else ''}"
+        found.append(Concern(run.id, text, on_run_page=run.can_go_on, cause=run.cause))
     if run.failed:
         found.append(Concern(run.id, f"{run.failed:,} of {run.done + run.failed:,} rows failed"))
     for flag, sentence in _SENTENCES.items():
@@ -91,10 +93,3 @@ def _concerns_of_run(run: RunFacts) -> list[Concern]:
     if 0 < run.tokens_unknown < run.done:
         found.append(Concern(run.id, f"token count missing for {run.tokens_unknown:,} of {run.done:,} rows"))
     return found
-
-
-def _describe_ending(run: RunFacts) -> Concern:
-    """The concern about a run that ended with rows missing."""
-    words, to_do = _ENDINGS[run.state]
-    text = f"{words}: {run.done + run.failed:,} of {run.total:,} rows are finished{f'; {to_do}' if run.can_go_on else ''}"
-    return Concern(run.id, text, on_run_page=run.can_go_on, cause=run.cause)

@@ -20,8 +20,7 @@ from core.cells.differential_expression import log2_fold_change
 from core.cells.predicted_changes import SHOWN_VALUES, PredictedChanges, WantedPairs
 from core.cells.predicted_columns import KEYS, choose_columns
 from core.compressed import bare_name, unpacked
-from core.decimals import with_points
-from core.delimited import delimiter_of
+from core.delimited import delimiter_of, with_points
 from core.errors import InputError, UnknownFormat
 from core.file_limits import refuse_bomb
 from core.parquet_walk import walk_parquet

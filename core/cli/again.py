@@ -14,8 +14,7 @@ from core.actions.ask_again import MOST_TEXT_BYTES, AgainRequest
 from core.cli.base import Json, RunName, say_arm, say_progress, show
 from core.cli.settings import takes
 from core.errors import InputError
-from core.experiments.asked_again import report_again
-from core.experiments.asked_again_words import again_json, again_lines
+from core.experiments.asked_again import again_json, again_lines, report_again
 from core.experiments.attribution_words import cost_sentence
 from core.experiments.seed_askings import report_seeds
 from core.experiments.seed_words import askings_json, askings_lines

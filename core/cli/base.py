@@ -86,7 +86,7 @@ def workspace(
 
 
 def _settle_once() -> Callable[[Workspace], None]:
-    from core.actions.run_states import SettleOnce
+    from core.actions.jobs import SettleOnce
 
     return SettleOnce()
 

@@ -12,7 +12,7 @@ from core.actions import benchmarks, ledger
 from core.actions.benchmark_ledger import looked_lines
 from core.actions.benchmark_plans import plan_inputs
 from core.cli.base import Json, say_arm, show, show_scores
-from core.experiments import benchmark_shapes
+from core.experiments import benchmark_words
 from core.experiments.benchmark_report import report_benchmark
 from core.experiments.benchmark_spec import BenchmarkSpec, read_benchmark
 from core.experiments.benchmark_words import benchmark_lines
@@ -51,7 +51,7 @@ def benchmark(
     looked = looked_lines(context.obj, found)
     line = line_of_benchmark(ledger.list_lines(context.obj), spec.name) if spec.hypothesis else None
     lines = [*benchmark_lines(found), *looked, *([benchmark_sentence(line, spec.name)] if line else [])]
-    shape = {**benchmark_shapes.benchmark(found), "hypothesis": None if line is None else line_record(line)}
+    shape = {**benchmark_words.benchmark(found), "hypothesis": None if line is None else line_record(line)}
     show_scores(found.dataset.marks, shape, as_json, "\n".join(lines))
 
 

@@ -11,8 +11,8 @@ from core.actions import knn_numbers
 from core.actions.cells import control_expression_of
 from core.cli.base import Json, RunName, show_scores
 from core.scoring import control_shapes, run_scores, sentences
+from core.scoring.baselines import add_expression
 from core.scoring.controls import Control, RunControls, control_run, reverse_value
-from core.scoring.expression_controls import add_expression
 from core.scoring.space_controls import control_spaces
 from core.stats.intervals import Interval
 from core.store import pairs

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -46,20 +45,16 @@ def finetune(
         folder = finetunes.resume(context.obj, key)
     else:
         folder = finetunes.start(context.obj, request, replace=replace)
-    _say_begin(folder, request.out)
+    spec = folder.spec()
+    say_progress(f"{folder.key}: {spec.name}; {_describe_rows(folder)}")
+    if request.out is not None and spec.out != str(request.out.expanduser().absolute()):
+        say(f"{folder.key}: was begun before with {spec.out} as its folder, which stays so")
     _watch(context.obj, folder)
     try:
         result = finetunes.result_of(folder)
     except StateError as error:
         raise StateError(f"{error} ({_describe_rows(folder)})") from error
     show(result, as_json, f"{result['path']}: {result['steps']:,} steps, loss {result['loss']:.4f}")
-
-
-def _say_begin(folder: FinetuneFolder, out: Path | None) -> None:
-    spec = folder.spec()
-    say_progress(f"{folder.key}: {spec.name}; {_describe_rows(folder)}")
-    if out is not None and spec.out != str(out.expanduser().absolute()):
-        say(f"{folder.key}: was begun before with {spec.out} as its folder, which stays so")
 
 
 def _describe_rows(folder: FinetuneFolder) -> str:

@@ -19,7 +19,6 @@ from core.file_io import read_file, replace_file
 if TYPE_CHECKING:
     from core.actions.workspace import Workspace
     from core.audit.rubric import Rubric
-    from core.store.rubrics import Sample
 
 app = typer.Typer()
 MOST_BYTES = 1 << 28  # of a file of labels
@@ -61,12 +60,8 @@ def _draw(workspace: Workspace, rubric: Rubric, run: str, wanted: SampleRequest,
         *(f"{n:>9,}  {role}" for role, n in roles.items()),
         "Read them on the page Arguments, tab Label (perturbdesk app).",
     ]
-    show(_as_json(sample, roles), as_json, "\n".join(text))
-
-
-def _as_json(sample: Sample, roles: Counter[str]) -> dict[str, Any]:
     facts = {"rubric": sample.rubric, "run": sample.run, "sample": sample.id, "by": sample.design, "seed": sample.seed}
-    return {**facts, "reading": sample.reading or None, "n": len(sample.texts), "roles": dict(roles)}
+    show({**facts, "reading": sample.reading or None, "n": len(sample.texts), "roles": dict(roles)}, as_json, "\n".join(text))
 
 
 def _export(workspace: Workspace, rubric: Rubric, run: str, file: Path, as_json: bool) -> None:

@@ -18,8 +18,7 @@ from core.scoring import json_shapes, run_scores, sentences
 from core.scoring.abstaining import abstain_curves, abstain_sentences, abstain_shape
 from core.scoring.compare_runs import compare_runs
 from core.scoring.comparison_words import comparison_sentences
-from core.scoring.constant_parents import constant_parents
-from core.scoring.other_scores import other_scores_of_run
+from core.scoring.other_scores import constant_parents, other_scores_of_run
 from core.scoring.run_scores import RunRows
 from core.scoring.score_scale import scale_sentences, scale_shape
 from core.scoring.slices import SLICES, available_slices, score_slices
@@ -37,6 +36,14 @@ RunB = Annotated[str, typer.Argument(metavar="B[,C]", help="Another run by name 
 Margin = Annotated[
     float | None, typer.Option(help="The largest difference of the mean that would not matter: tests whether they are equal.")
 ]
+Bootstrap = Annotated[
+    bool | None,
+    typer.Option(
+        "--bootstrap/--no-bootstrap",
+        help="Resample perturbations and genes for another interval of the mean, which takes minutes for a million rows. "
+        f"By default with --json, of up to {UNASKED_ROWS:,} rows.",
+    ),
+]
 
 
 @app.command()
@@ -44,14 +51,7 @@ def score(
     context: typer.Context,
     run: RunName,
     by: Annotated[str | None, typer.Option(metavar="SLICE", help=f"One of: {', '.join(SLICES)}.")] = None,
-    bootstrap: Annotated[
-        bool | None,
-        typer.Option(
-            "--bootstrap/--no-bootstrap",
-            help="Resample perturbations and genes for another interval of the mean, which takes minutes for a million rows. "
-            f"By default with --json, of up to {UNASKED_ROWS:,} rows.",
-        ),
-    ] = None,
+    bootstrap: Bootstrap = None,
     seed: Annotated[int, typer.Option(help="The bootstrap's random seed.")] = 0,
     replicate: Annotated[
         str | None,
@@ -73,10 +73,7 @@ def score(
             raise InputError(f"score --by {by}: expected one of {', '.join(known)}")
         if bootstrap:
             raise InputError(f"score --by {by} --bootstrap: slices are not resampled, expected one of the two")
-        result = json_shapes.slices(score_slices(rows, by), rows.scored)
-        show_scores(
-            rows.marks, result, as_json, "\n".join([f"{rows.scored}:", *(_slice_line(part) for part in result["slices"])])
-        )
+        _show_slices(rows, by, as_json)
         return
     found = run_scores.score_run(rows)
     is_unasked = bootstrap is None and as_json and len(rows) <= UNASKED_ROWS and _why_not_resampled(rows) == ""
@@ -97,6 +94,11 @@ def score(
         curves = abstain_curves(rows)
         lines, shape = [*lines, *abstain_sentences(curves)], {**shape, "abstain": abstain_shape(curves)}
     show_scores(rows.marks, shape, as_json, "\n".join(lines))
+
+
+def _show_slices(rows: RunRows, by: str, as_json: bool) -> None:
+    result = json_shapes.slices(score_slices(rows, by), rows.scored)
+    show_scores(rows.marks, result, as_json, "\n".join([f"{rows.scored}:", *(_slice_line(part) for part in result["slices"])]))
 
 
 def _resample(rows: RunRows, seed: int) -> Resampled:

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from core.actions.other_labels import label_at_thresholds
-from core.actions.training_distance import list_distances, score_by_distance
+from core.actions.training_distance import label_at_thresholds, list_distances, score_by_distance
 from core.cli.base import Json, RunName, show_scores
 from core.errors import InputError
 from core.fields.option import split_names

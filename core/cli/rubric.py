@@ -109,7 +109,7 @@ def _show_counts(context: typer.Context, rubric: Rubric, run: str, as_json: bool
 
 
 def _show_answers(rubric: Rubric, answers: pd.DataFrame, what: dict[str, Any], as_json: bool) -> None:
-    from core.audit.answer_counts import count_answers
+    from core.audit.rubric import count_answers
 
     counts = count_answers(rubric, answers)
     lines = [rubric.question, *(_describe(role, found, rubric.unit) for role, found in counts.items())]

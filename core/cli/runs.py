@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from core.actions import run_states
+from core.actions import jobs
 from core.actions import runs as run_actions
 from core.actions.workspace import Workspace
 from core.cli.base import Json, RunName, show
@@ -32,7 +32,7 @@ def list_records(workspace: Workspace, chosen: list[Run] | None = None) -> list[
         names = {d.id: d.name for d in datasets.list_all(db)}
         fewer = runs.rows_with_flag(db, Flag.FEWER_SEEDS)
         recorded = runs.list_all(db) if chosen is None else chosen
-    present = run_states.with_present_states(workspace, recorded)
+    present = jobs.with_present_states(workspace, recorded)
     return [_record(run, names[run.dataset], fewer.get(run.id, 0)) for run in present]
 
 

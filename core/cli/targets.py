@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from core.actions import launch, target_process, target_ranking
+from core.actions import launch, target_ranking
 from core.cli.base import Json, say, say_progress, show
 from core.cli.settings import takes
 from core.errors import InputError, NotFound
@@ -19,11 +19,11 @@ from core.target_ranking.ceilings import Ceilings, ceilings_of
 from core.target_ranking.evaluate import EvaluationRequest
 from core.target_ranking.metrics import KS
 from core.target_ranking.models.base import REQUIREMENTS, ranking_models
-from core.target_ranking.published import NOT_COMPARABLE
 from core.target_ranking.request import TrainingRequest, make_request, missing_packages
 from core.target_ranking.results import RankingFolder, SavedEvaluation
 from core.target_ranking.splits import Split, read_split
 from core.target_ranking.tables import (
+    NOT_COMPARABLE,
     ceilings_text,
     differences,
     published_records,
@@ -68,7 +68,7 @@ def train(
     chosen["screen"] = {key: _number(key, value) for key, value in chosen["screen"].items()}
     published = None if split is None else read_split(split)
     request = make_request(chosen, path, _options_of(names, model_options or ()), published)
-    folder = target_process.train(context.obj, request, say, replace=replace)
+    folder = target_ranking.train(context.obj, request, say, replace=replace)
     _show_evaluation(folder, folder.evaluations()[-1], as_json)
 
 
@@ -90,7 +90,8 @@ def evaluate(
     if split is not None:
         published = read_split(split)
         if name is None and with_ceilings and not target_ranking.list_all(context.obj):
-            _show_ceilings(_ceilings(published, asked.candidates), as_json)
+            ceilings = _ceilings(published, asked.candidates)
+            show({"rows": [], "ceilings": ceilings.steps(), "ceilings_at_k": _at_k(ceilings)}, as_json, ceilings_text(ceilings))
             return
         _refuse_other_split(target_ranking.find(context.obj, name), published)
     folder = target_ranking.find(context.obj, name)
@@ -153,7 +154,7 @@ def delete(
 @app.command()
 def work(context: typer.Context, name: Annotated[str, typer.Argument(help="The target ranking.")]) -> None:
     """Train what a target ranking asks for, after the models that are there; the page starts this in a process of its own."""
-    target_process.work_on(context.obj, name, say)
+    target_ranking.work_on(context.obj, name, say)
 
 
 def _installed_models() -> list[str]:
@@ -194,10 +195,6 @@ def _refuse_other_split(folder: RankingFolder, split: Split) -> None:
 
 def _ceilings(split: Split, candidates: Path | None) -> Ceilings:
     return ceilings_of(split, None if candidates is None else read_candidates(candidates, split.test))
-
-
-def _show_ceilings(ceilings: Ceilings, as_json: bool) -> None:
-    show({"rows": [], "ceilings": ceilings.steps(), "ceilings_at_k": _at_k(ceilings)}, as_json, ceilings_text(ceilings))
 
 
 def _at_k(ceilings: Ceilings) -> dict[str, dict[str, float]]:

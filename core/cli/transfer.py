@@ -21,7 +21,7 @@ from core.errors import InputError
 from core.fields.record import make
 from core.methods.fusion_settings import FusionSettings
 from core.scoring import json_shapes, sentences
-from core.scoring.constant_parents import constant_parents
+from core.scoring.other_scores import constant_parents
 from core.scoring.run_scores import MACRO_HEADLINE
 from core.store import predictions, runs
 from core.store.datasets import Dataset

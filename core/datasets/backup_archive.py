@@ -27,7 +27,6 @@ FORMAT, VERSION = "perturbdesk-backup", 1
 MANIFEST = "manifest.json"
 _MOST_MANIFEST_BYTES = 1 << 28
 _CHUNK_BYTES = 1 << 20
-_FAST = 1  # of deflate's levels: journals shrink to a fifth, hardly slower than they are read
 
 
 class BackupWriter:
@@ -89,7 +88,9 @@ def unpack_backup(archive: Path, folder: Path, belongs: Callable[[PurePosixPath]
             manifest = _read_manifest(opened, archive)
             expected = manifest["files"]
             _refuse_unexpected(members, expected, archive, belongs)
-            _refuse_too_large(members, archive, folder)
+            needed, free = sum(member.file_size for member in members), shutil.disk_usage(folder.parent).free
+            if needed > free:
+                raise InputError(f"{archive}: unpacks to {needed:,} bytes, {free:,} are free in {folder.parent}")
             for member in members[:-1]:
                 _unpack_member(opened, member, expected[member.filename], archive, folder)
     except DAMAGE as error:
@@ -132,12 +133,6 @@ def _refuse_unexpected(
             f"{archive}: a damaged backup ({quote(different[0])} is in its list or among its files, not in both once); "
             "nothing was restored"
         )
-
-
-def _refuse_too_large(members: list[zipfile.ZipInfo], archive: Path, folder: Path) -> None:
-    needed, free = sum(member.file_size for member in members), shutil.disk_usage(folder.parent).free
-    if needed > free:
-        raise InputError(f"{archive}: unpacks to {needed:,} bytes, {free:,} are free in {folder.parent}")
 
 
 def _unpack_member(

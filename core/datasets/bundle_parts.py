@@ -166,7 +166,9 @@ def _checked_rows(file: IO[bytes], part: str, where: str, size: int) -> int:
     _refuse_other_columns(metadata.schema.to_arrow_schema(), SCHEMAS[part], where)
     rows = int(metadata.num_rows)
     _refuse_larger(rows, size, where)
-    _refuse_compressed(file, where)
+    kinds = {chunk.codec for chunk in read_chunks(file, where)} - {"UNCOMPRESSED"}
+    if kinds:
+        raise UnsafeFile(f"{where}: packed by {', '.join(sorted(kinds))}, expected plain pages")
     return rows
 
 
@@ -182,13 +184,6 @@ def _refuse_other_columns(actual: pa.Schema, expected: pa.Schema, where: str) ->
     raise InputError(
         f"{where}: {message}" if odd or lacking else f"{where}: columns in another order, expected {'; '.join(wanted)}"
     )
-
-
-def _refuse_compressed(file: IO[bytes], where: str) -> None:
-    """Raise UnsafeFile for compressed pages: each is unpacked at once, whatever size it claims to have."""
-    kinds = {chunk.codec for chunk in read_chunks(file, where)} - {"UNCOMPRESSED"}
-    if kinds:
-        raise UnsafeFile(f"{where}: packed by {', '.join(sorted(kinds))}, expected plain pages")
 
 
 def _refuse_larger(claimed: int, size: int, where: str) -> None:

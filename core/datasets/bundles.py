@@ -192,13 +192,6 @@ def differences(first: Bundle, second: Bundle) -> list[str]:
     ]
 
 
-def write_bundle(bundle: Bundle) -> bytes:
-    """The bytes of a bundle's file. Raises as `write_bundle_into`."""
-    out = io.BytesIO()
-    write_bundle_into(out, bundle)
-    return out.getvalue()
-
-
 def write_bundle_into(out: IO[bytes], bundle: Bundle) -> None:
     """Write a bundle's file. Raise InputError if it is larger than `read_bundle` allows."""
     files = {part: _file_of(bundle.parts[part]) for part in SCHEMAS}

@@ -16,7 +16,7 @@ from typing import Literal
 from core.datasets.pairs import duplicate, read_symbols
 from core.datasets.submissions import number_in
 from core.datasets.tables import Table, TableRows, quote
-from core.decimals import with_points
+from core.delimited import with_points
 from core.symbols.p_values import is_log_p_name, is_p_value_name, is_rank_name
 from core.symbols.spelling import clean
 from core.types import Rejected

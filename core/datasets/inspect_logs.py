@@ -37,17 +37,13 @@ _MOST_HEAD = 1 << 16  # bytes in which a log in JSON says that it is one
 def is_log(content: Content) -> bool:
     """Whether a file is a log: the zip of a .eval, or one JSON object with the same in it."""
     if not is_zip(content):
-        return _is_json_log(content)
+        head = open_content(content).read(_MOST_HEAD).lstrip(b"\xef\xbb\xbf \r\n\t")
+        return head.startswith(b"{") and b'"eval"' in head and b'"status"' in head
     try:
         names = set(open_archive(open_content(content), "zip").namelist())
     except DAMAGE:
         return False
     return bool(names & {HEADER, START}) and any(SAMPLE.fullmatch(name) for name in names)
-
-
-def _is_json_log(content: Content) -> bool:
-    head = open_content(content).read(_MOST_HEAD).lstrip(b"\xef\xbb\xbf \r\n\t")
-    return head.startswith(b"{") and b'"eval"' in head and b'"status"' in head
 
 
 def read_log(content: Content, name: str, sha256: str, take: TakeRow | None = None, epochs: Epochs = "mean") -> SubmissionTable:
@@ -219,7 +215,10 @@ def log_members(header: JsonObject, samples: Iterable[JsonObject]) -> Iterator[t
     yield START, _as_bytes({"version": VERSION, "eval": header["eval"], "plan": header["plan"]})
     summaries = []
     for each in samples:
-        summaries.append(_summary(each))
+        same = {name: each[name] for name in ("id", "epoch", "input", "target", "scores", "model_usage")}
+        metadata = {name: value for name, value in each["metadata"].items() if name != KEY}
+        error = {"error": each["error"]["message"]} if "error" in each else {}
+        summaries.append({**same, "metadata": metadata, "completed": True, "message_count": len(each["messages"]), **error})
         yield f"samples/{each['id']}_epoch_{each['epoch']}.json", _as_bytes(each)
     yield "summaries.json", _as_bytes(summaries)
     yield HEADER, _as_bytes({"version": VERSION, **header})
@@ -227,11 +226,3 @@ def log_members(header: JsonObject, samples: Iterable[JsonObject]) -> Iterator[t
 
 def _as_bytes(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-
-
-def _summary(sample: JsonObject) -> JsonObject:
-    """What the list of samples in Inspect View shows."""
-    same = {name: sample[name] for name in ("id", "epoch", "input", "target", "scores", "model_usage")}
-    metadata = {name: value for name, value in sample["metadata"].items() if name != KEY}
-    error = {"error": sample["error"]["message"]} if "error" in sample else {}
-    return {**same, "metadata": metadata, "completed": True, "message_count": len(sample["messages"]), **error}

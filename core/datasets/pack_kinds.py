@@ -29,7 +29,10 @@ class Recognised(NamedTuple):
 def kind_of(content: Any) -> Recognised:
     """Returns what parsed JSON is, by most of its keys and values: one odd entry does not make it another kind."""
     if isinstance(content, list):
-        return _kind_of_list(content)
+        edges = sum(isinstance(edge, list) and 0 < len(edge) <= _EDGE_FIELDS and isinstance(edge[0], str) for edge in content)
+        if content and edges >= MOST * len(content):
+            return Recognised("network")
+        return Recognised(None, f"a list of entries such as {_quote(str(content[0]))}" if content else "no entries")
     if not isinstance(content, dict) or not content:
         return Recognised(None, "no entries" if content in ({}, None, "") else f"a bare {type(content).__name__}")
     kinds_of_tables: dict[str, Kind] = {"pairs": "regulation", "prior": "lps_response"}
@@ -48,13 +51,6 @@ def kind_of(content: Any) -> Recognised:
     if len(texts) >= MOST * len(content):
         return _kind_of_texts(texts)
     return Recognised(None, f"gene symbols with values such as {_quote(str(next(iter(content.values()))))}")
-
-
-def _kind_of_list(content: list[Any]) -> Recognised:
-    edges = sum(isinstance(edge, list) and 0 < len(edge) <= _EDGE_FIELDS and isinstance(edge[0], str) for edge in content)
-    if content and edges >= MOST * len(content):
-        return Recognised("network")
-    return Recognised(None, f"a list of entries such as {_quote(str(content[0]))}" if content else "no entries")
 
 
 def _kind_of_lists(lists: Sequence[list[Any]]) -> Recognised:

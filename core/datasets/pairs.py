@@ -10,9 +10,8 @@ from typing import Literal
 
 from core.datasets.tables import Table, TableRows, quote
 from core.errors import InputError
-from core.symbols.excel import spreadsheet_damage
 from core.symbols.perturbations import gene_of_condition
-from core.symbols.spelling import clean
+from core.symbols.spelling import clean, spreadsheet_damage
 from core.types import Label, Pair, Rejected
 
 PairKind = Literal["challenge_train", "challenge_test", "perturbqa"]

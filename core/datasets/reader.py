@@ -1,13 +1,22 @@
-"""Read a table of pairs or predictions, whose kind is recognised by its columns."""
+"""Read a table of pairs or predictions, whose kind is recognised by its columns.
+
+Tables of rows in parquet, as the text that a CSV file has: one reading of rows for both.
+"""
 
 from __future__ import annotations
 
 import gc
 import hashlib
 import io
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+from pyarrow import parquet
 
 from core.compressed import bare_name, unpacked
 from core.datasets.archives import Content, is_zip, open_content, open_csv
@@ -23,13 +32,17 @@ from core.datasets.pairs import (
     read_challenge,
     read_perturbqa,
 )
-from core.datasets.parquet_text import PARQUET, text_of_parquet
 from core.datasets.submissions import SubmissionTable, TakeRow, is_submission, read_submission
 from core.datasets.tables import Table, quote
-from core.errors import UnknownFormat
+from core.errors import InputError, UnknownFormat
 from core.file_io import open_file
-from core.file_limits import MAX_UNPACKED_BYTES
+from core.file_limits import MAX_UNPACKED_BYTES, refuse_bomb
+from core.parquet_walk import text_bytes, walk_parquet
 from core.workbook import is_workbook, text_of_workbook
+
+PARQUET: Final = b"PAR1"
+_BYTES_A_CELL: Final = 8
+
 
 _FOLD_CHANGES = {
     *("fold_change", "log2_fold_change", "log2fc", "logfoldchanges", "log2foldchange", "logfc", "avg_log2fc", "log2_fc"),
@@ -59,7 +72,10 @@ def read(
         if is_submission(table.header):
             return read_submission(table, sha256, take)
         shown = quote(", ".join(table.header), 120)
-        table.header = _header_of_pairs(table.header)
+        header = table.header
+        lower = in_lower_case(header)
+        is_known = any(recognises(header) for recognises, _ in _READERS) or _is_differential(header)
+        table.header = header if is_known and not is_labelled(lower) else lower
         for recognises, read_table in _READERS:
             if recognises(table.header):
                 return read_table(table, sha256)
@@ -73,13 +89,6 @@ def read(
         "gene[, label]), a submission (id, prediction_up, prediction_down, …), PerturbQA (pert, gene, label, split) or external "
         "scores (id, or pert and gene, and columns of numbers)"
     )
-
-
-def _header_of_pairs(header: tuple[str, ...]) -> tuple[str, ...]:
-    """The header with the columns of pairs in lower case, if it then is that of labelled pairs or nothing as it stands."""
-    lower = in_lower_case(header)
-    is_known = any(recognises(header) for recognises, _ in _READERS) or _is_differential(header)
-    return header if is_known and not is_labelled(lower) else lower
 
 
 def _is_differential(header: tuple[str, ...]) -> bool:
@@ -131,3 +140,40 @@ def read_path(
     """As `read`, from a file of at most 1 GiB; raises InputError if it cannot be opened. name: by default the path's."""
     with open_file(path, MAX_UNPACKED_BYTES) as file:
         return read(file, name or path.name, take, epochs)
+
+
+def text_of_parquet(content: Content, name: str) -> bytes:
+    """Return a table as CSV. Raise UnknownFormat for columns that are neither texts nor numbers, UnsafeFile for more than the
+    file can hold, and InputError for a damaged one."""
+    with tempfile.NamedTemporaryFile(suffix=".parquet") as file:
+        file.write(open_content(content).read())
+        file.flush()
+        path = Path(file.name)
+        try:
+            found = walk_parquet(path, name)
+            schema = found.schema.to_arrow_schema()
+            odd = [field.name for field in schema if not _is_plain(field.type)]
+            if odd:
+                kind = InputError if {"pert", "gene"} <= set(schema.names) else UnknownFormat
+                raise kind(f"{name}: column {odd[0]} of type {schema.field(odd[0]).type}, expected texts and numbers")
+            packed = path.stat().st_size
+            refuse_bomb(name, packed, found.num_rows * len(schema) * _BYTES_A_CELL, MAX_UNPACKED_BYTES)
+            texts = [field.name for field in schema if _is_text(field.type)]
+            table = parquet.ParquetFile(path, read_dictionary=texts).read()
+            table.validate(full=True)  # texts that are no UTF-8
+            refuse_bomb(name, packed, sum(text_bytes(table[text]) for text in texts), MAX_UNPACKED_BYTES)
+        except (pa.ArrowException, OverflowError) as error:
+            raise InputError(f"{name}: cannot be read as parquet ({str(error).splitlines()[0]})") from error
+    out = io.BytesIO()
+    arrow_csv.write_csv(table.cast(pa.schema([(field.name, pa.string()) for field in table.schema])), out)
+    return out.getvalue()
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(inner) or pa.types.is_large_string(inner))
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_null)
+    return _is_text(kind) or any(is_kind(kind) for is_kind in tests)

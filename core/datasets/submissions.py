@@ -12,7 +12,7 @@ from typing import Any, Literal
 from core.datasets.pairs import duplicate
 from core.datasets.tables import Table, TableRows, quote
 from core.datasets.traces import Format, Trace, parse_trace
-from core.decimals import is_decimal_comma
+from core.delimited import is_decimal_comma
 from core.llm.final_text import final_text
 from core.llm.parsing import last_label
 from core.row_schema import FILE_SUM_TOLERANCE

@@ -41,7 +41,7 @@ def read_scgpt(folder: Path, name: str) -> Space:
     torch is not installed, and InputError for files that do not belong together.
     """
     rows = _vocabulary(folder / VOCABULARY)
-    weights = _torch_weights(folder / CHECKPOINT)
+    weights = _tensors(folder / CHECKPOINT)[SCGPT_KEY]
     return _space_of_rows(name, rows, weights, f"scGPT, {folder.name}/{CHECKPOINT}")
 
 
@@ -96,15 +96,14 @@ def _vocabulary(path: Path) -> list[tuple[str, int]]:
     return list(parse(dict[str, int], read_file(path, MAX_VOCABULARY_BYTES), path.name).items())
 
 
-def _torch_weights(path: Path) -> NDArray[Any]:
-    return _tensors(path)[SCGPT_KEY]
-
-
 def _tensors(path: Path) -> dict[str, NDArray[Any]]:
     """The tensors of a scGPT checkpoint by name, SCGPT_KEY among them; those of whole numbers as they are, others as float32."""
     torch = require_package("torch", "reading a scGPT checkpoint")
     try:
-        _refuse_packed(path)
+        # Raises UnsafeFile for a checkpoint that unpacks to much more than it is; PyTorch packs none
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                refuse_bomb(path.name, path.stat().st_size, sum(member.file_size for member in archive.infolist()))
         state = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         asked = _REFUSED_GLOBAL.search(str(error))
@@ -123,13 +122,6 @@ def _tensors(path: Path) -> dict[str, NDArray[Any]]:
         return {key: (value.float() if value.is_floating_point() else value).numpy() for key, value in tensors.items()}
     except _DAMAGED as error:  # sparse and quantised ones
         raise InputError(f"{path.name}: tensors that are no plain arrays ({first_line(error)})") from error
-
-
-def _refuse_packed(path: Path) -> None:
-    """Raises UnsafeFile for a checkpoint that unpacks to much more than it is; PyTorch packs none."""
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            refuse_bomb(path.name, path.stat().st_size, sum(member.file_size for member in archive.infolist()))
 
 
 def _dictionaries(folder: Path) -> tuple[dict[str, int], dict[str, str]]:

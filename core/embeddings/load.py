@@ -97,7 +97,8 @@ def _load_file(path: Path, name: str, named: bool, kept: Collection[str]) -> Spa
     if first[8:9] == b"{" and int.from_bytes(first[:8], "little") <= path.stat().st_size:
         return _load_safetensors(path, name)
     if first[:1] == b"\x80" or path.suffix in {".pkl", ".pickle"}:
-        return _load_pickle(path, name)
+        vectors = read_pickled_vectors(path)  # raises UnsafeFile, with the name of what a hostile pickle imports
+        return make_imported_space(name, list(vectors), np.array(list(vectors.values()), dtype=np.float64), path.name)
     try:
         header = first.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -107,12 +108,6 @@ def _load_file(path: Path, name: str, named: bool, kept: Collection[str]) -> Spa
     if any(delimiter in header for delimiter in DELIMITERS):
         return tables.load_csv(path, name, header, named=named, kept=kept)
     raise UnknownFormat(f"{path.name}: starts with {header[:40].strip()!r}, expected {FORMATS}")
-
-
-def _load_pickle(path: Path, name: str) -> Space:
-    """GenePT's: a dictionary of each gene's list of numbers. Nothing that the file names is imported."""
-    vectors = read_pickled_vectors(path)  # raises UnsafeFile, with the name of what a hostile pickle imports
-    return make_imported_space(name, list(vectors), np.array(list(vectors.values()), dtype=np.float64), path.name)
 
 
 def _load_safetensors(path: Path, name: str) -> Space:

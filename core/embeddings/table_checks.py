@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from core.embeddings.space import Space, list_some, make_space
 from core.errors import InputError
-from core.symbols.excel import spreadsheet_damage
-from core.symbols.spelling import clean, is_missing
+from core.symbols.spelling import clean, is_missing, spreadsheet_damage
 
 # Columns of numbers about a gene, or of groups, that are no dimension of a space.
 _ABOUT: Final = re.compile(

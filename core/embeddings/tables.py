@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
-from core.decimals import is_decimal_comma
-from core.delimited import delimiter_of
+from core.delimited import delimiter_of, is_decimal_comma
 from core.embeddings.space import Space, first_line, list_some
 from core.embeddings.table_checks import make_imported_space
 from core.errors import InputError, UnknownFormat

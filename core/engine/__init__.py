@@ -10,11 +10,8 @@ ray_cluster      the connection to one, and whether a run can go there
 ray_nodes        its nodes, the processes on them, and the rows that each has
 ray_actor        what such a process does
 ray_tasks        calls a function on its nodes, for work that is no run
-node_status      how a node is doing
 row_prediction   predicts one row, whose error becomes the row's failure; tells a server that is gone from rows that fail
 row_watch        lets others watch a row while it is predicted
-stop_signals     lets SIGTERM and Ctrl-C end a worker cleanly
-worker_process   starts a worker that outlives the process that started it
 dependencies     what a worker needs besides the run's folder, the context that a method gets, and the response cache
 run_state        the state of a run, read from its folder
 run_folder       the files of a run

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Protocol, Self
 
-from core.engine.node_status import NodeStatus
 from core.engine.row_prediction import LogError, predict_row
+from core.engine.run_state import NodeStatus
 from core.methods.base import Context, RowMethod
 from core.methods.row_feed import RowFeed
 from core.types import Failed, Pair, RowResult

@@ -19,10 +19,10 @@ from types import TracebackType
 from typing import Self
 
 from core.engine.backend import Reports
-from core.engine.node_status import NodeState, NodeStatus
 from core.engine.ray_actor import CallSettings, FinishedRow, SharedWork, UnforeseenError, read_messages
 from core.engine.ray_cluster import Cluster, ClusterNode
 from core.engine.ray_nodes import AwaitedRow, RowProcess, RunNode
+from core.engine.run_state import NodeState, NodeStatus
 from core.engine.spec import ExecutionSettings
 from core.errors import StateError
 from core.llm.shared_calls import SharedCalls

@@ -8,9 +8,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.engine.node_status import NodeState, NodeStatus
 from core.engine.ray_actor import PredictRow, ToActor
 from core.engine.ray_cluster import ClusterNode
+from core.engine.run_state import NodeState, NodeStatus
 from core.llm.shared_calls import ConnectedProcess
 from core.types import Failed, Pair, RowResult
 

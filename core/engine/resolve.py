@@ -40,12 +40,7 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
     Requests that mean the same give equal specifications, whichever page or command they come from. Raises InputError for
     invalid options or rows, NotFound for a run or a space that does not exist.
     """
-    options = read_options(method.options, request.options)
-    for name in _ADDED_LATER:
-        if not options.get(name):
-            options.pop(name, None)
-    refuse_missing_sources(method.options, options)
-    _refuse_named_texts(options)
+    options = _options_of(method, request)
     known = list(load_pairs(store, components.dataset_id).values())
     prompts = "" if isinstance(method, AsksAgain) else method.prompts(options)
     model = {"model": request.model or "", "seed": request.seed, "repeat": request.repeat, "calls": request.calls.identity}
@@ -87,10 +82,17 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
     )
 
 
-def _refuse_named_texts(options: Mapping[str, Any]) -> None:
-    """Raises InputError where names would be coded in texts of public sources: they hold names that no pack knows."""
+def _options_of(method: Method, request: RunRequest) -> dict[str, Any]:
+    """The options of a request. Raises InputError for invalid ones, for sources that are not there, and where names would be
+    coded in texts of public sources: they hold names that no pack knows."""
+    options = read_options(method.options, request.options)
+    for name in _ADDED_LATER:
+        if not options.get(name):
+            options.pop(name, None)
+    refuse_missing_sources(method.options, options)
     if options.get("names") in REWRITTEN and options.get("sources", "packs") != "packs":
         raise InputError(f"names: {options['names']} needs sources = packs, got {options['sources']!r}")
+    return options
 
 
 def _of_a_model(request: RunRequest) -> dict[str, tuple[object, object]]:

@@ -7,19 +7,26 @@ spending.jsonl    what the run has paid for, a line per request and per answer; 
 evaluation.json   how labels were kept away, and the scores of other cuts; of runs that are made from labels
 watch/      who watches a row, and what they are shown; there only while somebody watches
 Beside these lie the files of any job: control, heartbeat, done.json, log.txt, worker.lock, reserve (`core.jobs.folder`).
+
+Starts a worker in a process of its own, which outlives the one that started it.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from core.config import Settings
 from core.engine.spec import VERSION, ExecutionSettings, RunSpec
+from core.environment import environment_of
 from core.errors import InputError, NotFound, StateError
 from core.jobs.folder import JobFolder, read_json, write_json
+from core.jobs.start import FIRST_HEARTBEAT_S, command_line
+from core.jobs.start import start as start_process
+from core.memory import SMALL_MEMORY
 from core.records import from_json
 
 
@@ -114,3 +121,29 @@ class RunFolder(JobFolder):
         """Write the run's evaluation, if there is one."""
         if evaluation is not None:
             write_json(self.path / "evaluation.json", evaluation)
+
+
+# A worker writes small batches, for hours: it need not keep them in memory.
+WORKER_STORE_MB = 128
+
+
+def command_of(settings: Settings, run: str) -> tuple[str, ...]:
+    """Returns the command line of a run's worker, which holds no secret."""
+    return command_line(settings, "worker", run)
+
+
+def start_worker(
+    folder: RunFolder,
+    settings: Settings,
+    command: Sequence[str] = (),
+    within_s: float = FIRST_HEARTBEAT_S,
+    keep: Sequence[str] = (),
+) -> int:
+    """Starts a run's worker in a session of its own, as `core.jobs.start` does; returns its process id.
+
+    settings: with the keys that it needs, which go into its environment only. command: by default that of `command_of`. keep:
+    further secrets of the environment that it needs.
+    """
+    command = command or command_of(settings, folder.run)
+    environment = environment_of(replace(settings, store_memory_mb=WORKER_STORE_MB), keep) | SMALL_MEMORY
+    return start_process(folder, command, environment, within_s, "run")

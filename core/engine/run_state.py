@@ -10,22 +10,50 @@ stopped      its worker gave up, for the cause given: resumable
 budget       its token budget is spent: resumable with a larger one
 cancelled    a person ended it: resumable
 done         every row is finished; `failed` of them failed, and `retry` asks for those again
+
+Beside it: how SIGTERM and Ctrl-C end a worker cleanly, and how a node of a cluster is doing in a run.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import signal
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
 from core.engine.journal import Progress, Spending, read_progress, read_spending
-from core.engine.node_status import NodeStatus
 from core.engine.run_folder import RunFolder
 from core.errors import StateError
 from core.jobs.folder import read_json, write_json
 from core.jobs.state import NO_REASON, beat, describe_silence, is_awaited, last_heartbeat, live_heartbeat
 from core.llm.server_addresses import ServerStatus
+
+NodeState = Literal["starting", "ready", "resting", "refused", "gone"]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStatus:
+    """How one node of a cluster is doing in a run.
+
+    state: starting (its processes are), ready, resting (after its processes died, until they are started again), refused (it
+    cannot predict these rows), gone. processes: that predict there. in_flight: rows that it has now. done: rows that came back;
+    given_back: rows that did not, since their process died, and were predicted again. rows_per_s: of late. problem: why it is
+    not ready, "" if it is.
+    """
+
+    address: str
+    state: NodeState
+    processes: int = 0
+    in_flight: int = 0
+    done: int = 0
+    given_back: int = 0
+    rows_per_s: float = 0.0
+    problem: str = ""
+
 
 State = Literal["waiting", "running", "pausing", "paused", "crashed", "interrupted", "stopped", "budget", "cancelled", "done"]
 Ending = Literal["interrupted", "stopped", "budget", "cancelled", "done"]
@@ -156,3 +184,21 @@ def refuse_live(folder: RunFolder) -> None:
     """Raise StateError if a worker is on a run; called before the run is deleted."""
     if folder.exists and status_of(folder).state in LIVE_STATES:
         raise StateError(f"run {folder.run}: a worker is on it, expected one that is not running; cancel it first")
+
+
+@contextlib.contextmanager
+def stop_on_signals(stop: Callable[[Ending, str], object]) -> Iterator[None]:
+    """Calls `stop` for SIGTERM and SIGINT while the block lasts; only a main thread receives them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    for number in before:
+        loop.add_signal_handler(number, stop, "interrupted", f"received {number.name}")
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)  # of the job that the run is part of

@@ -164,7 +164,7 @@ class ExecutionSettings:
             raise InputError(f"longest_outage_s: got {self.longest_outage_s}, expected 0 or more seconds")
         check_backend(self.backend, self.ray_address)
         if self.has_several:
-            from core.net.address_list import check_addresses
+            from core.net.addresses import check_addresses
 
             check_addresses(self.servers)
         if self.servers:

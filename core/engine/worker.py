@@ -19,8 +19,7 @@ from core.engine.ray_cluster import check_ray
 from core.engine.row_prediction import CircuitBreaker, CommonFailures, describe_traceback, lacks_prediction
 from core.engine.row_watch import RowWatch
 from core.engine.run_folder import RunFolder
-from core.engine.run_state import Ending, State, Status, status_of, write_ending
-from core.engine.stop_signals import stop_on_signals
+from core.engine.run_state import Ending, State, Status, status_of, stop_on_signals, write_ending
 from core.errors import DeskError, InputError, NotFound
 from core.jobs.state import exclusive_lock
 from core.jobs.work import describe_cause

@@ -8,14 +8,11 @@ changed_cards     a dossier with cards left out or edited by hand
 describe          the same as people read it
 label_view        the labelled rows that a tool may see
 packs             tables by gene symbol, and knowledge packs as such tables
-gene_names        the names under which packs may list a gene of a dataset
 knowledge_graph   which genes are close to which
 retrieval         labelled rows that are most like a row to be predicted
-passages          sentences of abstracts, ranked
-mygene, string_db, pubmed: the requests of one public source each
+pubmed            the requests of PubMed; those of the other sources are in their tools
 sources           addresses, rates and requests of public sources
 source_client     the client for them: cache, batches, retries
 source_transport  one exchange with a source, at its rate
-errors            how a request to a source can fail
 testing           a fake of the three sources
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -98,14 +98,10 @@ def index_pairs(view: LabelView, graph: KnowledgeGraph, *, directed: bool = Fals
     """The rows of a view by the nodes of a graph; directed: only those that went up or down."""
     by_pert: dict[str, list[_Place]] = defaultdict(list)
     by_gene: dict[str, list[_Place]] = defaultdict(list)
-    nodes = {symbol: graph.node(symbol) for symbol in _symbols(view.rows)}
+    nodes = {symbol: graph.node(symbol) for symbol in {symbol for row in view.rows for symbol in (row.pert, row.gene)}}
     for row in view.rows:
         if not directed or row.label in (Label.UP, Label.DOWN):
             place = _Place(row, nodes[row.pert], nodes[row.gene])
             by_pert[place.pert].append(place)
             by_gene[place.gene].append(place)
     return LabelledPairs(graph, by_pert, by_gene)
-
-
-def _symbols(rows: Iterable[Pair]) -> set[str]:
-    return {symbol for row in rows for symbol in (row.pert, row.gene)}

@@ -11,9 +11,19 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
-from core.evidence.errors import ERROR_OF_FAULT, SourceError, SourceGarbled, SourceOffline, SourceRefused, SourceSilent
 from core.evidence.source_transport import SourceTransport
-from core.evidence.sources import Site, SourceRequest, SourceSettings, is_askable
+from core.evidence.sources import (
+    ERROR_OF_FAULT,
+    Site,
+    SourceError,
+    SourceGarbled,
+    SourceOffline,
+    SourceRefused,
+    SourceRequest,
+    SourceSettings,
+    SourceSilent,
+    is_askable,
+)
 from core.net.rate_limit import MARGIN, RateLimit
 from core.net.response_cache import CachedResponse, ResponseCache
 from core.net.retry import Fault, Sleep

@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from core.errors import InputError
-from core.evidence.errors import SourceError, SourceOffline
 from core.evidence.label_view import LabelView
 from core.evidence.packs import PackName, Packs, Table
+from core.evidence.sources import SourceError, SourceOffline
 from core.types import Evidence
 
 if TYPE_CHECKING:

@@ -21,7 +21,9 @@ def arm_difference(spec: BenchmarkSpec, arm: Arm, made_here: bool = False) -> Ar
     """In what an arm differs from its control. made_here: whether existing runs among the two have options to compare."""
     control = spec.control_of(arm)
     if arm.base == control.name:
-        return ArmDifference((_fusion_words(arm),), known=True)
+        what = f"a kNN over {arm.knn['spaces']}" if arm.knn is not None else f"run {', '.join(arm.others)}"
+        scaled = ", less where their ranks are far apart" * arm.by_agreement
+        return ArmDifference((f"fused with {what}, weights {arm.w_de:g} (DE) and {arm.w_dir:g} (DIR){scaled}",), known=True)
     if arm.base is not None and arm.base == control.base:
         return ArmDifference(tuple(_differences(_fusion_parts(control), _fusion_parts(arm))), known=True)
     if arm.method is not None and control.method is not None:
@@ -47,12 +49,6 @@ def check_arms(spec: BenchmarkSpec) -> list[ArmDifference]:
             )
         found.append(difference)
     return found
-
-
-def _fusion_words(arm: Arm) -> str:
-    what = f"a kNN over {arm.knn['spaces']}" if arm.knn is not None else f"run {', '.join(arm.others)}"
-    scaled = ", less where their ranks are far apart" * arm.by_agreement
-    return f"fused with {what}, weights {arm.w_de:g} (DE) and {arm.w_dir:g} (DIR){scaled}"
 
 
 def _fusion_parts(arm: Arm) -> dict[str, object]:

@@ -121,15 +121,13 @@ def _line_up(arms: Mapping[ArmKey, RunRows], spec: AttributionSpec) -> dict[ArmK
     return {arm: take_ids(rows, [row for row in spec.rows if row in common]) for arm, rows in arms.items()}
 
 
-def answers_of(arms: Sequence[RunRows]) -> Answers:
-    """The answers of arms on the same rows."""
-    parts = [(read_answers(rows, "p_de"), read_answers(rows, "p_up_given_de")) for rows in arms]
-    return Answers(np.stack([de for de, _ in parts]), np.stack([up for _, up in parts]))
-
-
 def _changes(arms: Mapping[ArmKey, RunRows], first: ArmKey, others: Sequence[ArmKey]) -> tuple[Floats, Floats]:
     """The mean over arms of |ΔP(DE)| and of |ΔP(up | DE)| of each row; NaN where one of the answers could not be read."""
-    found = answers_of([arms[first], *(arms[arm] for arm in others)])
+    parts = [
+        (read_answers(rows, "p_de"), read_answers(rows, "p_up_given_de"))
+        for rows in [arms[first], *(arms[arm] for arm in others)]
+    ]
+    found = Answers(np.stack([de for de, _ in parts]), np.stack([up for _, up in parts]))
     de, up = (np.abs(p[1:] - p[0]).mean(axis=0) for p in (found.p_de, found.p_up))
     return de, up
 

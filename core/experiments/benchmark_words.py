@@ -1,16 +1,40 @@
-"""What a benchmark found, in words: the verdict first, then what has to be known to judge it."""
+"""What a benchmark found, in words: the verdict first, then what has to be known to judge it.
+
+The numbers of a comparison as the table that its figure draws: changes by every unit, placebos, the noise floor.
+
+The JSON of a benchmark: arms, deltas with every interval, placebos, the noise floor.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from core.experiments.benchmark_report import ArmResult, BenchmarkReport, NoiseFloor, Placebo, spread_of_cuts
 from core.experiments.benchmark_spec import BenchmarkSpec
 from core.experiments.variance_components import components_of
+from core.scoring import json_shapes
 from core.scoring.sentences import UNSEEN, axes_text, interval_text
 from core.stats.arrays import Floats
+from core.stats.intervals import Interval
+from core.stats.multiplicity import p_value
 from core.texts import number_text
 
+NAMES = ("de", "dir", "mean")
+
+
+COLUMNS = ("metric", "kind", "name", "estimate", "low", "high", "n")
+TABLE_PARTS = ("mean", "DE", "DIR")
+UNITS = {
+    "shown": "allowing for shared perturbations and genes",
+    "two_way": "both axes, V_pert + V_gene − V_row",
+    "gene": "allowing for shared genes",
+    "pert": "allowing for shared perturbations",
+    "row": "by rows alone",
+}
 PARTS = ("DE", "DIR", "mean")
 
 
@@ -92,3 +116,87 @@ def _table(each: ArmResult) -> list[str]:
 def _three(values: Floats) -> str:
     de, direction, mean = map(number_text, values.tolist())
     return f"{de} (DE), {direction} (DIR), {mean} (mean)"
+
+
+def delta_table(each: ArmResult, noise: NoiseFloor | None) -> pd.DataFrame:
+    """One row for each interval of a comparison; columns: metric, kind (change, placebo, noise), name, estimate, low, high, n.
+
+    The noise floor stands under its metric as 0 ± the typical difference of the arm from itself, if it is that arm's.
+    """
+    rows: list[tuple[object, ...]] = []
+    for i, metric in enumerate(TABLE_PARTS):
+        change = each.found.comparison.parts[metric].change
+        rows += [_line(metric, "change", name, getattr(change, unit)) for unit, name in UNITS.items()]
+        typical = np.nan if noise is None or noise.arm != each.arm.name else float(noise.typical[(2, 0, 1)[i]])
+        if noise is not None and not np.isnan(typical):
+            rows.append((metric, "noise", f"the arm against itself, another {noise.kind}", 0.0, -typical, typical, change.n))
+    rows += [_line("placebo", "placebo", one.metric, one.change.change.shown) for one in each.placebos]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _line(metric: str, kind: str, name: str, found: Interval) -> tuple[object, ...]:
+    return metric, kind, name, found.estimate, found.low, found.high, found.n
+
+
+def benchmark(found: BenchmarkReport) -> dict[str, Any]:
+    """`benchmark`: what was asked, the comparisons of the arms, and the noise floor (null if nothing was repeated)."""
+    spec = found.spec
+    return {
+        "name": spec.name,
+        "question": spec.question or None,
+        "primary": spec.primary,
+        "smallest_effect": spec.smallest_effect,
+        "rows": found.n_wanted,
+        "folds": {"k": spec.folds.k, "cuts": list(spec.folds.cuts)},
+        "arms": [{"name": arm.name, "runs": _runs(found, arm.name)} for arm in spec.arms],
+        "comparisons": [_comparison(each, spec) for each in found.results],
+        "noise_floor": None if found.noise is None else _noise(found.noise),
+        "tokens": found.tokens,
+    }
+
+
+def _runs(found: BenchmarkReport, arm: str) -> list[dict[str, Any]]:
+    return [{"cut": cut, "seed": seed, "run": run} for (cut, seed), run in found.runs.get(arm, {}).items()]
+
+
+def _comparison(each: ArmResult, spec: BenchmarkSpec) -> dict[str, Any]:
+    found = each.found.comparison
+    sides = {side: {name: json_shapes.shape_shown(getattr(getattr(found, name), side)) for name in NAMES} for side in ("a", "b")}
+    return {
+        "arm": each.arm.name,
+        "against": each.control.name,
+        "difference": list(each.difference.things),
+        "difference_known": each.difference.known,
+        "scored": each.found.pair.scored,
+        "left_out": each.found.pair.left_out,
+        "control": sides["a"],
+        "tested": sides["b"],
+        **json_shapes.changes(found),
+        "p_gt_0": {name: getattr(found, name).p_gt_0 for name in NAMES},
+        "detectable": {name: getattr(found, name).detectable for name in NAMES},
+        "sd_of_cuts": _by_part(spread_of_cuts(each.found)),
+        "variance_shares": components_of(each.found, spec.primary).shares,
+        "placebo": [_placebo(one) for one in each.placebos],
+        "dossiers": None if each.dossiers is None else {"rows": each.dossiers[0], "differing": each.dossiers[1]},
+        "verdict": (judged := each.decision(spec)).verdict,
+        "rows_needed": judged.rows_needed,
+    }
+
+
+def _placebo(found: Placebo) -> dict[str, Any]:
+    shown = found.change.change.shown
+    return {
+        "metric": found.metric,
+        "delta": json_shapes.shape_shown(found.change.change),
+        "p": p_value(shown),
+        "moved": found.moved,
+    }
+
+
+def _noise(found: NoiseFloor) -> dict[str, Any]:
+    changed = None if found.change is None else json_shapes.changes(found.change.comparison)
+    return {"arm": found.arm, "kind": found.kind, "repeats": found.repeats, "typical": _by_part(found.typical), "delta": changed}
+
+
+def _by_part(values: Floats) -> dict[str, float | None]:
+    return {name: None if math.isnan(value) else float(value) for name, value in zip(NAMES, values.tolist(), strict=True)}

@@ -102,7 +102,8 @@ def pairs_in_ledger(results: Sequence[Entry]) -> dict[Pair, float]:
 
 def p_of(entry: Entry) -> float:
     """The two-sided p of a result."""
-    return p_value(_in_standard_errors(entry))
+    assert entry.z is not None
+    return p_value(Interval(entry.z, math.nan, math.nan, 1.0, entry.n or 0, "row", "z", degrees=entry.df))
 
 
 def ledger_lines(entries: Sequence[Entry], looked: LookedAt = NOTHING_LOOKED_AT) -> list[LedgerLine]:
@@ -166,12 +167,6 @@ def judge(entry: Entry, change: Interval) -> Decision:
         found = PublicChange(change, least, entry.n, is_z=entry.estimate is None and entry.z is not None)
         return decide_public(found, entry.smallest_effect)
     return decide(change, entry.smallest_effect or least)
-
-
-def _in_standard_errors(entry: Entry) -> Interval:
-    """The result of an entry with a standard error of 1, from which its p follows."""
-    assert entry.z is not None
-    return Interval(entry.z, math.nan, math.nan, 1.0, entry.n or 0, "row", "z", degrees=entry.df)
 
 
 Step = tuple[str, float | None, float | None, str | None, int | None]

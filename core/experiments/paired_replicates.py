@@ -76,20 +76,18 @@ def pair_replicates(a: dict[Replicate, RunRows], b: dict[Replicate, RunRows], wa
     Raises InputError for a run that was made under other folds, and without a row in common.
     """
     replicates = tuple(sorted(a.keys() & b.keys()))
-    ids = _common_ids([*(a[each] for each in replicates), *(b[each] for each in replicates)], wanted)
+    common = set(wanted).intersection(
+        *(rows.frame["pair_id"] for rows in [*(a[each] for each in replicates), *(b[each] for each in replicates)])
+    )
+    if not common:
+        raise InputError("benchmark: the arms have none of its rows in common, expected some")
+    ids = [pair_id for pair_id in wanted if pair_id in common]
     lined = [[_line_up(arm[each], ids, EvaluationProtocol("folds", k, each[0])) for each in replicates] for arm in (a, b)]
     covered = np.all([rows.covered for arm in lined for rows in arm], axis=0)
     if not covered.any():
         raise InputError("benchmark: the arms have no row in common that both say something about; expected some")
     first, second = (tuple(rows.take(covered) for rows in arm) for arm in lined)
     return PairedReplicates(replicates, first, second, k, len(wanted) - int(covered.sum()))
-
-
-def _common_ids(runs: Sequence[RunRows], wanted: Sequence[str]) -> list[str]:
-    common = set(wanted).intersection(*(rows.frame["pair_id"] for rows in runs))
-    if not common:
-        raise InputError("benchmark: the arms have none of its rows in common, expected some")
-    return [pair_id for pair_id in wanted if pair_id in common]
 
 
 def _line_up(rows: RunRows, ids: Sequence[str], protocol: EvaluationProtocol) -> RunRows:

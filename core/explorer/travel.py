@@ -6,10 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from core.errors import InputError, NotFound, StateError
+from core.explorer.component import ExplorerData
 from core.explorer.content import FusionRows, make_content
-from core.explorer.page import ExplorerData
-from core.explorer.prepare import CutNoise, prepare_fusion, prepare_noise
-from core.explorer.state import REST, REST_BY_AGREEMENT, Mix, describe_optimism, starters, state_of_file
+from core.explorer.prepare import (
+    REST,
+    REST_BY_AGREEMENT,
+    CutNoise,
+    Mix,
+    describe_optimism,
+    prepare_fusion,
+    prepare_noise,
+    starters,
+    state_of_file,
+)
 from core.methods.cut_scores import fusion_protocols
 from core.methods.fusion_components import ComponentLoader
 from core.methods.fusion_settings import read_fusion_settings
@@ -27,7 +36,7 @@ SAVED = "as saved"  # the mix that a fusion was saved with
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fusion:
-    """A fusion that is to travel. scored: how, in words. rest: see `core.explorer.state.REST`."""
+    """A fusion that is to travel. scored: how, in words. rest: see `core.explorer.prepare.REST`."""
 
     title: str
     live: LiveFusion

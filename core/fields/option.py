@@ -80,7 +80,10 @@ class Option:
             return None
         match self.kind:
             case "flag":
-                return self._flag(value)
+                found = _FLAGS.get(str(value).lower())
+                if found is None:
+                    raise InputError(f"{self.name}: got {value!r}, expected yes or no")
+                return found
             case "int" | "float":
                 return self._number(value)
             case "numbers" | "weights":
@@ -163,12 +166,6 @@ class Option:
         if self.kind == "prompts" and text and not is_sha256(text):
             raise InputError(f"{self.name}: got {text!r}, expected a file of prompts, or the SHA-256 of one that is kept here")
         return text
-
-    def _flag(self, value: object) -> bool:
-        found = _FLAGS.get(str(value).lower())
-        if found is None:
-            raise InputError(f"{self.name}: got {value!r}, expected yes or no")
-        return found
 
     def _number(self, value: object) -> int | float:
         try:

@@ -7,12 +7,6 @@ spec             what a fine-tune is made from, which is its identity
 examples         prompts and answers of labelled pairs, and the doubly disjoint cut into training and validation
 job_folder       the files of a fine-tune
 status           how far it is, read from its folder
-process          starts the process that trains; which packages it lacks
 train            that process: LoRA SFT, checkpoints, resume
-reporter         what it says while it works, and whether it is to stop
-checkpoints      the last whole checkpoint
-encode           prompts and answers as tokens
 merge            the merged model with its tokenizer, and behind them the manifest
-tokenizer_files  a tokenizer's settings as older releases can read them
-manifest         what a merged folder is made of; written last, so that a folder with one is complete
 """

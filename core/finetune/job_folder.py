@@ -11,6 +11,10 @@ control           run or cancel
 log.txt           the log of its process
 
 The merged model lies where the specification says, by default in this folder under the name of its base.
+
+Checkpoints of a fine-tune: which one is whole. One that was being written when its process was killed is not.
+
+Starts the process that trains, by an interpreter that has the packages for it, in a session of its own.
 """
 
 from __future__ import annotations
@@ -18,17 +22,25 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from core.config import REPOSITORY, Settings
 from core.engine.run_folder import read_spec
+from core.environment import HUB_VARIABLES, bare_environment, environment_of, keys_needed
+from core.errors import MissingPackage
 from core.file_io import replace_file
 from core.finetune.spec import VERSION, FinetuneSpec
+from core.jobs import start as jobs
 from core.jobs.folder import JobFolder, read_json, write_json
 from core.jobs.state import read_ending, record_ending
 from core.records import to_json
+
+WHOLE = "whole"  # written into a checkpoint when everything else is there
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +125,54 @@ def list_folders(path: Path) -> list[FinetuneFolder]:
 
 def _begun_at(folder: FinetuneFolder) -> tuple[float, str]:
     return os.stat(folder.path / "spec.json").st_mtime, folder.key
+
+
+def mark_whole(checkpoint: Path) -> None:
+    """Records that everything of a checkpoint is written."""
+    replace_file(checkpoint / WHOLE, b"", durable=True)
+
+
+def last_whole(checkpoints: Path) -> Path | None:
+    """Returns the whole checkpoint of most steps; None without one. Removes those that are not whole."""
+    found: dict[int, Path] = {}
+    for entry in checkpoints.glob("checkpoint-*"):
+        step = entry.name.removeprefix("checkpoint-")
+        if (entry / WHOLE).is_file() and step.isdecimal():
+            found[int(step)] = entry
+        else:
+            shutil.rmtree(entry)
+    return found[max(found)] if found else None
+
+
+OWN_PYTHON = REPOSITORY / ".venv-train" / "bin" / "python"
+PACKAGES = ("torch", "transformers", "trl", "peft", "datasets", "filelock", "psutil")
+_TO_INSTALL = "make .venv-train/ok installs what requirements-train.txt pins"
+_LIST_MISSING = "import importlib.util as u, sys; print(*(name for name in sys.argv[1:] if u.find_spec(name) is None))"
+
+
+def default_python() -> Path:
+    """The interpreter of .venv-train if there is one, else this one."""
+    return OWN_PYTHON if OWN_PYTHON.exists() else Path(sys.executable)
+
+
+def refuse_missing_packages(python: Path) -> None:
+    """Raises MissingPackage if an interpreter lacks what a fine-tune needs; imports none of it."""
+    try:
+        found = subprocess.run(
+            (str(python), "-c", _LIST_MISSING, *PACKAGES), capture_output=True, text=True, check=False, env=bare_environment()
+        )
+    except OSError as error:
+        raise MissingPackage(f"{python}: cannot be run ({error}); {_TO_INSTALL}") from error
+    missing = found.stdout.split() if found.returncode == 0 else [*PACKAGES]
+    if missing:
+        raise MissingPackage(f"fine-tuning needs {', '.join(missing)}, which {python} does not have; {_TO_INSTALL}")
+
+
+def start_training(folder: FinetuneFolder, settings: Settings, python: Path) -> int:
+    """Starts a fine-tune's process and waits for its first heartbeat; returns its process id.
+
+    It goes on from the last whole checkpoint. Raises StateError if it ends before its first heartbeat.
+    """
+    command = (str(python), "-m", "core.finetune.train", str(folder.path))
+    environment = environment_of(keys_needed(settings, "", sources=False), HUB_VARIABLES)
+    return jobs.start(folder.worker, command, environment, what="fine-tune")

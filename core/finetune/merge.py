@@ -1,17 +1,32 @@
-"""The merged model with its tokenizer in a folder that a server reads, whole or not at all."""
+"""The merged model with its tokenizer in a folder that a server reads, whole or not at all.
+
+A tokenizer's settings as older releases of transformers, such as a server's, can read them.
+
+What a merged model was made from; written when everything else of its folder is there, so a folder with one is complete.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from core.errors import StateError
-from core.file_io import part_of, sync_folder
-from core.finetune.manifest import NAME, write_manifest
+from core.errors import InputError, NotFound, StateError
+from core.file_io import part_of, replace_file, sha256_of_file, sync_folder
 from core.finetune.spec import FinetuneSpec
-from core.finetune.tokenizer_files import make_readable
+from core.jobs.folder import read_json, write_json
+from core.version import describe
+
+NAME: Final = "manifest.json"
+FORMAT, VERSION = "perturbdesk-finetune", 1
+
+
+CONFIG = "tokenizer_config.json"
+_FIELD = "extra_special_tokens"
 
 
 def refuse_occupied(out: Path, *, replaces: bool) -> None:
@@ -45,3 +60,63 @@ def write_merged(adapted: Any, tokenizer: Any, spec: FinetuneSpec, made: Mapping
         unfinished.rename(out)
     sync_folder(out.parent)
     return out
+
+
+def make_readable(folder: Path) -> bool:
+    """Rewrites a tokenizer's settings in which extra special tokens are a list, which older releases refuse; whether it did."""
+    values = read_json(folder / CONFIG)
+    if values is None or not isinstance(values.get(_FIELD), list):
+        return False
+    values[_FIELD] = name_tokens(values[_FIELD])
+    replace_file(folder / CONFIG, json.dumps(values, indent=2, ensure_ascii=False).encode())
+    return True
+
+
+def name_tokens(tokens: Sequence[str | Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns name → token, in the same order: "<|im_start|>" is called im_start; names that would come twice get a number."""
+    named: dict[str, Any] = {}
+    for token in tokens:
+        text = str(token["content"]) if isinstance(token, Mapping) else token
+        name = stem = re.sub(r"\W+", "_", text).strip("_") or "token"
+        number = 2
+        while name in named:
+            name, number = f"{stem}_{number}", number + 1
+        named[name] = token
+    return named
+
+
+def write_manifest(folder: Path, spec: FinetuneSpec, made: Mapping[str, Any]) -> None:
+    """Writes the manifest of a folder whose other files are complete. made: what the process that trained knows."""
+    values = {
+        "format": FORMAT,
+        "version": VERSION,
+        "key": spec.key,
+        "base": spec.base,
+        "dataset": {"id": spec.dataset, "name": spec.dataset_name, "sha256": spec.data_sha256},
+        "rows": {"train": spec.train, "validation": spec.validation, "left_out": spec.left_out},
+        "settings": dict(spec.settings),
+        "code": describe(),
+        "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        **made,
+        "files": hashes_of(folder),
+    }
+    write_json(folder / NAME, values)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Returns the manifest of a merged model. Raises NotFound without one, InputError for another file or missing parts."""
+    values = read_json(folder / NAME)
+    if values is None:
+        raise NotFound(f"{folder}: has no {NAME}, so it is no complete fine-tune")
+    if values.get("format") != FORMAT or values.get("version") != VERSION:
+        raise InputError(f"{folder / NAME}: is no manifest of a fine-tune of version {VERSION}")
+    missing = [name for name in values["files"] if not (folder / name).is_file()]
+    if missing:
+        raise InputError(f"{folder}: lacks {missing[0]}, which its {NAME} names")
+    return values
+
+
+def hashes_of(folder: Path) -> dict[str, str]:
+    """Returns the SHA-256 of every file in a folder by its path, without the manifest itself."""
+    files = sorted(file for file in folder.rglob("*") if file.is_file() and file != folder / NAME)
+    return {str(file.relative_to(folder)): sha256_of_file(file) for file in files}

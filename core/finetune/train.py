@@ -1,6 +1,8 @@
 """The process of a fine-tune, `python -m core.finetune.train FOLDER`: LoRA SFT from the last whole checkpoint, then the merge.
 
 It needs what requirements-train.txt pins, and of this repository only what needs no other package.
+
+Prompts and answers as tokens, as the server of the model will see them: only those of the answer count in the loss.
 """
 
 from __future__ import annotations
@@ -11,20 +13,20 @@ import shutil
 import sys
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from core.errors import InputError, NotFound
-from core.finetune.checkpoints import last_whole, mark_whole
-from core.finetune.encode import encode
-from core.finetune.job_folder import FinetuneFolder
-from core.finetune.manifest import hashes_of, read_manifest
-from core.finetune.merge import write_merged
-from core.finetune.reporter import Reporter, read_loss
+from core.finetune.job_folder import FinetuneFolder, last_whole, mark_whole
+from core.finetune.merge import hashes_of, read_manifest, write_merged
 from core.finetune.spec import FinetuneSpec
+from core.finetune.status import Reporter, read_loss
 from core.jobs.state import exclusive_lock
 from core.jobs.work import describe_cause
+
+IGNORED = -100  # the label of tokens that do not count
+
 
 KEPT_CHECKPOINTS = 2  # while one is written, the one before is whole
 
@@ -229,3 +231,34 @@ def _describe(trainer: Any, spec: FinetuneSpec, hardware: Hardware) -> dict[str,
 
 if __name__ == "__main__":
     sys.exit(main(*sys.argv[1:]))
+
+
+def encode(examples: Sequence[Mapping[str, Any]], tokenizer: Any, longest: int) -> list[dict[str, list[int]]]:
+    """Returns input_ids and labels of each example.
+
+    A prompt goes through the tokenizer's chat template and is tokenised by itself, as a server does. Raises InputError for a
+    tokenizer without a template, and for an example longer than `longest` tokens: its answer would be cut off.
+    """
+    if not getattr(tokenizer, "chat_template", None):
+        raise InputError("base: its tokenizer has no chat template, expected a model that chats")
+    encoded = [_encode_one(example, tokenizer) for example in examples]
+    long = [(len(each["input_ids"]), example["id"]) for each, example in zip(encoded, examples, strict=True)]
+    too_long = [(n, name) for n, name in long if n > longest]
+    if too_long:
+        n, name = max(too_long)
+        raise InputError(f"{len(too_long):,} of {len(long):,} rows have more than {longest:,} tokens, {name} {n:,}; raise length")
+    return encoded
+
+
+def _encode_one(example: Mapping[str, Any], tokenizer: Any) -> dict[str, list[int]]:
+    messages = [{"role": "user", "content": example["prompt"]}]
+    prompt = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+    start = tokenizer(prompt, add_special_tokens=False)["input_ids"]
+    answer = f"{end_of_thinking(prompt)}{example['answer']}{tokenizer.eos_token}"
+    end = tokenizer(answer, add_special_tokens=False)["input_ids"]
+    return {"input_ids": [*start, *end], "labels": [IGNORED] * len(start) + [*end]}
+
+
+def end_of_thinking(prompt: str) -> str:
+    """Returns what closes the thoughts that a template opened at the end of a prompt; "" if it opened none."""
+    return "\n</think>\n\n" if prompt.rstrip().endswith("<think>") else ""

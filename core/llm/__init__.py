@@ -17,15 +17,13 @@ kept_answer       what of it is kept with a row
 final_text        which part of an answer's text is not thinking, and whether it is whole; live_text: while it is written
 call_settings     how a server is asked, beyond what a method decides
 server_errors     what a server says is wrong, and what it means; refused_parameters: which setting helps
-token_secrets     takes secrets out of tokens that they are cut into
 health            whether a server is fit for a run
 parsing           numbers and classes from text; marks: where a text marks them, answer_words: by which words
 json_objects      the JSON objects in a text
 logprobs          probabilities of the answer letters
-tokens            the number of tokens of a text
 prompts/          the prompt texts
 serve             a vLLM server of one's own
 serve_replicas    several of them on one machine
 scripted_server   a server without a model, for tests and demos; its answers and faults: scripted_replies, scripted_text,
-                  scripted_stream, scripted_faults
+                  scripted_faults
 """

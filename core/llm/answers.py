@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from core.llm.final_text import ending_of, final_text
 from core.llm.messages import Outcome, TokenLogprob, Usage
-from core.llm.server_errors import fault_in_answer
-from core.llm.token_secrets import hide_in_tokens
+from core.llm.server_errors import fault_in_answer, hide_in_tokens
 from core.net.retry import Fault
 from core.net.scrubber import Scrubber
 from core.texts import parse_json, replace_surrogates

@@ -15,16 +15,23 @@ from typing import Self
 from core.errors import InputError
 from core.llm.answers import Answer, AnswerFault, cost_of, describe_truncation, fault_of_ending, fault_of_length, read_scrubbed
 from core.llm.endpoint import Endpoint, Method, ModelTransport
-from core.llm.errors import ERROR_OF_FAULT, ModelError, NoLogprobs, Refused, Truncated
+from core.llm.errors import (
+    ERROR_OF_FAULT,
+    ModelError,
+    NoLogprobs,
+    Refused,
+    Truncated,
+    describe_remedy,
+    fewer_logprobs,
+    refuses_logprobs,
+)
 from core.llm.live_text import LiveWords
 from core.llm.logprobs import is_missing
 from core.llm.messages import Outcome, Reply, Request, TokenLogprob, Usage, estimate_tokens
-from core.llm.refused_parameters import describe_remedy, fewer_logprobs, refuses_logprobs
 from core.llm.reply_cache import ReplyCache
-from core.llm.servers import Server, Servers, are_one_model
-from core.llm.streaming import CHAT, OnWords, Words, refuses_streams, send_streamed, whole_answer
+from core.llm.streaming import CHAT, OnWords, Server, Servers, Words, are_one_model, refuses_streams, send_streamed, whole_answer
 from core.log import LOGGER
-from core.net.long_texts import read_aside
+from core.net.interim_answers import read_aside
 from core.net.retry import Fault, GiveUp, Sleep
 
 CONCURRENCY = 16  # a cap, not a target: vLLM queues without bound instead of answering 429
@@ -126,7 +133,9 @@ class Client:
     async def _request_reply(self, request: Request, on_words: OnWords | None) -> Reply:
         sent = self._within_known_limits(request)
         call = _Call(sent, sent.text, self.endpoint.base_url, on_words)
-        self._check_logprobs_possible(call)
+        reason = self._reasons_without_logprobs.get(call.request.model)
+        if reason is not None and call.request.top_logprobs is not None:
+            raise self._no_logprobs_error(call, reason)
         answer = await self._request_answer(call)
         if answer.is_all_thinking:
             answer = await self._request_answer(call)  # a longer answer would help no more
@@ -280,12 +289,6 @@ class Client:
         self._models_with_logprobs.add(model)
         self._reasons_without_logprobs.pop(model, None)
         return answer.logprobs
-
-    def _check_logprobs_possible(self, call: _Call) -> None:
-        """Raises NoLogprobs if the request asks for log-probabilities that this server is known not to give."""
-        reason = self._reasons_without_logprobs.get(call.request.model)
-        if reason is not None and call.request.top_logprobs is not None:
-            raise self._no_logprobs_error(call, reason)
 
     def _no_logprobs_error(self, call: _Call, reason: str) -> ModelError:
         model = call.request.model

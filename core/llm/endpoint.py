@@ -17,8 +17,7 @@ from core.llm.call_settings import CallSettings
 from core.llm.messages import Request
 from core.llm.server_errors import error_message_of, judge_fault
 from core.net.addresses import check_address
-from core.net.interim_answers import limit_interim_answers
-from core.net.long_texts import read_aside
+from core.net.interim_answers import limit_interim_answers, read_aside
 from core.net.retry import Fault, RetryPolicy
 from core.net.server_access import ServerAccess
 from core.net.transport import (
@@ -181,7 +180,13 @@ class ModelTransport:
             return response
         text = await read_aside(self.endpoint.scrub, response.content.decode("utf-8", "replace"))
         if 300 <= response.status < 400:
-            return fault_of_status(response, self._describe_target(response.headers.get("location", "")), text)
+            # Where a redirect leads: an address without names, passwords and query, which may be secret
+            target = re.sub(
+                r"//[^/]*@|[?#].*|[^!-~]",
+                lambda found: "//" if found[0].startswith("//") else "",
+                response.headers.get("location", ""),
+            )
+            return fault_of_status(response, f" to {self.endpoint.scrub(target)[:_MOST_SHOWN]}" if target else "", text)
         if not 200 <= response.status < 300:
             hint = self.endpoint.access.describe_missing_key(self.address, response.status)
             return judge_fault(fault_of_status(response, f" ({error_message_of(text)}){hint}", text))
@@ -191,11 +196,6 @@ class ModelTransport:
             where = f"byte {error.start + 1:,} of {len(response.content):,}"
             return Fault("malformed", f"an answer that is not UTF-8 ({where})", True, response.status, raw=text)
         return text
-
-    def _describe_target(self, location: str) -> str:
-        """Where a redirect leads: an address without names, passwords and query, which may be secret."""
-        target = re.sub(r"//[^/]*@|[?#].*|[^!-~]", lambda found: "//" if found[0].startswith("//") else "", location)
-        return f" to {self.endpoint.scrub(target)[:_MOST_SHOWN]}" if target else ""
 
     async def _send(self, method: Method, url: str, body: str | None, max_bytes: int, on_part: OnPart | None) -> HttpResponse:
         from openai import APIConnectionError, APIStatusError

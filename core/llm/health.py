@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from core.llm.answers import Answer, AnswerFault, fault_of_ending, read_answer, read_json, read_token_count
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
+from core.llm.errors import describe_remedy, fewer_logprobs, refuses_logprobs
 from core.llm.messages import MAX_TOP_LOGPROBS, Message, Request
-from core.llm.refused_parameters import describe_remedy, fewer_logprobs, refuses_logprobs
 from core.llm.serve import FLAGS, PORT
 from core.llm.streaming import CHAT, whole_answer
 from core.net.retry import Fault

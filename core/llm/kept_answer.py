@@ -1,13 +1,69 @@
-"""What of a raw answer is kept with a row's calls. The reply cache has all of it, packed."""
+"""What of a raw answer is kept with a row's calls. The reply cache has all of it, packed.
+
+Counts the tokens of a text: by the server, by tiktoken, or as an upper bound.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import importlib
 import json
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from core.llm.answers import read_json
-from core.net.long_texts import read_aside
+from core.config import tiktoken_folder
+from core.llm.answers import read_json, read_token_count
+from core.llm.client import Client
+from core.net.interim_answers import read_aside
+from core.net.retry import Fault
+
+# Where tiktoken takes its tables from, and the encodings that share the table of another.
+_TABLES = "https://openaipublic.blob.core.windows.net/encodings"
+_TABLE_OF = {"o200k_harmony": "o200k_base", "p50k_edit": "p50k_base"}
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCount:
+    """The number of tokens of a text, without a chat template.
+
+    counted_by: "server", the model's own tokenizer; "tiktoken", that package's tokenizer for this model; "bytes", an upper
+    bound, since a byte-level tokenizer never makes more tokens than bytes.
+    """
+
+    tokens: int
+    counted_by: Literal["server", "tiktoken", "bytes"]
+
+
+class TokenCounter:
+    """Counts tokens for one model; a server that cannot count is asked once."""
+
+    def __init__(self, client: Client, model: str) -> None:
+        self.client, self.model = client, model
+        self._server_counts = True
+
+    async def count(self, text: str) -> TokenCount:
+        """The count of the server's /tokenize (vLLM has it beside /v1), else tiktoken's if it knows the model, else the bound."""
+        if self._server_counts:
+            count = await self._request_count(text)
+            if count is not None:
+                return TokenCount(count, "server")
+        count = count_with_tiktoken(self.model, text)
+        return TokenCount(len(text.encode()), "bytes") if count is None else TokenCount(count, "tiktoken")
+
+    async def _request_count(self, text: str) -> int | None:
+        """The server's count; None if it gives none."""
+        body = {"model": self.model, "prompt": text, "add_special_tokens": False}
+        response = await self.client.fetch("POST", "/tokenize", json.dumps(body, ensure_ascii=False), beside=True)
+        if isinstance(response, Fault):
+            self._server_counts = response.retryable  # a server that does not offer it is not asked again
+            return None
+        try:
+            answer = read_json(response)
+        except ValueError:
+            return None
+        return read_token_count(answer.get("count")) if isinstance(answer, Mapping) else None
+
 
 LONG_CHARACTERS = 1 << 16  # an answer of this length or less is kept as it came
 MOST_CHARACTERS = 1 << 20  # a longer answer is no longer JSON when it is kept: its end is left out
@@ -59,3 +115,20 @@ def _count(choices: list[Any]) -> int:
     given = [choice.get("logprobs") for choice in choices if isinstance(choice, Mapping)]
     tokens = [logprobs.get("content") for logprobs in given if isinstance(logprobs, Mapping)]
     return sum(len(each) for each in tokens if isinstance(each, list))
+
+
+def count_with_tiktoken(model: str, text: str) -> int | None:
+    """The number of tokens; None if tiktoken is not installed, does not know the model, or lacks the model's table here."""
+    try:
+        tiktoken = importlib.import_module("tiktoken")
+        encoding = tiktoken.encoding_name_for_model(model.rpartition("/")[2])
+    except (ImportError, KeyError):
+        return None
+    # tiktoken would download a missing table without a time limit, even if the run may not use the network.
+    return len(tiktoken.get_encoding(encoding).encode_ordinary(text)) if has_table(encoding) else None
+
+
+def has_table(encoding: str) -> bool:
+    """Whether tiktoken has the table of an encoding on this machine, under the hash of its address."""
+    address = f"{_TABLES}/{_TABLE_OF.get(encoding, encoding)}.tiktoken"
+    return (tiktoken_folder() / hashlib.sha1(address.encode()).hexdigest()).is_file()

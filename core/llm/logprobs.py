@@ -56,7 +56,9 @@ def letter_probabilities(
         if isinstance(said, Unparsed) or said.letter != answered:
             other = said.reason if isinstance(said, Unparsed) else said.letter
             return Unparsed(f"the tokens answer {answered}, the content: {other}")
-    logprobs = _letter_logprobs(*_token_at(tokens, offset), letters)
+    ends = list(accumulate(len(token.token) for token in tokens))
+    index = bisect_right(ends, offset)
+    logprobs = _letter_logprobs(*(tokens[index], offset - (ends[index] - len(tokens[index].token))), letters)
     if answered not in logprobs:
         return Unparsed(f"the answer {answered} has no log-probability")
     floor = min(logprobs.values()) - FLOOR_GAP
@@ -77,13 +79,6 @@ def _span_of_answer(text: str, content: str | None) -> tuple[int, int]:
         return start, start + len(content)
     found = final_text(text)
     return found.start, found.end
-
-
-def _token_at(tokens: Sequence[TokenLogprob], offset: int) -> tuple[TokenLogprob, int]:
-    """The token that holds the character at an offset of the joined tokens, and the offset inside that token."""
-    ends = list(accumulate(len(token.token) for token in tokens))
-    index = bisect_right(ends, offset)
-    return tokens[index], offset - (ends[index] - len(tokens[index].token))
 
 
 def _letter_logprobs(token: TokenLogprob, offset: int, letters: Sequence[str]) -> dict[str, float]:

@@ -2,6 +2,8 @@
 
 It listens on this machine only, serves a model named "scripted", gives equal requests equal answers (scripted_text), and
 fails as often and in the ways that its script says (scripted_replies): `python -m core.llm.scripted_server --port 8000`.
+
+The stream of the scripted server: an answer in chunks of one token each, as the OpenAI protocol has it.
 """
 
 from __future__ import annotations
@@ -13,12 +15,11 @@ import json
 import sys
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from core.errors import InputError
-from core.llm import scripted_stream
 from core.llm.scripted_faults import COUNTED, UNBROKEN, Faults, draw_fault, respond
 from core.llm.scripted_replies import MODEL, Completion, Script, completion
 from core.llm.scripted_text import ScriptedPrompt, read_prompt, tokenize
@@ -26,7 +27,6 @@ from core.net import testing
 from core.net.testing import ReceivedRequest, Response, ServerResponse, StreamedResponse, json_response
 
 __all__ = ["MODEL", "Faults", "Script", "request_counts", "serving"]
-
 CHAT, MODELS, COUNTS, TOKENIZE = "/v1/chat/completions", "/v1/models", "/v1/counts", "/tokenize"
 
 
@@ -117,7 +117,7 @@ class _ScriptedModel:
         draws = (prompt.draw("fault"), self.script.retry_after_s, self.script.drip_s)
         if not body.get("stream"):
             return respond(json.dumps(made.answer).encode(), fault, *draws)
-        parts = scripted_stream.stream_parts(*made, bool((body.get("stream_options") or {}).get("include_usage")))
+        parts = stream_parts(*made, bool((body.get("stream_options") or {}).get("include_usage")))
         if fault in UNBROKEN:
             self.counts["streams"] += 1
             return StreamedResponse(parts, self.script.token_s)
@@ -168,3 +168,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 if __name__ == "__main__":
     sys.exit(main())
+
+
+def stream_parts(answer: Mapping[str, Any], reasoning: Sequence[str], content: Sequence[str], usage: bool) -> Iterator[bytes]:
+    """Yields the events of an answer; its reasoning and content are cut into these tokens. usage: whether it comes last.
+
+    An answer that a fault has changed streams as it was changed: without choices, or without content.
+    """
+    head = {name: value for name, value in answer.items() if name not in ("choices", "usage")}
+    head["object"] = "chat.completion.chunk"
+    for choice in answer["choices"]:
+        yield from (_event({**head, "choices": [part]}) for part in _choice_parts(choice, reasoning, content))
+    if not answer["choices"]:
+        yield _event({**head, "choices": []})
+    if usage:
+        yield _event({**head, "choices": [], "usage": answer["usage"]})
+    yield b"data: [DONE]\n\n"
+
+
+def _choice_parts(choice: Mapping[str, Any], reasoning: Sequence[str], content: Sequence[str]) -> Iterator[dict[str, Any]]:
+    message, logprobs = choice["message"], choice["logprobs"]
+    rest: dict[str, Any] = {"index": choice["index"], "finish_reason": None, "logprobs": None}
+    yield {**rest, "delta": {"role": message["role"]}}
+    field = next((name for name in message if name.startswith("reasoning")), "")
+    yield from ({**rest, "delta": {field: token}} for token in (reasoning if field else ()))
+    for i, token in enumerate(content if message["content"] is not None else ()):
+        yield {**rest, "delta": {"content": token}, "logprobs": logprobs and {"content": [logprobs["content"][i]]}}
+    yield {**rest, "delta": {}, "finish_reason": choice["finish_reason"]}
+
+
+def _event(chunk: Mapping[str, Any]) -> bytes:
+    return b"data: " + json.dumps(chunk).encode() + b"\n\n"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from core.errors import InputError
 from core.llm.endpoint import EXAMPLE
-from core.net.address_list import read_addresses
+from core.net.addresses import read_addresses
 
 if TYPE_CHECKING:
     from core.llm.health import Health  # which brings NumPy

@@ -19,7 +19,7 @@ from core.llm.endpoint import Endpoint, ModelTransport
 from core.llm.health import Health, check_health, list_models
 from core.llm.pooled_server import TIMES, PooledServer, PoolTimes
 from core.llm.server_addresses import ServerStatus, describe_difference
-from core.net.address_list import names_file, read_addresses
+from core.net.addresses import names_file, read_addresses
 from core.net.retry import Fault
 
 Say = Callable[[str], object]

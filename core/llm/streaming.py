@@ -1,18 +1,22 @@
 """Answers that come in pieces: the server-sent events of the OpenAI protocol, and the whole answer that they make.
 
 What is made of a stream is the JSON of the answer that the same request gives without one: it is kept, parsed and cached alike.
+
+What a client asks of the servers behind it: one, or several of which one is chosen for each exchange.
 """
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import re
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
-from core.llm.answers import read_scrubbed
+from core.llm.answers import Answer, read_scrubbed
 from core.llm.endpoint import Method
 from core.llm.live_text import LiveText, LiveWords
 from core.llm.messages import Request
@@ -42,7 +46,7 @@ OnWords = Callable[[Words], object]
 
 
 class Sends(Protocol):
-    """What a streamed request is sent by: a model server (see `core.llm.servers.Server`)."""
+    """What a streamed request is sent by: a model server (see `Server`)."""
 
     async def send(
         self, method: Method, url: str, body: str | None = None, max_bytes: int | None = None, on_part: OnPart | None = None
@@ -137,3 +141,29 @@ def join_stream(text: str) -> str:
     answer = StreamedAnswer(TRANSIT * len(content))
     answer.take(content)
     return answer.whole()
+
+
+T = TypeVar("T")
+
+
+class Server(Sends, Protocol):
+    """A model server that was chosen for one exchange; `record` is told what came of it, and may make it worth a retry.
+    `wait_for` waits for an exchange that another process makes, as long as the server is there."""
+
+    @property
+    def address(self) -> str: ...
+    def record(self, outcome: Answer | Fault) -> Answer | Fault: ...
+    async def wait_for(self, exchange: asyncio.Future[T]) -> T | Fault: ...
+
+
+class Servers(Protocol):
+    """Where a client sends its requests: one server, or several of which one is chosen for each exchange."""
+
+    def choose(self) -> AbstractAsyncContextManager[Server]: ...
+    async def close(self) -> None: ...
+
+
+def are_one_model(asked: str, answered: str) -> bool:
+    """Whether two names may be those of one model: equal but for who publishes it, or one of them with a version behind it."""
+    one, other = (name.rpartition("/")[2].lower() for name in (asked, answered))
+    return one.startswith(other) or other.startswith(one)

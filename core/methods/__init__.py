@@ -17,7 +17,6 @@ clash            the clash of another run's debates: points answered, ignored, d
 blend            a weighted mean of the probabilities of runs, such as replicates under several seeds
 fusion_settings  what a fusion is made from    cut_scores     the scores of a run under ten cuts of the folds
 fusion_components  what these three ask of a workspace: runs on the same rows, priors from labelled rows
-gene_set_summaries  what the genes of a set share, in a phrase
 conversation     one row's calls to a model   row_feed: what happens to a row, for whoever watches
 coded_names      gene names as a model sees them: coded, hidden, swapped
 screen_question  asks which screen rows are from

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 from core.errors import DeskError, InputError
 from core.evidence.label_view import LabelView
 from core.llm.errors import ModelError
-from core.llm.kept_answer import LONG_CHARACTERS, keep_answer
+from core.llm.kept_answer import LONG_CHARACTERS, TokenCount, TokenCounter, keep_answer
 from core.llm.logprobs import letter_probabilities
 from core.llm.messages import MAX_TOP_LOGPROBS, Message, Reply, Request, Usage
 from core.llm.parsing import Unparsed, probability
-from core.llm.tokens import TokenCount, TokenCounter
 from core.methods.base import Context, RowFailed
 from core.methods.coded_names import REWRITTEN
 from core.methods.prompts import fill, prompt_text

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from core.evidence.packs import PackName
 from core.evidence.registry import packs_read_by
 from core.evidence.tool import Tool
-from core.methods.agents import agent_options as agents
+from core.methods.agents import agent_episode as agents
 from core.methods.agents.agent_episode import Episode
 from core.methods.agents.agent_row import agent_prompts, answer_row, consult_colleague
 from core.methods.agents.tool_binding import TEXT, BoundTool, bind_evidence_tool, describe_tool

@@ -186,12 +186,6 @@ class RuleScore(NamedTuple):
         return 0.0 if self.value is None else self.rule.weight * self.value
 
 
-def score_rules(pair: Pair, evidence: Mapping[tuple[str, Subject], Evidence], view: LabelView) -> list[RuleScore]:
-    """Returns the value of every rule on a row, in the table's order; a rule without usable evidence is silent."""
-    facts = Facts(pair.pert, pair.gene, view.counts.p_de, view.counts.p_up_given_de)
-    return [_apply_rule(rule, evidence[rule.tool, rule.subject], facts) for rule in RULES]
-
-
 def _apply_rule(rule: Rule, item: Evidence, facts: Facts) -> RuleScore:
     if item.status != "ok":
         return RuleScore(rule, None, f"{item.status}: {item.source}" if item.status in ("offline", "error") else "nothing known")
@@ -208,7 +202,8 @@ async def _predict_row(pair: Pair, view: LabelView, context: Context) -> RowResu
     for tool, subject in EVIDENCE_READ:
         about = (pair.pert if subject == "pert" else None, pair.gene if subject == "gene" else None)
         evidence[tool, subject] = await tool_named(tool).run(*about, context.packs, view)
-    scored = score_rules(pair, evidence, view)
+    facts = Facts(pair.pert, pair.gene, view.counts.p_de, view.counts.p_up_given_de)
+    scored = [_apply_rule(rule, evidence[rule.tool, rule.subject], facts) for rule in RULES]
     p_de, p_up = (float(expit(sum(one.contribution for one in scored if one.rule.task == task))) for task in TASKS)
     without_base = [one.value is None for one in scored if one.rule.tool == "base_rates"]
     flags = tuple(flag for flag, silent in zip((Flag.UNCOVERED, Flag.UNCOVERED_DIR), without_base, strict=True) if silent)

@@ -75,10 +75,6 @@ def build_results(
     return results
 
 
-def _remarks(settings: FusionSettings) -> list[str]:
-    return [*([BY_SUPPORT] * (settings.by_support != "no")), *([BY_AGREEMENT] * settings.by_agreement)]
-
-
 def _describe_uncovered(names: Sequence[str], de: Floats) -> list[str]:
     uncovered = [name for name, value in zip(names, de, strict=True) if np.isnan(value)]
     if not uncovered:
@@ -175,7 +171,13 @@ class Fusion(DerivedMethod):
 def _fuse_rows(pair_ids: Sequence[str], options: Mapping[str, Any], loader: ComponentLoader) -> list[RowResult]:
     settings = read_fusion_settings(options)
     rows, components = load_components(loader, settings)
-    results = build_results(base_rows_of(rows), components, settings.weights(), settings.reference, _remarks(settings))
+    results = build_results(
+        base_rows_of(rows),
+        components,
+        settings.weights(),
+        settings.reference,
+        [*([BY_SUPPORT] * (settings.by_support != "no")), *([BY_AGREEMENT] * settings.by_agreement)],
+    )
     by_id = {result.prediction.pair_id: result for result in results}
     missing = next((pair_id for pair_id in pair_ids if pair_id not in by_id), None)
     if missing is not None:

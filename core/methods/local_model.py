@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from core.errors import InputError
+from core.llm.kept_answer import TokenCount
 from core.llm.messages import Message
 from core.llm.parsing import Unparsed
-from core.llm.tokens import TokenCount
 from core.methods.base import Context, Option, RowMethod
 from core.methods.conversation import (
     CallSpec,

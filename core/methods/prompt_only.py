@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from core.errors import InputError
+from core.llm.kept_answer import TokenCount, TokenCounter
 from core.llm.logprobs import LETTERS
 from core.llm.messages import Message, Reply
 from core.llm.parsing import Unparsed, label
-from core.llm.tokens import TokenCount, TokenCounter
 from core.methods.base import Context, Option, RowMethod
 from core.methods.coded_names import NAMES, REWRITTEN
 from core.methods.conversation import (
@@ -98,7 +98,11 @@ class PromptOnly(ConversationMethod):
         """
         read_seeds(options["seeds"])
         if options.get("prompts"):
-            _refuse_options_of_templates(self.options, options)
+            # Raises InputError for options that only a template obeys and that are not at their defaults
+            for option in self.options:
+                if option.name in _OF_TEMPLATES and options[option.name] != option.default:
+                    got = f"got {options[option.name]!r}, which has no effect on the prompts of a file"
+                    raise InputError(f"{option.name}: {got}; expected {option.default!r}")
             return "\n\n".join((str(options["prompts"]), prompt_text("reask_letter")))
         return "\n\n".join(
             (_template(options), prompt_text("measure"), cell_desc(options), prompt_text("examples"), prompt_text("reask_letter"))
@@ -159,14 +163,6 @@ def prompt_for(pair: Pair, context: Context) -> str:
     if "examples" not in check_fields("template", template, FIELDS):
         template = f"{{examples}}\n\n{template}"
     return fill(template, pert=pair.pert, gene=pair.gene, cell_desc=cell_desc(options), examples=shown)
-
-
-def _refuse_options_of_templates(options: Sequence[Option], values: Mapping[str, Any]) -> None:
-    """Raises InputError for options that only a template obeys and that are not at their defaults."""
-    for option in options:
-        if option.name in _OF_TEMPLATES and values[option.name] != option.default:
-            got = f"got {values[option.name]!r}, which has no effect on the prompts of a file"
-            raise InputError(f"{option.name}: {got}; expected {option.default!r}")
 
 
 def _template(options: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from core.evidence.packs import PackName
 from core.evidence.registry import packs_read_by
-from core.methods.agents import agent_options as agents
+from core.methods.agents import agent_episode as agents
 from core.methods.agents.agent_episode import Episode
 from core.methods.agents.agent_row import agent_prompts, answer_row
 from core.methods.agents.tool_binding import bind_evidence_tool, describe_tool

@@ -13,7 +13,7 @@ from core.methods.base import BatchMethod, Context, DerivedMethod, Option
 from core.methods.fusion_components import ComponentLoader, refuse_other_dataset
 from core.methods.knn import build_prediction
 from core.stats.scores_and_labels import scores_from_probabilities
-from core.transfer.fusion_decomposition import RecoveredComponent, decompose_fusion
+from core.transfer.fusion import RecoveredComponent, decompose_fusion
 from core.types import STAND_INS, Flag, Pair, RowResult, TraceEvent
 
 MIDDLE = 0.5  # the percentile of the middle rank: what stands in where only ranks are known

@@ -16,7 +16,7 @@ from core.evidence.packs import PackName
 from core.evidence.registry import packs_read_by, tool_named
 from core.evidence.retrieval import DEFAULT_BUDGET, Budget, LabelledPairs, Preference, Retrieved, index_pairs
 from core.llm.parsing import Unparsed
-from core.methods import summer_texts as texts
+from core.methods import summaries as texts
 from core.methods.base import Context, Option, RowMethod
 from core.methods.coded_names import ALONE, NAMES
 from core.methods.conversation import (
@@ -30,8 +30,19 @@ from core.methods.conversation import (
     system_tokens,
 )
 from core.methods.prompts import CONTEXT, EFFORTS, read_seeds
-from core.methods.summaries import ENTRY_TOOLS, EVENT_ROLES, RELATION_TOOLS, STAGE, GeneSummary, summarise
-from core.methods.summer_texts import INSUFFICIENT, ROLES, SCORES, Role, Stage
+from core.methods.summaries import (
+    ENTRY_TOOLS,
+    EVENT_ROLES,
+    INSUFFICIENT,
+    RELATION_TOOLS,
+    ROLES,
+    SCORES,
+    STAGE,
+    GeneSummary,
+    Role,
+    Stage,
+    summarise,
+)
 from core.types import Evidence, Flag, Pair, Prediction, RowResult, TraceEvent
 
 _SUMMARIES = 4  # calls: two genes, two passes each

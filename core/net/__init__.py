@@ -7,9 +7,7 @@ rate_limit        how fast a source may be asked, also across processes
 sqlite_cache      a SQLite file that may be damaged or deleted at any time
 response_cache    answers of public sources on such a file
 addresses         which addresses can be used, which are of one server, and which are local
-address_list      several addresses in a text or in a file
 interim_answers   closes connections that send answers of status 1xx without an end
-long_texts        long texts read in a thread, one at a time
 server_access     which model servers may be asked, and with which key
 scrubber          takes secrets out of texts
 testing           a local server for fakes

@@ -1,16 +1,25 @@
 """Answers of status 1xx, which come before an answer and mean nothing here: a server may send a few, not a stream of them.
 
 The client of aiohttp reads as many as come, and runs nothing else meanwhile.
+
+Long texts are read in a thread, one at a time, so that what else goes on has its turn.
 """
 
 from __future__ import annotations
 
 import asyncio
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
+
+
+T = TypeVar("T")
+_SHORT = 1 << 16  # characters that are read in no time
+
 
 MOST_INTERIM = 20
 _PART_BYTES = 4 << 10  # that are read at a time until the answer begins
@@ -73,3 +82,16 @@ def _protocol() -> Any:
                 self.set_exception(BadHttpMessage(f"more than {MOST_INTERIM} answers of status 1xx"))
 
     return LimitedProtocol
+
+
+async def read_aside(read: Callable[[str], T], text: str) -> T:
+    """Return what a function makes of a text; a long one is read in the thread."""
+    if len(text) <= _SHORT:
+        return read(text)
+    return await asyncio.get_running_loop().run_in_executor(_reader(), read, text)
+
+
+@lru_cache(maxsize=1)
+def _reader() -> ThreadPoolExecutor:
+    """One thread: several that parse at a time would keep Python to themselves for as long as all of them take."""
+    return ThreadPoolExecutor(1, "long texts")

@@ -63,7 +63,10 @@ class RateLimit:
                 yield take
             finally:
                 for permit in taken:
-                    self._give_back(permit, time.time() + self._rest_s)
+                    free_at = time.time() + self._rest_s
+                    self._free_at[permit] = free_at
+                    if self._cache is not None:
+                        self._cache.give_back(self.source, permit, free_at)
 
     def block(self, seconds: float) -> None:
         """Keep every process from asking the source for so many seconds."""
@@ -90,8 +93,3 @@ class RateLimit:
         # A time further ahead than any wait was noted before the clock was set back.
         waited = [free_at if now < free_at <= now + MAX_WAIT_S else now for free_at in (*self._free_at, self._blocked_until)]
         return max(min(waited[:-1]), waited[-1])
-
-    def _give_back(self, number: int, free_at: float) -> None:
-        self._free_at[number] = free_at
-        if self._cache is not None:
-            self._cache.give_back(self.source, number, free_at)

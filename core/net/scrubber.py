@@ -65,7 +65,9 @@ class Scrubber:
         if before is not None and any(_ends_within(before[1], secret) for secret in self._long):
             start = before.start()
         if self._short:
-            start = _start_of_name(text, start)
+            begin = max(0, start - _LONGEST_NAME)
+            found = _NAME.search(text, begin, start) or _HALF_A_NAME.search(text, begin, start)
+            start = start if found is None else found.start()
         return self(text[:start]), text[start:]
 
 
@@ -92,13 +94,6 @@ def _find_short(text: str, secrets: tuple[str, ...]) -> Iterator[tuple[int, int]
         for found in re.finditer(rf"(?<![\w-])(?:{'|'.join(map(re.escape, secrets))})(?![\w-])", text):
             if _NAME.search(text, max(0, found.start() - _LONGEST_NAME), found.start()):
                 yield found.span()
-
-
-def _start_of_name(text: str, end: int) -> int:
-    """Return where the name of what is secret begins that ends at `end`, `end` if there is none."""
-    begin = max(0, end - _LONGEST_NAME)
-    found = _NAME.search(text, begin, end) or _HALF_A_NAME.search(text, begin, end)
-    return end if found is None else found.start()
 
 
 def _may_hold(secrets: tuple[str, ...], text: str) -> bool:

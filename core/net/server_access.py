@@ -10,8 +10,7 @@ from functools import cached_property
 from typing import Self
 
 from core.errors import AddressRefused, InputError
-from core.net.address_list import names_file, read_addresses
-from core.net.addresses import origin_of
+from core.net.addresses import names_file, origin_of, read_addresses
 from core.net.scrubber import Scrubber
 
 LIST = "PERTURBDESK_ENDPOINTS"

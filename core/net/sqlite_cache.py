@@ -114,7 +114,8 @@ class SqliteCache:
         self._close()
         if opened != _inode(self.path):  # deleted or replaced while it was open
             return
-        if _primary_code(error) not in _DAMAGED:
+        # SQLite's primary result code; 0 for an error of the Python side
+        if (getattr(error, "sqlite_errorcode", 0) & 0xFF) not in _DAMAGED:
             raise error
         with self._creation_lock():
             if opened != _inode(self.path):  # another process was faster
@@ -140,8 +141,3 @@ def _inode(path: Path) -> tuple[int, int] | None:
     except FileNotFoundError:
         return None
     return status.st_dev, status.st_ino
-
-
-def _primary_code(error: sqlite3.Error) -> int:
-    """SQLite's primary result code; 0 for an error of the Python side."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -2,7 +2,7 @@
 
 theme             colours, signs and the plotly template     drawing           checks, lines, error bars, texts
 label_signs       the signs of labels, and their key         forest_plot       rows of dots with error bars
-printed           a figure as a file, with its heading       interactive       figures as data that a browser draws
+printed           a figure as a file, with its heading
 offline_page      colours and policy of files from disk
 
 label_counts      labels of a dataset                        gene_row_counts   what row counts reveal

@@ -31,7 +31,13 @@ def figure(table: pd.DataFrame) -> go.Figure:
     chart = go.Figure()
     for name, part in shown[shown["side"] == AGAIN].groupby("name", sort=False):
         of_number = [place[row] for row in rows if row[0] == name]
-        _draw_band(chart, part["p"], min(of_number), max(of_number))
+        p = part["p"]
+        first = min(of_number)
+        last = max(of_number)
+        band = drawing.transparent(theme.WARNING, _BAND_OPACITY)
+        low, high = float(p.min()), float(p.max())
+        y0, y1 = first - _HALF_BAND, last + _HALF_BAND
+        chart.add_shape(type="rect", x0=low, x1=high, y0=y0, y1=y1, fillcolor=band, line_width=0, layer="below")
     for side, colour in COLOURS.items():
         part = table[(table["side"] == side) & table["p"].notna()]
         y = [place.get((name, AGAIN if side == STANDS else side)) for name in part["name"]]
@@ -47,14 +53,6 @@ def figure(table: pd.DataFrame) -> go.Figure:
     chart.update_xaxes(title="probability; ◇ as it stands in the run", tickformat=".0%", range=_range(table["p"]), zeroline=False)
     chart.update_yaxes(range=[len(rows) - 0.5, -0.5], tickvals=list(range(len(rows))), ticktext=names, zeroline=False)
     return chart
-
-
-def _draw_band(chart: go.Figure, p: pd.Series, first: int, last: int) -> None:
-    """Shade the range of the unchanged answers behind all rows of a number."""
-    band = drawing.transparent(theme.WARNING, _BAND_OPACITY)
-    low, high = float(p.min()), float(p.max())
-    y0, y1 = first - _HALF_BAND, last + _HALF_BAND
-    chart.add_shape(type="rect", x0=low, x1=high, y0=y0, y1=y1, fillcolor=band, line_width=0, layer="below")
 
 
 def _range(p: pd.Series) -> list[float]:

@@ -37,7 +37,10 @@ def draw_forest(
             hovertext=part["hover"],
             hovertemplate="%{hovertext}<extra></extra>",
         )
-    span = _span(rows, [*(line.value for line in lines), *reach])
+    ends = [*rows[["estimate", "low", "high"]].to_numpy(dtype=np.float64).ravel(), *[*(line.value for line in lines), *reach]]
+    low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
+    room = 0.04 * (high - low) or 0.05
+    span = low - room, high + room
     above = drawing.draw_vertical(figure, lines, span)
     height = above + 70 + row_px * len(rows)
     figure.update_layout(height=height, margin_t=8 + above, minreducedheight=row_px)
@@ -78,11 +81,3 @@ def _draw_words(figure: go.Figure, rows: pd.DataFrame) -> go.Figure:
         }
     )
     return figure
-
-
-def _span(rows: pd.DataFrame, others: Sequence[float]) -> tuple[float, float]:
-    """The range of dots, error bars and `others`, with a little room at both ends."""
-    ends = [*rows[["estimate", "low", "high"]].to_numpy(dtype=np.float64).ravel(), *others]
-    low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
-    room = 0.04 * (high - low) or 0.05
-    return low - room, high + room

@@ -39,11 +39,16 @@ def figure(table: pd.DataFrame, query: str, axes: tuple[str, str]) -> go.Figure:
         raise InputError(f"gene_map: got no gene with both x and y, for {query}; expected at least one")
     others, neighbours, query_rows = (known[known["kind"] == kind] for kind in KINDS)
     neighbours = neighbours.sort_values("share", ascending=False, kind="stable")
-    neighbours, query_rows = neighbours.assign(size=_sizes(neighbours["share"])), query_rows.assign(size=_STAR)
+    shares = neighbours["share"]
+    # Diameters in pixels: areas grow with the share up to the heaviest neighbour's; the lightest stays large enough
+    sizes: Floats = np.maximum(_SMALLEST, _LARGEST * np.sqrt(shares / (shares.max() or 1.0)))
+    neighbours, query_rows = neighbours.assign(size=sizes), query_rows.assign(size=_STAR)
     marked = known[known["kind"] != "other"] if len(others) < len(known) else known
     x, y = _frame(marked["x"], known["x"]), _frame(marked["y"], known["y"])
     chart = go.Figure()
-    _draw_others(chart, others)
+    # Not WebGL, which not every browser has: seven thousand dots are drawn soon enough without it.
+    marker = {"color": drawing.transparent(theme.BASELINE, 0.25), "size": 3}
+    _draw_marks(chart, others, "other", marker, [drawing.escape(symbol) for symbol in others["symbol"]])
     _draw_neighbours(chart, neighbours)
     _draw_query(chart, query_rows)
     right = _draw_names(chart, pd.concat([neighbours.head(NAMED), query_rows]), x, y)
@@ -69,12 +74,6 @@ def _frame(marked: pd.Series[float], known: pd.Series[float]) -> tuple[float, fl
 
 def _italic(symbol: object) -> str:
     return f"<i>{drawing.escape(symbol, _NAME_LENGTH)}</i>"
-
-
-def _draw_others(chart: go.Figure, table: pd.DataFrame) -> None:
-    # Not WebGL, which not every browser has: seven thousand dots are drawn soon enough without it.
-    marker = {"color": drawing.transparent(theme.BASELINE, 0.25), "size": 3}
-    _draw_marks(chart, table, "other", marker, [drawing.escape(symbol) for symbol in table["symbol"]])
 
 
 def _draw_neighbours(chart: go.Figure, table: pd.DataFrame) -> None:
@@ -115,12 +114,6 @@ def _fill(label: str) -> str:
 
 def _hover(row: Any) -> str:
     return f"{drawing.escape(row.symbol)}<br>{100 * row.share:.1f}% of the prior<br>{label_signs.hover_words(row.label)}"
-
-
-def _sizes(shares: pd.Series[float]) -> Floats:
-    """Diameters in pixels: areas grow with the share up to the heaviest neighbour's; the lightest stays large enough."""
-    sizes: Floats = np.maximum(_SMALLEST, _LARGEST * np.sqrt(shares / (shares.max() or 1.0)))
-    return sizes
 
 
 def _draw_names(chart: go.Figure, table: pd.DataFrame, x: tuple[float, float], y: tuple[float, float]) -> int:

@@ -1,10 +1,18 @@
-"""What HTML files that are opened from disk have in common: colours for both surfaces, and a policy that allows no request."""
+"""What HTML files that are opened from disk have in common: colours for both surfaces, and a policy that allows no request.
+
+Figures as data that a browser draws with plotly's own script, without a server and in light and dark.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Sequence
+from typing import Any, Literal
+
+import plotly.graph_objects as go
+from plotly.offline import get_plotlyjs
 
 from core.plots import theme
 
@@ -36,3 +44,20 @@ def _variables(base: str) -> str:
     values = {**theme.SURFACES[base], "accent": theme.ACCENT[base], "muted": _MUTED[base], "warning": theme.WARNING}
     roles = {f"role-{role.lower()}": colour for role, colour in theme.ROLE_COLOURS.items()}
     return "".join(f"--{name}:{value};" for name, value in {**values, **roles}.items())
+
+
+def as_data(chart: go.Figure) -> dict[str, Any]:
+    """A figure's data and layout, plain values only; the template is left out: see `templates`."""
+    found: dict[str, Any] = json.loads(chart.to_json(engine="json"))
+    found["layout"].pop("template", None)
+    return {"data": found["data"], "layout": found["layout"]}
+
+
+def templates() -> dict[Literal["light", "dark"], Any]:
+    """The template of each surface."""
+    return {base: theme.template(base).to_plotly_json() for base in ("light", "dark")}
+
+
+def library() -> str:
+    """Plotly's script, of the version that is installed."""
+    return str(get_plotlyjs()).replace("\r\n", "\n")

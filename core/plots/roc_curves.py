@@ -14,9 +14,9 @@ from plotly.subplots import make_subplots
 
 from core.plots import drawing, theme
 from core.stats.arrays import Codes
-from core.stats.auroc import Roc, roc_curve, roc_curve_within
+from core.stats.auroc import roc_curve, roc_curve_within
 from core.stats.official_score import point_score
-from core.stats.scores_and_labels import Scores, Task, outcome_of, tasks
+from core.stats.scores_and_labels import Scores, outcome_of, tasks
 from core.texts import NO_BIOLOGY
 
 COLUMNS = ("task", "who", "n", "auroc", "fpr", "tpr")
@@ -42,22 +42,15 @@ def table(labels: ArrayLike, scores: Mapping[str, Scores], cells: Codes | None =
         found = point_score(labels, score, cells)
         for name, area, task in zip(TASKS, (found.de, found.dir), tasks(outcome, score), strict=True):
             if not np.isnan(area):
-                points = _thin(_curve(task, cells))
+                positive, values = task.positive[task.rows], task.values[task.rows]
+                curve = roc_curve(positive, values) if cells is None else roc_curve_within(positive, values, cells[task.rows])
+                # The first corner in each of equal steps of fpr + tpr, which never falls along the curve
+                fpr, tpr = curve.false_positive_rate, curve.true_positive_rate
+                along = fpr + tpr
+                corners = np.unique(np.searchsorted(along, np.linspace(0, along[-1], POINTS)))
+                points = {"fpr": fpr[corners], "tpr": tpr[corners]}
                 curves.append(pd.DataFrame({"task": name, "who": who, "n": task.rows.sum(), "auroc": area, **points}))
     return pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(columns=list(COLUMNS))
-
-
-def _curve(task: Task, cells: Codes | None) -> Roc:
-    positive, values = task.positive[task.rows], task.values[task.rows]
-    return roc_curve(positive, values) if cells is None else roc_curve_within(positive, values, cells[task.rows])
-
-
-def _thin(curve: Roc) -> dict[str, np.ndarray]:
-    """The first corner in each of equal steps of fpr + tpr, which never falls along the curve."""
-    fpr, tpr = curve.false_positive_rate, curve.true_positive_rate
-    along = fpr + tpr
-    corners = np.unique(np.searchsorted(along, np.linspace(0, along[-1], POINTS)))
-    return {"fpr": fpr[corners], "tpr": tpr[corners]}
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
@@ -72,20 +65,16 @@ def figure(table: pd.DataFrame) -> go.Figure:
     chosen = next((who for who in table["who"] if who != CONTROL), None)
     for column, task in enumerate(present, start=1):
         part = table[table["task"] == task]
-        _draw_chance(chart, column)
+        line = {"color": theme.BASELINE, "dash": "dot", "width": 1.5}
+        chart.add_shape(type="line", x0=0, y0=0, x1=1, y1=1, line=line, layer="between", row=1, col=column)
+        text = {"text": f"chance {drawing.CHANCE}", "showarrow": False, "font_size": drawing.SMALL}
+        chart.add_annotation(x=0.1, y=0.02, xanchor="left", yanchor="bottom", row=1, col=column, **text)
         for who, curve in part.groupby("who", sort=False):
             _draw_curve(chart, column, str(who), curve, theme.CHOSEN if who == chosen else theme.BASELINE)
         _draw_names(chart, column, part, chosen)
         _label_panel(chart, column, TASKS[task])
     chart.update_layout(height=int(1.6 * theme.HEIGHT_PX), margin_t=8 + drawing.TEXT_PX + 6)
     return chart
-
-
-def _draw_chance(chart: go.Figure, column: int) -> None:
-    line = {"color": theme.BASELINE, "dash": "dot", "width": 1.5}
-    chart.add_shape(type="line", x0=0, y0=0, x1=1, y1=1, line=line, layer="between", row=1, col=column)
-    text = {"text": f"chance {drawing.CHANCE}", "showarrow": False, "font_size": drawing.SMALL}
-    chart.add_annotation(x=0.1, y=0.02, xanchor="left", yanchor="bottom", row=1, col=column, **text)
 
 
 def _draw_curve(chart: go.Figure, column: int, who: str, curve: pd.DataFrame, colour: str) -> None:

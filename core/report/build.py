@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from core.errors import InputError
 from core.experiments.ledger import LookedAt
-from core.explorer.page import ExplorerData
+from core.explorer.component import ExplorerData
 from core.report.byline import NOBODY
 from core.report.captioned import CaptionedFigure
 from core.report.document import render

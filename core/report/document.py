@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.explorer import component, page
-from core.explorer.page import ExplorerData
-from core.plots import interactive, theme
+from core.explorer import component
+from core.explorer.component import ExplorerData
+from core.plots import offline_page, theme
 from core.plots.offline_page import colours, policy
 from core.report.captioned import CaptionedFigure
 from core.report.markup import Content, Html, data, element, join
@@ -32,8 +32,8 @@ class Document:
 
 def render(document: Document) -> bytes:
     """The file as bytes; the same document gives the same bytes."""
-    charts = {key: interactive.as_data(one.chart) for key, one in document.figures.items() if one.chart is not None}
-    scripts = [interactive.library(), _read("figures.js"), _read(f"{document.name}.js")]
+    charts = {key: offline_page.as_data(one.chart) for key, one in document.figures.items() if one.chart is not None}
+    scripts = [offline_page.library(), _read("figures.js"), _read(f"{document.name}.js")]
     styles = [colours(), _read("shared.css"), _read(f"{document.name}.css")]
     if document.explores:
         scripts.append(component.file_script())
@@ -52,7 +52,7 @@ def render(document: Document) -> bytes:
         "body",
         *document.body,
         data("figure-data", charts),
-        data("figure-templates", interactive.templates()),
+        data("figure-templates", offline_page.templates()),
         *(Html(f"<script>{script}</script>") for script in scripts),
     )
     return join([Html("<!DOCTYPE html>\n"), element("html", head, body, lang="en"), Html("\n")]).encode()
@@ -64,7 +64,7 @@ def _read(name: str) -> str:
 
 def explorer_place(key: str, data: ExplorerData) -> Html:
     """The place of an explorer, with its data."""
-    return Html(page.place(key, data))
+    return Html(component.place(key, data))
 
 
 def theme_switch() -> Html:

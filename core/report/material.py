@@ -13,19 +13,19 @@ from core.audit.rubric import Rubric
 from core.experiments.contamination import Contamination
 from core.experiments.ledger import LedgerLine, LookedAt, ledger_lines
 from core.experiments.published.reproduce import Reproduced
-from core.explorer.page import ExplorerData
+from core.explorer.component import ExplorerData
 from core.report.captioned import CaptionedFigure
 from core.scoring import run_scores
 from core.scoring.argument_kinds import RunTexts
+from core.scoring.baselines import add_expression
 from core.scoring.compare_runs import RunComparison, compare_runs
 from core.scoring.controls import RunControls, control_run
-from core.scoring.expression_controls import add_expression
 from core.scoring.other_scores import OtherScores, other_scores_of_run
 from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.score_scale import RunScale
 from core.scoring.standing import Standing, standing_of
 from core.stats.arrays import Floats
-from core.store.chain_check import Finding
+from core.store.chain import Finding
 from core.store.datasets import Dataset
 from core.store.hypotheses import Entry
 from core.store.imports import Import

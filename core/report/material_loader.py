@@ -18,7 +18,7 @@ from core.scoring.run_scores import RunRows
 from core.scoring.score_scale import RunScale
 from core.store import (
     Cursor,
-    chain_check,
+    chain,
     datasets,
     evidence,
     findings,
@@ -80,7 +80,7 @@ def load_material(
         chosen_rows={pair_id: tuple(_rows_of(db, selection, chosen, pair_id)) for pair_id in selection.rows},
         files=imports.behind(db, selection.dataset, [*shown, *(run.id for run in ancestors)]),
         ledger=hypotheses.list_all(db),
-        chain=chain_check.verify(db)[0],
+        chain=chain.verify(db)[0],
         texts=_texts_of(db, chosen) if ARGUMENT_KINDS in selection.figure_names else {},
         rubrics={run.id: _asked_of(db, run) for run in chosen} if shows_rubrics else {},
         outcomes={run.id: rubric_worth.load_outcomes(db, rows[run.id]) for run in (chosen if shows_rubrics else chosen[:1])},

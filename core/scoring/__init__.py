@@ -7,9 +7,7 @@ compare_runs  two runs on the rows that both cover, scored alike
 baselines     what knows no biology on a split of a dataset
 controls      what knows no biology beside a run, and whether the run beats it
 space_controls  kNN without biology beside a run: equal weights, random embeddings, scrambled symbols
-expression_controls  mean expression, detection and variance of genes in control cells, beside a run
 label_means   means of labels over rows that share a gene or a perturbation
-constant_parents  runs of a fusion that are constant inside its cells
 public_noise  how far a leaderboard's score can be from the truth
 claim_counts   claims of a run's texts, by role and by what is known of them: claim_words in words
 row_claims     claims of the briefs of one row
@@ -17,7 +15,6 @@ clash_counts   points of a run's debates, by side: answered, ignored, taken up b
 argument_kinds  kinds of arguments of a run, and how often their rows are hits
 slices        the ways to cut a run's rows into slices
 leakage       what a dataset's splits share, and all that gives labels away
-copies        whether two names are one gene by their rows
 row_leaks     names of copies, orders and ids that give labels away
 text_leaks    texts that state labels, or whose words go along with them
 space_leaks   gene spaces that have seen labels
@@ -25,7 +22,6 @@ run_leaks     runs that have seen labels, or copy row counts
 leak_power    how weak a leak of a space is still found
 leak_shapes   the JSON of the leakage audit
 sentences     scores in words
-run_differences  how two runs differ without labels
 comparison_words  the comparison of two runs in words
 standing      where the runs of a dataset stand, and in words
 terms         the terms of the field, each explained once

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 
-from core.scoring.compare_runs import GeneCounts, RunComparison
-from core.scoring.run_differences import difference_sentences, run_differences
+from core.scoring.compare_runs import GeneCounts, RunComparison, difference_sentences, run_differences
 from core.scoring.run_scores import MACRO_HEADLINE
 from core.scoring.sentences import axes_text, describe_scored, interval_text
-from core.stats.equivalence import Equivalence, equivalence
+from core.stats.comparison import Equivalence, equivalence
 from core.stats.intervals import Interval
 from core.stats.verdicts import side_of, verdict_of
 from core.texts import number_text, rows_behind

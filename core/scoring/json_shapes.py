@@ -9,15 +9,13 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from core.scoring.compare_runs import RunComparison
+from core.scoring.compare_runs import RunComparison, difference_shape, run_differences
 from core.scoring.other_scores import OtherScores
-from core.scoring.run_differences import difference_shape, run_differences
 from core.scoring.run_scores import Headline, RunScore
 from core.stats.arrays import Floats
 from core.stats.average_precision import AveragePrecision
-from core.stats.comparison import Comparison, Difference
+from core.stats.comparison import Comparison, Difference, equivalence
 from core.stats.delong import Estimate
-from core.stats.equivalence import equivalence
 from core.stats.intervals import Interval
 from core.stats.official_score import Metrics, ScoreIntervals
 from core.stats.slices import Slice
@@ -25,7 +23,7 @@ from core.stats.top_k import TopK
 from core.stats.verdicts import verdict_of
 from core.stats.within_axis import WithinAxis, WithinTask
 from core.transfer.cuts import MeanOfCuts
-from core.transfer.knn_numbers import KnnNumbers
+from core.transfer.permutation_null import KnnNumbers
 from core.transfer.prior_provenance import Provenance
 
 UNITS = ("row", "pert", "gene", "two_way")

@@ -1,6 +1,8 @@
 """The rows of a run asked in other ways than the score: inside genes, at the top of the list, where row counts cannot help.
 
 Each is computed inside the cells that the run is scored inside.
+
+Which runs that a fusion was made of are constant inside its cells, in words.
 """
 
 from __future__ import annotations
@@ -9,17 +11,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from core.scoring.run_scores import RunRows, RunScore
+from core.scoring.run_scores import RunRows, RunScore, load_scored_rows
+from core.stats.arrays import Floats
 from core.stats.average_precision import AveragePrecision, average_precision
-from core.stats.count_matching import CountMatched, count_matched_scores
+from core.stats.count_controls import CountMatched, count_matched_scores
 from core.stats.delong import Estimate
 from core.stats.official_score import ScoreIntervals
 from core.stats.scored_rows import ScoredRows
 from core.stats.top_k import TopK, precision_at
 from core.stats.within_axis import WithinAxis, WithinTask, score_within
+from core.store import runs
+from core.store.connection import Cursor
+from core.store.runs import Run
 from core.texts import rows_behind
+from core.transfer.constant_components import constant_sentences, find_constant_components
 
 Metric = Literal["de", "dir"]
 METRICS: Final[dict[str, Metric]] = {"DE": "de", "DIR": "dir"}  # as they are called on screen
@@ -90,3 +98,21 @@ def ways_to_score(found: OtherScores, metric: Metric) -> list[Way]:
         Way("without genes of a single row", rows_behind(metric, several.n), several),
         Way(MATCHED, rows_behind(metric, matched.n), matched),
     ]
+
+
+def constant_parents(db: Cursor, fused: Run) -> list[str]:
+    """Return one sentence for each number of a component that changes no order in a cell of the fusion.
+
+    Components that were deleted since are left out.
+    """
+    rows, here = load_scored_rows(db, fused.id), runs.statuses(db)
+    parts = [load_scored_rows(db, parent) for parent in fused.parents if parent in here]
+    de, up = ([_on_rows(part, column, rows) for part in parts] for column in ("p_de", "p_up"))
+    return constant_sentences(find_constant_components(de, up, rows.cells), [part.run.name for part in parts])
+
+
+def _on_rows(part: RunRows, column: str, rows: RunRows) -> Floats:
+    """The numbers of a run on the rows of another, NaN where it covers none."""
+    everywhere = np.full(len(rows.index.pair_ids), np.nan)
+    everywhere[part.positions] = np.where(part.covered, getattr(part.scores, column), np.nan)
+    return everywhere[rows.positions]

@@ -125,21 +125,17 @@ def arithmetic(run: Run, row: Mapping[str, Any], events: Sequence[Mapping[str, A
     if Flag.TRACE_DIFFERS in row["flags"]:
         lines.append("the submitted numbers differ from the judges': the file was changed after the debate")
     lines += [_seeds_line(e) for e in events if "asked" in e["meta"]]
-    lines.append(_describe_usage(run, row, events))
+    # The row's tokens and tool calls; no tokens beside a trace that a model wrote are unknown tokens
+    is_unknown = row["tokens"] is None or (row["tokens"] == 0 and events and run.method not in MODEL_FREE)
+    tokens = "unknown" if is_unknown else f"{row['tokens']:,}"
+    tools = "unknown" if row["tool_calls"] is None else f"{row['tool_calls']:,}"
+    lines.append(f"tokens {tokens}, tool calls {tools}")
     return lines
 
 
 def _text(p: float) -> str:
     """A probability with four decimals; a smaller one with its power of ten."""
     return number_text(p, ".4f") if p == 0 or abs(p) >= _SMALL else quantity_text(p)
-
-
-def _describe_usage(run: Run, row: Mapping[str, Any], events: Sequence[object]) -> str:
-    """The row's tokens and tool calls; no tokens beside a trace that a model wrote are unknown tokens."""
-    is_unknown = row["tokens"] is None or (row["tokens"] == 0 and events and run.method not in MODEL_FREE)
-    tokens = "unknown" if is_unknown else f"{row['tokens']:,}"
-    tools = "unknown" if row["tool_calls"] is None else f"{row['tool_calls']:,}"
-    return f"tokens {tokens}, tool calls {tools}"
 
 
 def _seeds_line(event: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -127,7 +127,8 @@ def join_answers(
     reading = np.where(said.eq(""), np.nan, is_yes.astype(np.float64))
     if wanted == rubric.answers[0]:
         reading = np.where(frame["p"].notna() & said.ne(""), frame["p"], reading)
-    people = _people_labels(labels)
+    rows = [(each.pair_id, each.seq, each.answer, each.author, each.sample) for each in labels if each.given_by == "person"]
+    people = pd.DataFrame(rows, columns=[*_KEY, "answer", "author", "sample"]).astype({"seq": np.int64})
     weights = sampling_weights(samples, people)
     first = people.drop_duplicates(_KEY).set_index(_KEY)["answer"]
     keys = pd.MultiIndex.from_frame(frame[_KEY])
@@ -136,12 +137,6 @@ def join_answers(
     label = np.where(given.notna() & (weight > 0), given.eq(wanted).astype(np.float64), np.nan)
     frame = frame.assign(reading=reading, says_yes=is_yes, label=label, weight=weight)
     return RateTexts(frame.drop(columns=["answer", "p"]), _read_twice(people, texts))
-
-
-def _people_labels(labels: Iterable[TextLabel]) -> pd.DataFrame:
-    """The labels that people gave, in the order in which they did: pair_id, seq, answer, author, sample."""
-    rows = [(each.pair_id, each.seq, each.answer, each.author, each.sample) for each in labels if each.given_by == "person"]
-    return pd.DataFrame(rows, columns=[*_KEY, "answer", "author", "sample"]).astype({"seq": np.int64})
 
 
 def sampling_weights(samples: Sequence[Sample], people: pd.DataFrame) -> pd.Series:

@@ -16,15 +16,11 @@ from core.texts import quantity_text
 
 def rate_lines(found: RubricRates, judge: str) -> list[str]:
     """The rates of every role, a line each. judge: what made the readings, in words."""
-    lines = [f"{found.answer}, read by {judge}; intervals {_axes_of(found)}:"]
+    lines = [f"{found.answer}, read by {judge}; intervals {axes_text([*found.roles.values()][-1].raw)}:"]
     lines += [f"{role:8} {_role_text(each)}" for role, each in found.roles.items()]
     if found.kappa is not None:
         lines.append(f"Two readers of {found.twice:,} texts: kappa {interval_text(found.kappa)}.")
     return lines
-
-
-def _axes_of(found: RubricRates) -> str:
-    return axes_text([*found.roles.values()][-1].raw)
 
 
 def _role_text(rates: RoleRates) -> str:

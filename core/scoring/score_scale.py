@@ -10,7 +10,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.scoring.run_scores import RunRows, count_rows
-from core.stats.score_scale import LEAST_SHARE, RESAMPLES, ScaledScore, scaled_scores
+from core.stats.official_score import LEAST_SHARE, RESAMPLES, ScaledScore, scaled_scores
 from core.stats.scores_and_labels import Scores
 from core.texts import NO_BIOLOGY, estimate_text, number_text
 

@@ -15,8 +15,7 @@ from core.texts import NO_BIOLOGY, estimate_text, number_text, rows_behind
 from core.transfer import cuts
 from core.transfer.cuts import MeanOfCuts
 from core.transfer.evaluation import Evaluation
-from core.transfer.knn_numbers import KnnNumbers, means_of
-from core.transfer.permutation_null import PermutationNull, PermutationTest
+from core.transfer.permutation_null import KnnNumbers, PermutationNull, PermutationTest, means_of
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.run_cells import ALL_ROWS
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from core.errors import InputError, StateError
-from core.scoring.copies import SURE, CopyEvidence
+from core.scoring.row_leaks import SURE, CopyEvidence
 from core.stats.arrays import Codes, Floats
 from core.stats.scores_and_labels import outcome_of
 from core.stats.share_probe import LEAST_OF_FIXED, ShareProbe, probe_shares

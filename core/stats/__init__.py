@@ -5,7 +5,7 @@ ranks               mid-ranks, percentiles         scores_and_labels  a run's sc
 scored_rows         all that statistics need of a run's rows
 auroc               AUROC and the ROC curve        influence          influence of rows on a statistic, covariances
 intervals           the record of an interval      delong             intervals, rows independent or clustered
-clustered_mean      means of rows in clusters      equivalence        two one-sided tests against a margin
+clustered_mean      means of rows in clusters
 official_score      the score, with intervals      comparison         two runs, paired
 row_changes         two runs, row by row           slices             the score of slices, and what they cost
 cell_auroc          pairs inside cells only, influence of rows
@@ -15,7 +15,7 @@ bootstrap           rows, genes, perturbations     power              detectable
 verdicts            confirmed, rejected, undecided: what an interval decides
 multiplicity        p, Holm, Benjamini, Hochberg   selection_optimism tuned against out of fold
 calibration         reliability, Brier, ties       recalibration      probabilities made right, out of fold
-count_controls      what row counts reveal         count_matching     scores that row counts cannot raise
+count_controls      what row counts reveal
 permuted_labels     what scores make of labels that are permuted inside groups
 exact_permutation   two small samples, all ways to share them out
 moderated_variance  variances of many genes, moderated as limma does
@@ -27,7 +27,6 @@ prediction_powered  a rate from a judge and labels kappa              agreement 
 group_contributions  what groups of rows add to an AUROC
 partial_pooling     the AUROC of each group, raw and drawn to the mean as far as chance scatters it
 three_classes       up, down, none at once     decision_curve     what acting on a probability is worth
-score_scale         a score between no biology and a replicate of the screen
 abstain             risk against coverage
 natural_sampling    scores at the base rate of the whole screen
 """

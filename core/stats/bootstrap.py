@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 from core.errors import InputError
 from core.stats import validate
 from core.stats.arrays import Codes, Floats
+from core.stats.auroc import weighted_auroc
 from core.stats.delong import two_way_variance
 from core.stats.intervals import Interval, Resampled, normal_interval
 from core.stats.scores_and_labels import Outcome, Scores, outcome_of, shared_rows, tasks
-from core.stats.weighted_auroc import weighted_auroc
 
 ResamplingUnit = Literal["row", "pert", "gene", "two-way"]
 BLOCK_WEIGHTS = 1 << 19  # weights in memory at once: 4 MiB, which fit in a processor's caches

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, stdtrit
 
 from core.stats import validate
-from core.stats.arrays import Codes, Floats, sum_by_group
+from core.stats.arrays import Codes, sum_by_group
 from core.stats.auroc import level_negatives, placements
 from core.stats.clustered_mean import means_within
 from core.stats.intervals import Interval
@@ -91,16 +91,13 @@ def reliability(positive: ArrayLike, probability: ArrayLike, pert: ArrayLike, ge
     distance = np.array([each.value for each in residual])
     noise = np.array([each.two_way.se for each in residual])
     noise = np.where(np.isnan(noise), np.sqrt(binomial / rows), noise)
-    added = _mean_absolute(distance, noise) - np.abs(distance)
+    ratio = np.divide(distance, noise, out=np.full(len(distance), np.inf), where=noise > 0)
+    added = np.asarray(
+        noise * np.sqrt(2 / np.pi) * np.exp(-np.square(ratio) / 2) + np.abs(distance) * (1 - 2 * ndtr(-np.abs(ratio)))
+    ) - np.abs(distance)
     debiased = max(0.0, float(rows @ (np.abs(distance) - added) / n))
     ece, brier = float(rows @ np.abs(distance) / n), float(np.mean((p - happened) ** 2))
     return Reliability(n, tuple(curve), ece, debiased, brier)
-
-
-def _mean_absolute(mean: Floats, sd: Floats) -> Floats:
-    """The mean of the absolute value of a normal variable (the folded normal distribution)."""
-    ratio = np.divide(mean, sd, out=np.full(len(mean), np.inf), where=sd > 0)
-    return np.asarray(sd * np.sqrt(2 / np.pi) * np.exp(-np.square(ratio) / 2) + np.abs(mean) * (1 - 2 * ndtr(-np.abs(ratio))))
 
 
 def _half_width(residual: Interval, binomial: float) -> float:

@@ -1,4 +1,7 @@
-"""The paired comparison of two runs: is run b better than run a on the rows that both have?"""
+"""The paired comparison of two runs: is run b better than run a on the rows that both have?
+
+Two runs can be called equal: two one-sided tests against a margin that a person names (Schuirmann 1987).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import stdtr, stdtrit
 
 from core.stats import validate
 from core.stats.arrays import Codes
@@ -18,6 +22,31 @@ from core.stats.power import correlation, detectable_difference
 from core.stats.scored_rows import ScoredRows
 from core.stats.scores_and_labels import Scores, outcome_of, shared_rows, tasks
 from core.stats.within_axis import Axis, macro_influence
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalence:
+    """Whether a difference lies within ± margin.
+
+    p_below: of the hypothesis that it is -margin or less; p_above: that it is margin or more; p: the larger of the two.
+    low, high: the 90% interval, which lies inside the margin exactly if p is below 5%. smallest_margin: the smallest that
+    would have been met. All NaN without a standard error.
+    """
+
+    margin: float
+    p_below: float
+    p_above: float
+    p: float
+    low: float
+    high: float
+    smallest_margin: float
+
+    @property
+    def equal(self) -> bool:
+        """Whether the two are equal within the margin at the 5% level."""
+        return self.p < LEVEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +116,23 @@ def difference_of(a: Estimate, b: Estimate, change: Estimate) -> Difference:
     shown: Interval = change.shown
     together = correlation(a.shown.se, b.shown.se, shown.se)
     return Difference(a, b, change, p_gt_0(shown), together, detectable_difference(shown.se, df=shown.df))
+
+
+def equivalence(change: Interval, margin: float) -> Equivalence:
+    """Test whether a difference is smaller than `margin` either way, by Student's t if the interval has clusters.
+
+    The margin has to be named before looking: it is the largest difference that would not matter.
+    """
+    validate.between("margin", margin, 0, float("inf"))
+    reach = float(stdtrit(change.df, 1 - LEVEL)) * change.se
+    low, high = change.estimate - reach, change.estimate + reach
+    p_below, p_above = _one_sided_p(change.estimate + margin, change), _one_sided_p(margin - change.estimate, change)
+    p = float(np.maximum(p_below, p_above))
+    return Equivalence(margin, p_below, p_above, p, low, high, float(np.maximum(-low, high)))
+
+
+def _one_sided_p(distance: float, change: Interval) -> float:
+    """The p of the hypothesis that a distance, known with the error of `change`, is 0 or less."""
+    if change.se == 0:
+        return float(distance <= 0)
+    return float(stdtr(change.df, -distance / change.se))

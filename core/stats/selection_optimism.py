@@ -15,9 +15,9 @@ import numpy as np
 from core.errors import InputError
 from core.stats import validate
 from core.stats.arrays import Bools, Codes, Floats, sum_by_group
+from core.stats.auroc import ranking_steps
 from core.stats.scored_rows import ScoredRows
 from core.stats.scores_and_labels import Scores
-from core.stats.weighted_auroc import ranking_steps
 
 
 @dataclass(frozen=True, slots=True)

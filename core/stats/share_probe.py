@@ -83,7 +83,9 @@ def probe_shares(rows: UnitRows, vectors: Floats, rng: np.random.Generator) -> S
     shares = _halves(known, len(usable), rng)
     if shares.reliability <= 0:
         return _probe_fixed(known, columns, rng)
-    waves = standardised(_waves(columns, rng))
+    n_columns = columns.shape[1]
+    directions = np.hstack([scale * rng.normal(size=(n_columns, _WAVES)) / np.sqrt(n_columns) for scale in _SCALES])
+    waves = standardised(np.asarray(np.sin(columns @ directions + rng.uniform(0, 2 * np.pi, directions.shape[1]))))
     predictions = [_ridge(columns, shares.known), _ridge(waves, shares.known), *_single_columns(columns, shares.known)]
     if columns.shape[1] <= MOST_MULTIPLIED:
         predictions.append(_products(columns, shares.known))
@@ -203,13 +205,6 @@ def _all_columns(shares: _Shares, columns: Floats) -> Iterator[ShareProbe]:
     variance, excess = float((whole**2).mean()), float((noise.mean() - left) / error) if error > 0 else 0.0
     explained, ceiling = (float(np.sqrt(np.clip(1 - part / variance, 0.0, 1.0))) for part in (left, noise.mean()))
     yield ShareProbe(len(used), explained, ceiling, excess)
-
-
-def _waves(columns: Floats, rng: np.random.Generator) -> Floats:
-    """Random Fourier features of two widths, which show a ridge what is no line in several columns together."""
-    n_columns = columns.shape[1]
-    directions = np.hstack([scale * rng.normal(size=(n_columns, _WAVES)) / np.sqrt(n_columns) for scale in _SCALES])
-    return np.asarray(np.sin(columns @ directions + rng.uniform(0, 2 * np.pi, directions.shape[1])))
 
 
 def _single_columns(columns: Floats, targets: Floats) -> tuple[Floats, Floats, Floats]:

@@ -2,8 +2,6 @@
 
 attachment      the file as one writer has it, or all readers of this process
 connection      who may use the file when: many readers or one writer, across threads and processes
-duckdb_file     a DuckDB that reaches a few folders and nothing else; what is wrong with the file or the log beside it
-file_copy       the files, held still while they are copied
 migrations      the schema, as numbered steps
 frozen          what released migrations run, never edited
 rebuild         a store that came from elsewhere, made anew of the rows of its tables
@@ -21,7 +19,6 @@ findings        what the audit finds in the briefs of a run: made anew, and coun
 rubrics         rubrics of one's own, the texts that they ask about, samples of these, and labels
 cell_evaluations  cell-eval's tables for runs of predicted expression
 bundles         everything about a run, in bulk
-event_batches   the events of a run some megabytes at a time
 table_spool     Arrow tables and texts that lie on disk until they are needed
 """
 

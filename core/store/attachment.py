@@ -3,6 +3,10 @@
 What readers attached stays attached when the last of them has gone, without DuckDB's lock on the file, so that the next reader
 need not read the catalogue again: it takes that lock and looks whether the file is still as it was. Any writer may have the file
 meanwhile; who opens it in this process, past us, may as soon as it is let go.
+
+The file of a store: a DuckDB that reaches its folder and nothing else, and what is wrong with the file or the log beside it.
+
+Both are left as they are.
 """
 
 from __future__ import annotations
@@ -22,14 +26,16 @@ from typing import Literal
 import duckdb
 
 from core.errors import StoreBusy, StoreDamaged, SystemFailure
+from core.file_io import read_head
 from core.log import LOGGER
-from core.store.duckdb_file import damage_error, first_line, log_of, quote_path, refuse_foreign
-from core.system_errors import explain_text
+from core.system_errors import explain, explain_text
+
+_MAGIC = slice(8, 12)  # DuckDB writes "DUCK" behind the checksum of its first block
+
 
 Mode = Literal["READ_ONLY", "READ_WRITE"]
 FileStat = tuple[int, int, int, int] | None
 FileState = tuple[FileStat, FileStat, bytes] | None
-
 HEADERS_BYTES = 3 * 4096  # the file's headers, before its first block; DuckDB counts its checkpoints in them
 _KEPT_S = 0.3  # how long an attachment is used again: what it has read is memory of the process
 _ATTACHED_HERE = "Unique file handle conflict"  # what DuckDB says of a file that this process has attached already
@@ -64,8 +70,8 @@ class Attachment:
         finally:
             with self._mutex:
                 self._readers -= 1
-                if self._readers == 0:
-                    self._end_reading()
+                if self._readers == 0 and self._kept is not None and not self._kept.release_lock():
+                    self.let_go()
 
     @contextmanager
     def alone(self, mode: Mode, file: Path | None = None) -> Iterator[None]:
@@ -94,10 +100,6 @@ class Attachment:
         self._timer = threading.Timer(_KEPT_S, self.let_go)
         self._timer.daemon = True
         self._timer.start()
-
-    def _end_reading(self) -> None:
-        if self._kept is not None and not self._kept.release_lock():
-            self.let_go()
 
     def let_go(self) -> None:
         """Detach what readers left attached, if anything; while some read, the last of them does."""
@@ -216,3 +218,65 @@ def _let_all_go() -> None:
     """Leave no timer at work in DuckDB when the process ends, and nothing that it would call leaked."""
     for each in list(_ALL):
         each.end()
+
+
+def closed_connection(folder: Path, scratch: Path, memory_mb: int, *more: Path) -> duckdb.DuckDBPyConnection:
+    """An in-memory connection that can reach these folders and nothing else: no network, no extensions, no other file."""
+    connection = duckdb.connect(":memory:")
+    allowed = ", ".join(quote_path(f"{path}/") for path in (folder, scratch, *more))
+    for setting in (
+        "autoinstall_known_extensions = false",
+        "autoload_known_extensions = false",
+        "python_enable_replacements = false",
+        "enable_progress_bar = false",  # DuckDB draws one on standard output where it takes a process for an interactive one
+        f"temp_directory = {quote_path(scratch / 'duckdb')}",
+        f"memory_limit = '{memory_mb}MB'",
+        "allocator_background_threads = true",  # else what it has freed stays with the process: 200 MB after a large reading
+        f"allowed_directories = [{allowed}]",
+        "enable_external_access = false",
+        "lock_configuration = true",
+    ):
+        connection.execute(f"SET {setting}")
+    return connection
+
+
+def quote_path(path: Path | str) -> str:
+    """A path as an SQL string."""
+    return "'" + str(path).replace("'", "''") + "'"
+
+
+def first_line(error: object) -> str:
+    return str(error).strip().splitlines()[0]
+
+
+def log_of(file: Path) -> Path:
+    """Return the log beside a store, with what was committed and is not in the main file yet."""
+    return file.with_name(file.name + ".wal")
+
+
+def damage_error(file: Path, reason: object) -> StoreDamaged:
+    """Return the error for a store that DuckDB cannot read, or whose log it cannot."""
+    if "WAL file" in str(reason):
+        return StoreDamaged(
+            f"{log_of(file)}: cannot be read, and is left as it is: {first_line(reason)} It alone has the last changes; restore "
+            "the store from a backup, or move this log away to open the store without them"
+        )
+    return StoreDamaged(
+        f"{file}: cannot be read, and is left as it is: {first_line(reason)} Expected a whole PerturbDesk store; "
+        "restore it from a backup, or move it away to start anew"
+    )
+
+
+def refuse_foreign(file: Path) -> None:
+    """Raise StoreDamaged unless the first bytes are DuckDB's: DuckDB itself would open some other formats, too."""
+    try:
+        head = read_head(file, 16)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise explain(error, file) from error
+    if head[_MAGIC] != b"DUCK":
+        raise StoreDamaged(
+            f"{file}: not a DuckDB file ({file.stat().st_size} bytes, begins with {head[:12]!r}), "
+            "and is left as it is; move it away to start anew"
+        )

@@ -13,8 +13,8 @@ from core.errors import InputError
 from core.row_schema import TABLES, Column, TableSchema, field_names
 from core.store import calls, evidence
 from core.store.connection import Cursor
-from core.store.event_batches import BATCH_BYTES, split_events
 from core.store.queries import arrow_array, insert, one
+from core.store.traces import BATCH_BYTES, split_events
 from core.types import Evidence
 
 _JOINED = "JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id"

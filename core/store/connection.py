@@ -26,8 +26,7 @@ from core.errors import DeskError, StoreBusy, StoreError, StoreMemoryShort
 from core.file_io import part_of
 from core.log import LOGGER
 from core.store import migrations
-from core.store.attachment import HEADERS_BYTES, Attachment, Mode
-from core.store.duckdb_file import closed_connection, damage_error, first_line, log_of
+from core.store.attachment import HEADERS_BYTES, Attachment, Mode, closed_connection, damage_error, first_line, log_of
 from core.system_errors import explain, explain_text
 
 Cursor = duckdb.DuckDBPyConnection

@@ -11,7 +11,7 @@ from core.audit.brief_checks import check_brief, citable_by, citable_terms, is_c
 from core.audit.debate_audit import DebateFacts
 from core.store import evidence, predictions, traces
 from core.store.connection import Cursor
-from core.store.event_batches import split_events
+from core.store.traces import split_events
 from core.types import Flag
 
 

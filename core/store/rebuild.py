@@ -4,22 +4,23 @@ A DuckDB file can hold more than rows: in the place of a table a view that reads
 a macro that hides a function, a trigger, a billion rows in a kilobyte. So the file is attached for reading, by a DuckDB that
 reaches its folder alone and in which nothing of the file is found by a bare name; its tables must be those that our migrations
 make, to the letter; and what they unpack to is counted before it is read.
+
+The store's files, held still while they are copied.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
 
-from core.errors import StoreDamaged, StoreTooNew, UnsafeFile
+from core.errors import StoreBusy, StoreDamaged, StoreTooNew, UnsafeFile
 from core.store import migrations
-from core.store.attachment import let_go
-from core.store.connection import Cursor
-from core.store.duckdb_file import closed_connection, first_line, quote_path
+from core.store.attachment import closed_connection, first_line, let_go, quote_path
+from core.store.connection import Cursor, Store
 from core.system_errors import explain_text
 
 MOST_UNPACKED = 200  # times the bytes that it came in, as of the zips in core/datasets/archives.py
@@ -190,3 +191,23 @@ def _number(connection: Cursor, query: str) -> int:
 def _refuse_above(needed: int, most: int, said: str) -> None:
     if needed > most:
         raise UnsafeFile(f"{said}: its store unpacks to {needed:,} bytes or more, expected {most:,}; nothing was restored")
+
+
+@contextmanager
+def hold_files(store: Store) -> Iterator[tuple[Cursor, list[Path]]]:
+    """Gives a cursor and the store's files, which together are its state while the block lasts: others read, nobody writes.
+
+    What was committed and is not in the main file yet stands in the log beside it. Raises StoreBusy, at the end of the block, if
+    a program that does not know the lock has changed them meanwhile.
+    """
+    with store.read() as cursor:
+        before = _states(store.file)
+        yield cursor, list(before)
+        if _states(store.file) != before:
+            raise StoreBusy(f"{store.file}: was changed by another program while it was copied; close it there and try again")
+
+
+def _states(file: Path) -> dict[Path, tuple[int, int, int]]:
+    """The main file and the logs beside it, each with its place, size and time."""
+    stats = {path: path.stat() for path in (file, *sorted(file.parent.glob(f"{file.name}.wal*")))}
+    return {path: (stat.st_ino, stat.st_size, stat.st_mtime_ns) for path, stat in stats.items()}

@@ -21,10 +21,9 @@ from core.audit.sample_request import Design
 from core.errors import StateError
 from core.records import parse, to_json
 from core.store.connection import Cursor
-from core.store.event_batches import OF_PAIRS, split_events
 from core.store.evidence import has_evidence
 from core.store.queries import insert, records
-from core.store.traces import TEXT_KINDS
+from core.store.traces import OF_PAIRS, TEXT_KINDS, split_events
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,7 +4,6 @@ tracks        the columns, members and limits of each track
 parsed        a zip or CSV, parsed, and what is known about the run behind it
 rules/        every problem of a file, one function per rule
 package       the zip of finished rows, and the events that a fusion's trace lacks
-kit_answers   answers in prose, read as the starter kit reads them
 starter       the starter kit's functions, which are offered here
 """
 

@@ -222,7 +222,9 @@ def explain_fusion(rows: Sequence[RowResult]) -> list[RowResult]:
 
 
 def _explain_row(row: RowResult) -> RowResult:
-    p_de, p_up = _stated_probabilities(row)
+    verdicts = {event.stage: event.meta.get("p") for event in row.events if event.kind == "verdict"}
+    answer: Mapping[str, Any] = next((event.meta for event in reversed(row.events) if event.kind == "answer"), {})
+    p_de, p_up = verdicts.get("de", answer.get("p_de")), verdicts.get("dir", answer.get("p_up_given_de"))
     if p_de is None or p_up is None:
         return row
     prediction = row.prediction
@@ -236,10 +238,3 @@ def _explain_row(row: RowResult) -> RowResult:
     flags = tuple(flag for flag in prediction.flags if flag is not Flag.TRACE_DIFFERS)
     event = TraceEvent("fusion", "FUSION", "arithmetic", text, tokens=0)
     return replace(row, prediction=replace(prediction, flags=flags), events=(*row.events, event))
-
-
-def _stated_probabilities(row: RowResult) -> tuple[float | None, float | None]:
-    """P(DE) and P(up | DE) as a debate's judges or an agent's answer state them, None if the trace states none."""
-    verdicts = {event.stage: event.meta.get("p") for event in row.events if event.kind == "verdict"}
-    answer: Mapping[str, Any] = next((event.meta for event in reversed(row.events) if event.kind == "answer"), {})
-    return verdicts.get("de", answer.get("p_de")), verdicts.get("dir", answer.get("p_up_given_de"))

@@ -1,6 +1,5 @@
 """Gene symbols and names of perturbations as laboratories write them.
 
-excel          symbols that a spreadsheet has changed
 p_values       columns whose names say that they hold p-values or ranks
 spelling       blanks, and texts that stand for a missing value
 controls       values that look like controls

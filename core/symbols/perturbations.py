@@ -170,7 +170,10 @@ class _Reader:
     def __init__(self, values: Iterable[str], genes: Mapping[str, str] | Iterable[str], controls: Sequence[str], separator: str):
         self._genes = dict(genes) if isinstance(genes, Mapping) else {gene: gene for gene in genes}
         self._controls, self._separator = controls, separator
-        self._folded = _fold(self._genes)
+        found: dict[str, set[str]] = {}
+        for spelled, symbol in self._genes.items():
+            found.setdefault(spelled.casefold(), set()).add(symbol)
+        self._folded = {folded: next(iter(symbols)) for folded, symbols in found.items() if len(symbols) == 1}
         alike = [value for value in values if looks_like_control(value) and value not in self._genes]
         # CTRL is a gene as well: it is one if it is measured and something else stands for the controls
         self._genes_win = bool(controls or alike)
@@ -203,17 +206,14 @@ class _Reader:
         found, ways = list[str](), list[How]()
         if all(map(is_missing, _joined(value))):  # nan+nan
             return _MISSING
-        for part in self._without_guides(self._perturbing(_joined(value))):
+        parts = self._perturbing(_joined(value))
+        named = [part for part in parts if part in self._known or not _GUIDE_WORD.fullmatch(part)]
+        for part in named if named and all(self._one(part)[0] in self._known for part in named) else parts:
             genes, how = self._several(part)
             found += genes
             ways.append(how)
         several = len(set(found)) > 1
         return self._of(found, "combination" if several else next(filter(None, ways), ""))
-
-    def _without_guides(self, parts: list[str]) -> list[str]:
-        """Return the parts without the words of guides beside a gene: A of A|g1."""
-        named = [part for part in parts if part in self._known or not _GUIDE_WORD.fullmatch(part)]
-        return named if named and all(self._one(part)[0] in self._known for part in named) else parts
 
     def _several(self, part: str) -> tuple[list[str], How]:
         """Return the genes of a part without + and its like, and how it was read; the part itself if not all is known."""
@@ -280,11 +280,3 @@ def _pieces_of(text: str) -> Iterator[list[str]]:
             yield pieces
         if len(pieces) > 2:
             yield from ([joint.join(pieces[:i]), joint.join(pieces[i:])] for i in range(1, len(pieces)))
-
-
-def _fold(genes: Mapping[str, str]) -> dict[str, str]:
-    """Return the symbols by their spelling without case, those that only one symbol has."""
-    found: dict[str, set[str]] = {}
-    for spelled, symbol in genes.items():
-        found.setdefault(spelled.casefold(), set()).add(symbol)
-    return {folded: next(iter(symbols)) for folded, symbols in found.items() if len(symbols) == 1}

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.file_io import read_file
-from core.target_ranking.conditions import parse_condition, targets_in
-from core.target_ranking.metrics import KS, Floats, Metric, RankingScores, expected_metrics
-from core.target_ranking.tie_expectations import Tie
+from core.target_ranking.expression import parse_condition, targets_in
+from core.target_ranking.metrics import KS, Floats, Metric, RankingScores, Tie, expected_metrics
 from core.texts import parse_json
 
 MOST_BYTES: Final = 100_000_000

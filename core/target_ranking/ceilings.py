@@ -8,16 +8,19 @@ from fractions import Fraction
 from typing import Final
 
 from core.errors import InputError
-from core.target_ranking.conditions import targets_in
-from core.target_ranking.metrics import AT_K, KS, MRR, Metric
-from core.target_ranking.splits import Split
-from core.target_ranking.tie_expectations import (
+from core.target_ranking.expression import targets_in
+from core.target_ranking.metrics import (
+    AT_K,
+    KS,
+    MRR,
+    Metric,
     Tie,
     expected_exact_hit,
     expected_recall,
     expected_reciprocal_rank,
     expected_relevant_hit,
 )
+from core.target_ranking.splits import Split
 
 NAMES: Final = {"relevant_hit": "relevant", "recall": "recall", "exact_hit": "exact"}
 

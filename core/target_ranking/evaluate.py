@@ -16,10 +16,8 @@ from core.errors import InputError
 from core.fields.record import setting
 from core.target_ranking.candidates import pool_matrix, random_level
 from core.target_ranking.ceilings import Ceilings, ceilings_of
-from core.target_ranking.conditions import targets_in
 from core.target_ranking.controls import MatchedControls, match_controls
-from core.target_ranking.expression import Expression, ExpressionSet
-from core.target_ranking.masking import Mask, mask_expression
+from core.target_ranking.expression import Expression, ExpressionSet, Mask, mask_expression, targets_in
 from core.target_ranking.metrics import (
     KS,
     Floats,

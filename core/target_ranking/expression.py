@@ -1,20 +1,25 @@
-"""The expression of cells and their conditions, in memory: what models are trained on and what they rank genes from."""
+"""The expression of cells and their conditions, in memory: what models are trained on and what they rank genes from.
+
+Names of conditions: "ctrl" for control cells, "A" for one perturbed gene, "A+B" for several.
+
+Masking: genes whose expression a model may not see when it ranks, since a knocked-down gene betrays itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.cells.anndata_file import COUNTS_PER_CELL
 from core.errors import InputError
-from core.target_ranking.conditions import CONTROL, targets_in
 
+CONTROL = "ctrl"
+SEPARATOR = "+"
 SHOWN = 5  # names in a message; further ones are counted
-
 Expression = NDArray[np.float32]
 
 
@@ -23,7 +28,7 @@ class ExpressionSet:
     """Cells with their conditions.
 
     x: of shape (n_cells, n_genes), float32, log1p of counts per 10,000. genes: unique symbols. conditions: of shape
-    (n_cells,), canonical (see `core.target_ranking.conditions`). batches: of shape (n_cells,), one name for all without batches.
+    (n_cells,), canonical (see `core.target_ranking.expression`). batches: of shape (n_cells,), one name for all without batches.
     Raises InputError for other shapes, and for a condition with a gene that is not among the genes.
     """
 
@@ -82,3 +87,66 @@ def normalise(counts: NDArray[Any]) -> Expression:
     totals = counts.sum(axis=1, dtype=np.float64, keepdims=True)
     scale = np.divide(COUNTS_PER_CELL, totals, out=np.zeros_like(totals), where=totals > 0)
     return np.asarray(np.log1p(counts * scale), dtype=np.float32)
+
+
+def targets_in(condition: str) -> tuple[str, ...]:
+    """Returns the perturbed genes of a canonical condition; none for control cells."""
+    return () if condition == CONTROL else tuple(condition.split(SEPARATOR))
+
+
+def parse_condition(text: str, control: str = CONTROL) -> str:
+    """Returns the canonical name of a condition: symbols sorted and joined by "+"; "ctrl" for control cells.
+
+    control: what stands for control cells, alone or as a part, as in "A+ctrl". Raises InputError for an empty part and for a
+    gene that stands there twice.
+    """
+    stripped = text.strip()
+    if stripped in (control, CONTROL):
+        return CONTROL
+    parts = [part.strip() for part in stripped.split(SEPARATOR)]
+    if not all(parts):
+        raise InputError(f"condition {text!r}: has an empty part, expected genes joined by +, such as A+B or A+{CONTROL}")
+    symbols = sorted(part for part in parts if part not in (control, CONTROL))
+    if len(set(symbols)) < len(symbols):
+        raise InputError(f"condition {text!r}: names a gene twice, expected every gene once")
+    return SEPARATOR.join(symbols) or CONTROL
+
+
+def parse_conditions(texts: Sequence[str], control: str = CONTROL) -> list[str]:
+    """Returns the canonical name of every condition; each distinct text is parsed once."""
+    known = {text: parse_condition(text, control) for text in dict.fromkeys(texts)}
+    return [known[text] for text in texts]
+
+
+Mask = Literal["none", "strongest", "targets"]
+STRONGEST: Final = 10  # genes of the mask "strongest"
+MASKS: Final[dict[Mask, str]] = {
+    "none": "no gene is masked",
+    "strongest": f"the {STRONGEST} genes that differ most from control cells are masked, in every profile its own",
+    "targets": "every gene that is perturbed in any condition is masked",
+}
+
+
+def read_mask(name: str) -> Mask:
+    """Returns the name of a mask. Raises InputError for another."""
+    found = next((mask for mask in MASKS if mask == name), None)
+    if found is None:
+        raise InputError(f"mask: got {name!r}, expected {', '.join(MASKS)}")
+    return found
+
+
+def mask_expression(x: Expression, control: Expression, mask: Mask, perturbed: Collection[int]) -> Expression:
+    """Returns expression of shape (n_rows, n_genes) in which masked genes have the value of the control cells.
+
+    control: of the same shape. perturbed: positions of the genes that are perturbed in any condition of the split, which the
+    mask "targets" takes; those of the row's own condition alone would give it away. Of genes that differ equally, the first are
+    masked.
+    """
+    if mask == "none":
+        return x
+    hidden = np.zeros(x.shape, dtype=np.bool_)
+    if mask == "targets":
+        hidden[:, sorted(perturbed)] = True
+    else:
+        np.put_along_axis(hidden, np.argsort(-np.abs(x - control), axis=1, kind="stable")[:, :STRONGEST], True, axis=1)
+    return np.where(hidden, control, x)

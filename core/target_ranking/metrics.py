@@ -4,6 +4,11 @@ T is the set of a row's targets, and a row is a cell or a condition. relevant_hi
 of T are; recall@k: the share of T that is; mrr: 1 / the best rank in T. Of equal scores every metric is the expectation over
 their orders (`tie_expectations`), so the order of the columns decides nothing and a constant scores what chance does.
 Source of the metrics: docs/target_ranking.md.
+
+What a metric of a ranking is expected to be over all orders of genes that tie, so that the order of columns decides nothing.
+
+A tie is a run of places that its genes fill in random order; different ties are independent. m targets among t tied genes, of
+which the first c places count, are all missed with probability C(t - c, m) / C(t, m) (hypergeometric).
 """
 
 from __future__ import annotations
@@ -11,6 +16,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from math import prod
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -21,13 +29,20 @@ from core.stats import validate
 from core.stats.clustered_mean import means_within
 from core.stats.intervals import Interval
 from core.stats.ranks import rank_from_top
-from core.target_ranking.tie_expectations import (
-    Tie,
-    expected_exact_hit,
-    expected_recall,
-    expected_reciprocal_rank,
-    expected_relevant_hit,
-)
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """Genes of one score. first: the first of their places, from 1; tied: how many genes; targets: how many of them, above 0."""
+
+    first: int
+    tied: int
+    targets: int
+
+    def inside(self, k: int) -> int:
+        """Return how many of the places are among the first k."""
+        return min(max(k - self.first + 1, 0), self.tied)
+
 
 KS: Final = (1, 5, 10, 20, 40)
 AT_K: Final = ("relevant_hit", "exact_hit", "recall")
@@ -35,7 +50,6 @@ MRR: Final = "mrr"
 Unit = Literal["condition", "cell"]
 METHOD: Final = "larger of the standard errors of rows clustered by condition and of single rows, Student's t"
 UNITS: Final[tuple[Unit, ...]] = ("condition", "cell")
-
 Floats = NDArray[np.float64]
 Metric = tuple[str, int | None]  # a metric of AT_K with its k, or ("mrr", None)
 
@@ -143,3 +157,43 @@ def clustered_interval(values: Floats, clusters: Sequence[str], limits: tuple[fl
     if of_cluster.max() == 0 or np.ptp(values) == 0:
         return replace(found.row, low=nan, high=nan, se=nan, unit="pert", method="none: a single condition, or equal values")
     return replace(found.shown, unit="pert", method=METHOD)
+
+
+def expected_relevant_hit(ties: Sequence[Tie], k: int) -> Fraction:
+    """Return the probability that any target is among the first k."""
+    return 1 - prod((_none_of(tie.tied - tie.inside(k), tie.tied, tie.targets) for tie in ties), start=Fraction(1))
+
+
+def expected_exact_hit(ties: Sequence[Tie], k: int, n_targets: int) -> Fraction:
+    """Return the probability that all of n_targets are among the first k; 0 if some are not ranked."""
+    if sum(tie.targets for tie in ties) < n_targets:
+        return Fraction(0)
+    return prod((_none_of(tie.inside(k), tie.tied, tie.targets) for tie in ties), start=Fraction(1))
+
+
+def expected_recall(ties: Sequence[Tie], k: int, n_targets: int) -> Fraction:
+    """Return the expected share of n_targets that is among the first k."""
+    return sum((Fraction(tie.targets * tie.inside(k), tie.tied) for tie in ties), start=Fraction(0)) / n_targets
+
+
+def expected_reciprocal_rank(ties: Sequence[Tie]) -> float:
+    """Return the expected 1 / place of the first target; 0 if none is ranked."""
+    best = min(ties, key=lambda tie: tie.first, default=None)
+    return 0.0 if best is None else _reciprocal(best.first, best.tied, best.targets)
+
+
+@lru_cache(maxsize=65_536)
+def _none_of(places: int, tied: int, targets: int) -> Fraction:
+    """The probability that all of the targets fall on `places` of the tied ones."""
+    return prod((Fraction(max(places - i, 0), tied - i) for i in range(targets)), start=Fraction(1))
+
+
+@lru_cache(maxsize=65_536)
+def _reciprocal(first: int, tied: int, targets: int) -> float:
+    """The r-th of t places is the first of m targets with probability C(t - r, m - 1) / C(t, m)."""
+    if tied == 1:
+        return 1 / first
+    before = np.arange(tied - targets)  # places that are passed over, each by the share of the rest that is no target
+    passed = np.concatenate(([1.0], np.cumprod((tied - targets - before) / (tied - before))))
+    places = np.arange(len(passed))
+    return float((passed * targets / (tied - places) / (first + places)).sum())

@@ -20,8 +20,7 @@ from core.cells.simulator import ScreenSettings, simulate_screen
 from core.cells.transforms import read_counts
 from core.errors import InputError
 from core.fields.record import setting
-from core.target_ranking.conditions import CONTROL, parse_conditions
-from core.target_ranking.expression import ExpressionSet, normalise, require_targets
+from core.target_ranking.expression import CONTROL, ExpressionSet, normalise, parse_conditions, require_targets
 
 LEAST_CELLS: Final = 10  # of a condition
 MOST_CELLS: Final = 200  # of a condition that are kept, and so many control cells for each of CONTROL_CONDITIONS

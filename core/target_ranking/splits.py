@@ -13,7 +13,7 @@ import numpy as np
 from core.errors import InputError
 from core.file_io import read_file
 from core.records import parse
-from core.target_ranking.conditions import CONTROL, parse_condition, targets_in
+from core.target_ranking.expression import CONTROL, parse_condition, targets_in
 
 Kind = Literal["compositional", "hard", "file"]
 PARTS: Final = ("train", "validation", "test")

@@ -2,16 +2,16 @@
 
 labelled_rows         rows as codes, labelled rows, who may see whom   row_index         a dataset's rows as codes
 similarity            cosines of genes in one space or several         knn               priors from similar rows
-label_sums            the weighted label sums behind priors            two_axis_sums     the same for both axes at once
+label_sums            the weighted label sums behind priors
 protocols             test, leave one out, folds                       evaluation        a kNN's score and its null
 prior_provenance      a prior's neighbours                             run_cells         how a run is scored
 prior_support         shrinking and weighting by support
 fusion                rank-percentile fusion                           knn_settings      a kNN's settings as plain data
-fusion_decomposition  a component recovered from a fusion              weight_grid       scores over all weights
+weight_grid       scores over all weights
 live_knn              kNN priors while settings change                 live_fusion       scores while weights change
-fold_sums             priors of one cut by a sparse product            cut_priors        priors of several cuts of folds
+cut_priors        priors of several cuts of folds
 cuts                  the mean of ten cuts, a space's number           permutation_null  the same with permuted vectors
-knn_numbers           all numbers of a kNN together            gene_graph        a network over a dataset's symbols
+gene_graph        a network over a dataset's symbols
 training_distance     how far rows are from the training rows
 constant_components   where a component of a fusion changes no order
 streamed_priors       predictions from one Parquet file to another, whatever their number of rows

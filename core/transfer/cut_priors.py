@@ -2,6 +2,15 @@
 
 What does not depend on the cut, the similarities above all, is computed once. Spaces that are built from these labels are
 rebuilt for each cell of each cut.
+
+Priors under one cut of folds from a single sparse product, with the vectors of a space as they are or permuted.
+
+The labels of the knowledge base are counted by part of the perturbations, part of the genes, class and gene. Counts times
+weights are weighted counts around every gene, and a row's label sums are those of all parts but its own two: nothing is
+subtracted, so that a sum of nothing is exactly 0. Where vectors are permuted among the genes, the counts move to other
+vectors and the weights between vectors stay. The priors are those of `core.transfer.knn`, to rounding; these do without
+nearest neighbours and without the product of both axes. Everything is written for the gene axis; for the perturbation axis
+the two are exchanged.
 """
 
 from __future__ import annotations
@@ -10,11 +19,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from core.stats.arrays import Codes, Floats
-from core.transfer.fold_sums import WeightTable, coverage_classes, fold_base_rates, fold_sums, permute_within, weight_table
-from core.transfer.knn import Priors, Similarities, require_similarity
-from core.transfer.labelled_rows import Parts
+from core.stats.arrays import Bools, Codes, Floats
+from core.transfer.knn import Priors, Similarities, priors_of_sums, require_similarity
+from core.transfer.label_sums import batches, distinct_codes
+from core.transfer.labelled_rows import EFFECT, Knowledge, Parts, Rows
 from core.transfer.live_knn import MAX_SYMBOLS, LiveKnn
 from core.transfer.protocols import (
     EvaluationProtocol,
@@ -29,6 +39,75 @@ from core.transfer.protocols import (
     similarities_of,
 )
 from core.transfer.similarity import PermutedSimilarity, Similarity
+
+CLASSES = 4  # of labels: none, changed, down, up; each of the flags counts the classes from its own on
+CHUNK_COLUMNS = 256  # weights of so many genes stay in the processor's caches while they are multiplied
+BATCH = 8  # permutations at a time
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightTable:
+    """The weights between the genes of query rows and of a knowledge base, the same for every cut.
+
+    genes: distinct codes, ascending, of shape (n_genes,). coverage: a code for the set of spaces that cover each gene.
+    by_power: for prior_de and for prior_up the weights, known by query genes, in chunks of query genes.
+    """
+
+    genes: Codes
+    coverage: Codes
+    by_power: tuple[Sequence[Floats], Sequence[Floats]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoldSums:
+    """The counts of one cut; made by `fold_sums`.
+
+    bins: of each known row its (part of perturbations, part of genes, class) as one code; known_gene, query_gene: positions
+    in the table. gene_part: of each gene of the table; query_pert_part: of each query row. k: number of parts on each axis.
+    """
+
+    table: WeightTable
+    k: int
+    bins: Codes
+    known_gene: Codes
+    query_gene: Codes
+    query_pert_part: Codes
+    gene_part: Codes
+
+    def priors(self, keys: Sequence[Floats | None]) -> Iterator[Priors]:
+        """Yields the priors of the query rows for each permutation, by the random keys of all symbols; None: as they are."""
+        n = len(self.table.genes)
+        for batch in batches(len(keys), BATCH):
+            owners = [
+                np.arange(n) if each is None else permute_within(self.table.coverage, each[self.table.genes])
+                for each in keys[batch]
+            ]
+            de_chunks, up_chunks = self.table.by_power
+            up_sums = self._label_sums(up_chunks, owners)
+            de_sums = up_sums if de_chunks is up_chunks else self._label_sums(de_chunks, owners)
+            yield from map(priors_of_sums, de_sums, up_sums)
+
+    def _label_sums(self, chunks: Sequence[Floats], owners: Sequence[Codes]) -> list[Floats]:
+        """The label sums of the query rows for each permutation, each of shape (n_queries, 4).
+
+        owners: of each permutation, the position of the vector that each gene gets.
+        """
+        n_bins = self.k**2 * CLASSES
+        bins = np.concatenate([self.bins + n_bins * i for i in range(len(owners))])
+        vectors = np.concatenate([at[self.known_gene] for at in owners])
+        counts = csr_array((np.ones(len(bins)), (bins, vectors)), shape=(n_bins * len(owners), len(self.table.genes)))
+        weighted = np.concatenate([counts @ chunk for chunk in chunks], axis=1)
+        around = weighted.reshape(len(owners), self.k, self.k, CLASSES, -1)  # the vector at each position
+        return [self._sums_outside(one, at) for one, at in zip(around, owners, strict=True)]
+
+    def _sums_outside(self, weighted: Floats, at: Codes) -> Floats:
+        """The sums over the other parts than each query row's own; weighted: of shape (k, k, CLASSES, n_genes)."""
+        part = np.empty_like(self.gene_part)
+        part[at] = self.gene_part
+        by_pert_part = np.tensordot(_all_but_one(self.k), weighted, axes=1)
+        outside = np.einsum("ijcg,jg->igc", by_pert_part, (part != np.arange(self.k)[:, None]).astype(np.float64))
+        return _flag_sums(outside[self.query_pert_part, at[self.query_gene]])
+
 
 SEEDS = tuple(range(10))  # of the cuts that the number of a space is the mean of
 Keys = Floats | None  # one random number for each symbol, which permutes the vectors; None leaves them as they are
@@ -124,3 +203,66 @@ def _permute(similarity: Similarity | None, symbols: Codes, keys: Floats) -> Sim
     owner = np.arange(len(keys))
     owner[symbols] = symbols[permute_within(coverage_classes(inner.covers(symbols)), keys[symbols])]
     return PermutedSimilarity(inner, owner)
+
+
+def weight_table(queries: Rows, known: Rows, similarity: Similarity, powers: tuple[float, float]) -> WeightTable:
+    """The table of a similarity; powers: of prior_de and of prior_up."""
+    genes, _ = distinct_codes(np.concatenate((queries.gene, known.gene)))
+    similar = similarity.block(genes, genes)
+    chunks = {
+        power: [np.ascontiguousarray(similar[some].T ** power) for some in batches(len(genes), CHUNK_COLUMNS)]
+        for power in set(powers)
+    }
+    return WeightTable(genes, coverage_classes(similarity.covers(genes)), (chunks[powers[0]], chunks[powers[1]]))
+
+
+def coverage_classes(covered: Bools) -> Codes:
+    """A code for each symbol, equal for those that the same spaces cover; covered: of shape (n_spaces, n_symbols)."""
+    codes: Codes = np.unique(covered, axis=1, return_inverse=True)[1].reshape(-1)
+    return codes
+
+
+def permute_within(classes: Codes, keys: Floats) -> Codes:
+    """Whose vector each symbol gets if the symbols of a class exchange theirs as their random keys say; of shape (n_symbols,)."""
+    permuted = np.empty(len(classes), dtype=np.intp)
+    permuted[np.argsort(classes, kind="stable")] = np.lexsort((keys, classes))
+    return permuted
+
+
+def fold_sums(table: WeightTable, queries: Rows, known: Knowledge, parts: Parts) -> FoldSums:
+    """The counts of a cut into `parts`, which name a part for every symbol of the rows."""
+    k = _n_parts(parts)
+    bins = _bins(known, parts, k)
+    known_gene, query_gene = (np.searchsorted(table.genes, rows.gene) for rows in (known.rows, queries))
+    return FoldSums(table, k, bins, known_gene, query_gene, parts.pert[queries.pert], parts.gene[table.genes])
+
+
+def fold_base_rates(queries: Rows, known: Knowledge, parts: Parts) -> Priors:
+    """The priors of equal weights under a cut: the base rates of the labelled rows that each query row may see."""
+    k = _n_parts(parts)
+    counts = np.bincount(_bins(known, parts, k), minlength=k**2 * CLASSES).reshape(k, k, CLASSES).astype(np.float64)
+    others = _all_but_one(k)
+    outside = np.einsum("ia,jb,abc->ijc", others, others, counts)
+    sums = _flag_sums(outside[parts.pert[queries.pert], parts.gene[queries.gene]])
+    return priors_of_sums(sums, sums)
+
+
+def _n_parts(parts: Parts) -> int:
+    return int(max(parts.pert.max(initial=0), parts.gene.max(initial=0))) + 1
+
+
+def _bins(known: Knowledge, parts: Parts, k: int) -> Codes:
+    """The part of the perturbations, the part of the genes and the class of each known row, as one code."""
+    classes = known.flags[:, EFFECT:].sum(axis=1)
+    codes: Codes = (parts.pert[known.rows.pert] * k + parts.gene[known.rows.gene]) * CLASSES + classes
+    return codes
+
+
+def _flag_sums(counts: Floats) -> Floats:
+    """Sums by flag (labelled, effect, directed, up) from counts by class: each flag holds for the classes from its own on."""
+    sums: Floats = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
+    return sums
+
+
+def _all_but_one(k: int) -> Floats:
+    return 1.0 - np.eye(k)

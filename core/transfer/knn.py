@@ -2,6 +2,11 @@
 
 prior_de = Σ w·[effect] / Σ w and prior_up = Σ w·[up] / Σ w·[up or down], with w = similarity^power, over the labelled
 rows that the row may see.
+
+Weighted label sums for the product of two similarities, of genes and of perturbations.
+
+Σ w_gene[g, g'] · labels[g', p'] · w_pert[p, p'] is a matrix product from each side, since rows that a row may not see have
+weight 0 on one axis.
 """
 
 from __future__ import annotations
@@ -9,15 +14,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from core.errors import InputError
 from core.fields.record import setting
 from core.stats import validate
 from core.stats.arrays import Bools, Floats
-from core.transfer.label_sums import axis_sums
+from core.transfer.label_sums import (
+    CHUNK_WEIGHTS,
+    axis_sums,
+    batches,
+    kth_largest_weights,
+    label_sum_table,
+    weight_chunks,
+    zero_below,
+)
 from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Axis, Knowledge, Parts, Rows
 from core.transfer.similarity import Similarity
-from core.transfer.two_axis_sums import two_axis_sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +127,38 @@ def require_similarity(similarity: Similarity | None, axis: str) -> Similarity:
 def _ratio(part: Floats, whole: Floats) -> Floats:
     ratio: Floats = np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
     return ratio
+
+
+def two_axis_sums(
+    queries: Rows,
+    known: Knowledge,
+    similarities: tuple[Similarity, Similarity],
+    power: float,
+    k: int | None,
+    parts: Parts | None,
+) -> Floats:
+    """The label sums weighted by the product of the similarities of genes and of perturbations, of shape (n_queries, 4).
+
+    similarities: of genes and of perturbations. k: number of nearest of each that count, None for all.
+    """
+    swapped = None if parts is None else parts.swap_axes()
+    genes, perts = label_sum_table(known, parts), label_sum_table(known.swap_axes(), swapped)
+    positions = np.searchsorted(genes.genes, known.rows.gene), np.searchsorted(perts.genes, known.rows.pert)
+    shape = len(genes.genes), len(perts.genes)
+    labels = [csr_array((flag.astype(np.float64), positions), shape=shape) for flag in known.flags.T]
+    sums = np.empty((len(queries), 4))
+    for near in weight_chunks(queries, genes, similarities[0], power, parts):
+        spread = [near.weights @ label for label in labels] if k is None else []
+        near_thresholds = np.zeros(len(near.rows)) if k is None else kth_largest_weights(near, genes, k)
+        for far in weight_chunks(queries.take(near.rows).swap_axes(), perts, similarities[1], power, swapped):
+            far_thresholds = np.zeros(len(far.rows)) if k is None else kth_largest_weights(far, perts, k)
+            for batch in batches(len(far.rows), CHUNK_WEIGHTS // max(near.weights.shape[1] + far.weights.shape[1], 1)):
+                batch_rows = far.rows[batch]
+                pert_weights = zero_below(far.weights[far.gene[batch]], far_thresholds[batch])
+                if k is None:
+                    reached = [part[near.gene[batch_rows]] for part in spread]
+                else:
+                    chosen = csr_array(zero_below(near.weights[near.gene[batch_rows]], near_thresholds[batch_rows]))
+                    reached = [(chosen @ label).toarray() for label in labels]
+                sums[near.rows[batch_rows]] = np.stack([np.einsum("qp,qp->q", part, pert_weights) for part in reached], axis=1)
+    return sums

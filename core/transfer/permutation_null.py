@@ -3,6 +3,8 @@
 The statistic is the number of the space itself, the mean of ten cuts over all rows. An empty space is no null for it: its
 score does not vary, while that of a space without biology does. Where several spaces are averaged, genes exchange the
 vectors of all of them together, among the genes that the same spaces cover.
+
+All numbers of a kNN together: the mean of ten cuts with its null, and what one run of it scores under its own protocol.
 """
 
 from __future__ import annotations
@@ -17,11 +19,12 @@ from numpy.typing import ArrayLike
 
 from core.stats import validate
 from core.stats.arrays import Floats
-from core.stats.official_score import point_values
+from core.stats.official_score import ScoreIntervals, point_values
 from core.stats.scores_and_labels import outcome_of
 from core.transfer.cut_priors import SEEDS, prepare_cuts
-from core.transfer.evaluation import scores_with_stand_ins
-from core.transfer.protocols import KnnInputs
+from core.transfer.cuts import CutScores, MeanOfCuts
+from core.transfer.evaluation import Evaluation, scores_with_stand_ins
+from core.transfer.protocols import EvaluationProtocol, KnnInputs
 
 N_PERMUTATIONS = 99
 ROUNDING = 1e-12  # scores that differ by less are equal
@@ -97,3 +100,37 @@ def _test(observed: float, null: Floats) -> PermutationTest:
     sd = float(null.std(ddof=1)) if len(null) > 1 else float("nan")
     as_high = int(np.count_nonzero(null >= observed - ROUNDING))
     return PermutationTest(float(null.mean()), sd, (1 + as_high) / (1 + len(null)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnnNumbers:
+    """The numbers of a kNN.
+
+    evaluation: as a run of this protocol, with this seed's cut, has them. cuts, null: of its space under folds; None under
+    another protocol, without labels, or if they were not computed.
+    """
+
+    protocol: EvaluationProtocol
+    evaluation: Evaluation
+    cuts: MeanOfCuts | None = None
+    null: PermutationNull | None = None
+
+    @property
+    def score(self) -> ScoreIntervals:
+        """The number of the space, over all rows: the mean of the cuts if there are any."""
+        return self.evaluation.score if self.cuts is None else self.cuts.all_rows.score
+
+    @property
+    def covered(self) -> ScoreIntervals:
+        """The same over the rows with a prior."""
+        return self.evaluation.covered if self.cuts is None else self.cuts.covered.score
+
+    def test_against_null(self) -> tuple[PermutationTest, PermutationTest, PermutationTest] | None:
+        """DE, DIR and their mean against the permuted space; None if that was not computed."""
+        return None if self.cuts is None or self.null is None else self.null.test(means_of(self.cuts.all_rows))
+
+
+def means_of(scores: CutScores) -> tuple[float, float]:
+    """The means of DE and of DIR over cuts."""
+    de, direction = scores.values.mean(axis=0).tolist()
+    return de, direction

@@ -18,7 +18,7 @@ import numpy as np
 from core.errors import InputError
 from core.fields.record import setting
 from core.stats import validate
-from core.stats.arrays import Bools, Codes, Floats
+from core.stats.arrays import Codes, Floats
 from core.transfer.knn import DEFAULT, Priors, Similarities, Weighting, knn_priors
 from core.transfer.labelled_rows import Knowledge, Parts, Rows, visible_rows
 from core.transfer.prior_support import shrink_to_half, support_range
@@ -214,17 +214,11 @@ def _groups_by_cell(knn: KnnInputs, parts: Parts, cells: Codes) -> tuple[QueryGr
         rows = np.flatnonzero(cells == cell)
         pair = int(knn.queries.pert[rows[0]]), int(knn.queries.gene[rows[0]])
         visible = visible_rows(pair, knn.known.rows, parts)
-        rebuilt = [_rebuild_space(space, visible) for space in knn.spaces]
+        # The space from the visible labelled rows alone; the same space if it was not built from labels
+        rebuilt = [(space if space.rebuild is None else Space(space.name, space.rebuild(visible))) for space in knn.spaces]
         base = knn.known.take(visible)
         groups.append(QueryGroup(rows, base, np.flatnonzero(visible), similarities_of(rebuilt, base, knn.similarity), None))
     return tuple(groups)
-
-
-def _rebuild_space(space: Space, visible: Bools) -> Space:
-    """The space from the visible labelled rows alone; the same space if it was not built from labels."""
-    if space.rebuild is None:
-        return space
-    return Space(space.name, space.rebuild(visible))
 
 
 def _refuse_leaking_space(space: Space, protocol: EvaluationProtocol) -> None:

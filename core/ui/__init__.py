@@ -7,8 +7,7 @@ shared/loaders/            what pages load from the store, cached until it chang
 shared/links               links between pages, and their query parameters
 shared/widgets             what several pages show: texts, figures with their tables
 shared/score_box           scores with intervals
-shared/run_browser         browsing a run's rows
-shared/copy_link           a button that copies the link to the view
+shared/run_browser         browsing a run's rows, and a button that copies the link to the view
 shared/gene_cards          what a gene is, beside its name
 shared/neighbour_controls  the settings of a kNN, and its neighbours
 shared/space_numbers       the numbers of gene spaces, which are computed in the background

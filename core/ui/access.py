@@ -24,7 +24,7 @@ from streamlit.web.server.starlette import starlette_websocket as websocket
 from core.actions.workspace import Person
 from core.config import CALLBACK, Settings
 from core.ui import sign_ins
-from core.ui.shared.account import account_of, may_upload
+from core.ui.sign_ins import account_of, may_upload
 
 HEALTH = f"/{routes.ROUTE_HEALTH}"
 METRICS = f"/{routes.ROUTE_METRICS}"
@@ -56,7 +56,10 @@ class Access:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
-            if not self._opens(scope):
+            headers = Headers(scope=scope)
+            expected = served_origin(self.settings) or f"{_scheme(scope)}://{headers.get('host')}"
+            path, _ = route_of(scope)
+            if not (path == STREAM and headers.getlist("origin") == [expected]):
                 await send({"type": "websocket.close", "code": 1008})
                 return
         elif scope["type"] == "http" and (refusal := self._refuse(scope)):
@@ -64,13 +67,6 @@ class Access:
             await PlainTextResponse(text, status)(scope, receive, send)
             return
         await self.app(scope, receive, send)
-
-    def _opens(self, scope: Scope) -> bool:
-        """Whether a websocket is opened by a page of this server."""
-        headers = Headers(scope=scope)
-        expected = served_origin(self.settings) or f"{_scheme(scope)}://{headers.get('host')}"
-        path, _ = route_of(scope)
-        return path == STREAM and headers.getlist("origin") == [expected]
 
     def _refuse(self, scope: Scope) -> _Refusal | None:
         """Return why a request is refused; None if it is not."""

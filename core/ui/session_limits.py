@@ -113,7 +113,8 @@ async def _sweep(settings: Settings) -> None:
         for session in held - {session.id for session in sessions()}:
             uploaded_files().remove_session_files(session)  # also what came after its session had ended
         if held - set(uploaded_files().file_storage):
-            _give_memory_back()
+            gc.collect()
+            give_memory_back()
 
 
 def close_nobodys_sessions(settings: Settings) -> None:
@@ -125,9 +126,3 @@ def close_nobodys_sessions(settings: Settings) -> None:
 
 def _without_tab() -> list[AppSession]:
     return [session for session in sessions() if not runtime.get_instance().is_active_session(session.id)]
-
-
-def _give_memory_back() -> None:
-    """Give the memory of uploads back to the system: sessions refer to themselves, and glibc keeps what is in small pieces."""
-    gc.collect()
-    give_memory_back()

@@ -1,8 +1,12 @@
-"""Who is signed in at a browser, by the cookie that Streamlit signed, and who has signed out since."""
+"""Who is signed in at a browser, by the cookie that Streamlit signed, and who has signed out since.
+
+Who signed in at a browser, as the provider's signed cookie says, and who that is here now.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -10,10 +14,26 @@ from streamlit.auth_util import get_origin_from_redirect_uri
 from streamlit.web.server.starlette import starlette_websocket as websocket
 from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
-from core.actions.workspace import Person
+from core.actions.workspace import Person, person_of
+from core.config import Settings, load_settings
 from core.errors import InputError
 from core.log import record_error
-from core.ui.shared.account import Account, account_of
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An account whose provider does not call its address unverified."""
+
+    email: str
+    name: str = ""
+
+    def person(self) -> Person | None:
+        """The person with the role that the environment or the file of secrets gives the address now; None without a role.
+
+        Raise InputError if that file cannot be read.
+        """
+        return person_of(load_settings(), self.email, self.name)
+
 
 SIGNED_IN = USER_COOKIE_NAME  # a long one has further parts
 MOST_SIGNED_OUT = 10_000  # cookies that are remembered
@@ -54,3 +74,16 @@ def person_of_account(account: Account) -> Person | None:
 
 def _hash(cookies: Mapping[str, str]) -> str:
     return sha256(cookies.get(SIGNED_IN, "").encode()).hexdigest()
+
+
+def account_of(user: Mapping[str, Any]) -> Account | None:
+    """The account that Streamlit says is signed in; None if nobody is, or not with a verified address."""
+    email, name = user.get("email"), user.get("name")
+    if user.get("is_logged_in") is not True or not isinstance(email, str) or user.get("email_verified") is False:
+        return None
+    return Account(email, name if isinstance(name, str) else "")
+
+
+def may_upload(settings: Settings) -> bool:
+    """Return whether somebody with these settings may hand files to the server: on a shared one only who may change something."""
+    return not (settings.is_shared and settings.read_only)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from core import log
 from core.actions.workspace import open_workspace
-from core.config import REPOSITORY, Settings, default_import_roots
+from core.config import REPOSITORY, default_import_roots
 from core.errors import DeskError, InputError
 from core.store import datasets
 
@@ -36,7 +36,13 @@ def main(server: Path = SERVER) -> None:
     except DeskError as error:  # the app says it again, on screen, with what to do
         log.record_error("the simulated demo", error)
         print(f"error: {error}", file=sys.stderr)
-    _keep_import_roots(workspace.settings)
+    if not workspace.settings.import_roots:
+        roots = [
+            str(folder)
+            for folder in default_import_roots(workspace.settings)
+            if folder.is_dir() and os.pathsep not in str(folder)
+        ]
+        os.environ["PERTURBDESK_IMPORT_ROOTS"] = os.pathsep.join(roots)
     os.chdir(REPOSITORY)  # where .streamlit/config.toml is
     os.environ.setdefault(
         "MALLOC_ARENA_MAX", "2"
@@ -45,13 +51,6 @@ def main(server: Path = SERVER) -> None:
     options += ["--server.maxUploadSize", str(workspace.settings.upload_file_mb)]
     options += ["--server.disconnectedSessionTTL", str(math.ceil(workspace.settings.tab_kept_s) + _MORE_S)]
     os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", str(server), *options, *sys.argv[1:]])
-
-
-def _keep_import_roots(settings: Settings) -> None:
-    """Tells the server from which folder it was started, as one of those that pages may import from."""
-    if not settings.import_roots:
-        roots = [str(folder) for folder in default_import_roots(settings) if folder.is_dir() and os.pathsep not in str(folder)]
-        os.environ["PERTURBDESK_IMPORT_ROOTS"] = os.pathsep.join(roots)
 
 
 if __name__ == "__main__":

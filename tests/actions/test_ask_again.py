@@ -18,8 +18,7 @@ from core.engine.request import RunRequest
 from core.engine.spec import RunSpec
 from core.errors import InputError, NotFound, StateError
 from core.evidence.render import EDITED
-from core.experiments.asked_again import AskedAgain, is_asked_again, pair_askings, report_again
-from core.experiments.asked_again_words import again_json, again_lines
+from core.experiments.asked_again import AskedAgain, again_json, again_lines, is_asked_again, pair_askings, report_again
 from core.llm import scripted_server
 from core.llm.call_settings import CallSettings
 from core.llm.scripted_server import Script

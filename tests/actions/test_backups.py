@@ -21,7 +21,7 @@ from core.engine.run_state import status_of
 from core.errors import DeskError, InputError, ReadOnly, StateError, StoreTooNew, UnknownFormat, UnsafeFile
 from core.file_io import sha256_of_file
 from core.llm.scripted_server import Script, serving
-from core.store import chain_check, changes, notes, runs
+from core.store import chain, changes, notes, runs
 from core.store.runs import Run
 from tests import commands, worlds
 from tests.engine.cases import end_worker, fast, recorded, stored_rows, until, until_state, wish, workspace_with
@@ -317,6 +317,6 @@ def test_a_backup_states_the_heads_of_the_chains(backup_file: Path, tmp_path: Pa
     there = restored(backup_file, tmp_path / "there")
     stated = json.loads(members_of(backup_file)["manifest.json"])["heads"]["audit log"]
     with there.store.read() as db:
-        assert chain_check.find_head(db, stated["hash"]) == ("audit log", stated["entries"])
-        assert [each.is_intact for each in chain_check.verify(db)] == [True, True]
+        assert chain.find_head(db, stated["hash"]) == ("audit log", stated["entries"])
+        assert [each.is_intact for each in chain.verify(db)] == [True, True]
         assert len(changes.latest(db)) == stated["entries"] + 1

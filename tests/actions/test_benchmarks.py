@@ -19,8 +19,8 @@ from core.actions.imports import ImportOptions, import_upload
 from core.actions.workspace import Workspace
 from core.errors import InputError, StateError
 from core.experiments.benchmark_report import BenchmarkReport, report_benchmark
-from core.experiments.benchmark_shapes import benchmark as as_json
 from core.experiments.benchmark_spec import parse_benchmark
+from core.experiments.benchmark_words import benchmark as as_json
 from core.experiments.benchmark_words import benchmark_lines
 from core.experiments.planning import plan_benchmark
 from core.llm import scripted_server

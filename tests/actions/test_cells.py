@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from core.actions import backups, cells, doctor
-from core.actions.files import hash_file
 from core.actions.imports import import_upload
 from core.actions.undo import undo
 from core.actions.workspace import Workspace, open_workspace
@@ -20,6 +19,7 @@ from core.cells.sampling import SamplingSettings
 from core.cells.screen import LabelSettings
 from core.config import Settings
 from core.errors import InputError, StateError
+from core.file_io import sha256_of_file
 from core.store import changes, datasets, imports, pairs
 from core.store.datasets import Dataset
 from tests import cases
@@ -63,7 +63,7 @@ def test_a_file_becomes_a_dataset_with_its_record_and_tables(workspace: Workspac
     assert folder.record() == made.record
     assert dataset.marks == marks_of(made.record)
     assert dataset.marks.nominal == 0.05
-    assert made.record["sha256"] == hash_file(screen)
+    assert made.record["sha256"] == sha256_of_file(screen)
     assert "Fold changes are not shrunk" in detail
     assert '"fdr": 0.05' in detail
     effects = folder.table("effects").astype({"pert": object, "gene": object, "label": object})

@@ -11,7 +11,7 @@ from core.actions import finetunes
 from core.actions.finetunes import FinetuneRequest
 from core.actions.workspace import Workspace
 from core.errors import InputError, MissingPackage, NotFound, StateError
-from core.finetune import process
+from core.finetune import job_folder
 from core.finetune.status import status_of
 from core.jobs.folder import log_tail
 from core.jobs.state import beat
@@ -28,7 +28,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if everything were installed, so that the process begins."""
-    monkeypatch.setattr(process, "PACKAGES", ("json",))
+    monkeypatch.setattr(job_folder, "PACKAGES", ("json",))
 
 
 def log_of(workspace: Workspace) -> list[tuple[str, str]]:
@@ -52,7 +52,7 @@ def test_a_plan_cuts_the_labelled_rows_and_writes_nothing(here: Workspace) -> No
 def test_without_torch_nothing_is_begun_and_the_file_that_brings_it_is_named(
     here: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "PACKAGES", ("torch_that_is_not_there",))
+    monkeypatch.setattr(job_folder, "PACKAGES", ("torch_that_is_not_there",))
     with pytest.raises(MissingPackage, match=r"requirements-train\.txt"):
         finetunes.start(here, REQUEST)
     assert not finetunes.list_all(here)
@@ -133,5 +133,5 @@ def test_one_that_is_not_there_is_not_found(here: Workspace) -> None:
 
 
 def test_this_interpreter_is_taken_where_there_is_no_other(here: Workspace) -> None:
-    assert process.default_python() == Path(sys.executable)
+    assert job_folder.default_python() == Path(sys.executable)
     assert here.settings.workspace.exists()

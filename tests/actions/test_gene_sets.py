@@ -10,7 +10,7 @@ import pytest
 
 from core.errors import MissingPackage
 from core.llm.scripted_server import Faults, Script, request_counts, serving
-from core.methods.gene_set_summaries import rouge_1_recall
+from core.methods.summaries import rouge_1_recall
 from tests.commands import core, core_json
 
 SETS = [

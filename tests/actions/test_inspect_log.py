@@ -7,7 +7,7 @@ import json
 import zipfile
 from pathlib import Path
 
-from core.actions.inspect_log import build_log
+from core.actions.export import build_log
 from core.actions.workspace import Workspace
 from core.store import runs, traces
 from tests.commands import core, core_json

@@ -18,7 +18,7 @@ from pyarrow import parquet
 
 from core.actions.files import PackFile, recognise
 from core.datasets import PairTable, ScoreTable
-from core.datasets.challenge_archive import predictions_in
+from core.datasets.archives import predictions_in
 from core.errors import InputError, UnknownFormat, UnsafeFile
 
 ROWS = "pert,gene,label,split\nStat1,Irf1,1,train\nStat1,Myd88,0,val\nIrf1,Tlr4,1,test\n"

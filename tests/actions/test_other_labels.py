@@ -10,7 +10,7 @@ import pytest
 
 from core.actions import cells
 from core.actions.component_loader import load_index
-from core.actions.other_labels import label_at_thresholds
+from core.actions.training_distance import label_at_thresholds
 from core.actions.workspace import Workspace
 from core.cells.labels import Thresholds
 from core.cells.other_thresholds import label_effects, vary_thresholds

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.actions import run_control, run_states
+from core.actions import jobs, run_control
 from core.actions.workspace import Workspace, open_workspace
 from core.engine.journal import Journal
 from core.engine.spec import ExecutionSettings, RunSpec
@@ -81,9 +81,9 @@ def test_what_a_crashed_worker_left_is_folded_and_its_state_recorded(workspace: 
     with Journal(workspace.run_folder(run.id)) as journal:
         journal.append([Failed(spec.rows[0], "Unreadable", "no letter")])
     assert run_control.states(workspace)[run.id].state == "crashed"
-    [settled] = run_states.settle_ended(workspace)
+    [settled] = jobs.settle_ended(workspace)
     assert (settled.status, settled.failed, settled.done) == ("crashed", 1, 0)
-    assert run_states.settle_ended(workspace) == []
+    assert jobs.settle_ended(workspace) == []
     method = Counting()
     after = run_control.resume(workspace, "r", begin=here(method))
     assert (after.done, after.failed, len(method.asked)) == (7, 1, 7)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import launch, run_control, run_states
+from core.actions import jobs, launch, run_control
 from core.actions.workspace import Workspace, open_workspace
 from core.engine.journal import Journal, read_progress
 from core.engine.request import RunRequest
@@ -28,7 +28,7 @@ from tests.engine.test_journal import row
 def list_runs(workspace: Workspace) -> list[Run]:
     with workspace.store.read() as db:
         recorded_runs = runs.list_all(db)
-    return run_states.with_present_states(workspace, recorded_runs)
+    return jobs.with_present_states(workspace, recorded_runs)
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_a_killed_worker_is_seen_by_the_next_command_which_brings_in_its_rows(ki
     assert (listed["status"], listed["done"]) == ("crashed", finished)
     assert len(stored_rows(workspace, run.id)) == finished
     assert (recorded(workspace, run).status, recorded(workspace, run).cause) == ("crashed", NO_REASON)
-    assert run_states.settle_ended(workspace) == []
+    assert jobs.settle_ended(workspace) == []
 
 
 READING = [
@@ -77,7 +77,7 @@ def test_a_reader_sees_the_state_and_writes_nothing(killed: tuple[Workspace, Run
     assert recorded(workspace, run).status == "running"
     reader = open_workspace(replace(workspace.settings, read_only=True))
     assert [found.status for found in list_runs(reader)] == ["crashed"]
-    assert run_states.settle_ended(reader) == []
+    assert jobs.settle_ended(reader) == []
 
 
 def test_a_busy_store_keeps_no_reader_from_the_state(killed: tuple[Workspace, Run], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +91,7 @@ def test_a_busy_store_keeps_no_reader_from_the_state(killed: tuple[Workspace, Ru
         [listed] = commands.core_json(workspace.settings.workspace, "runs")["runs"]
     assert listed["status"] == "crashed"
     assert recorded(workspace, run).status == "running"
-    assert [settled.id for settled in run_states.settle_ended(workspace)] == [run.id]
+    assert [settled.id for settled in jobs.settle_ended(workspace)] == [run.id]
 
 
 def test_rows_that_came_after_a_state_was_settled_are_brought_in_and_a_torn_one_is_not(tmp_path: Path) -> None:
@@ -102,10 +102,10 @@ def test_rows_that_came_after_a_state_was_settled_are_brought_in_and_a_torn_one_
     for done, pair_id in enumerate(spec.rows[:2], 1):
         with Journal(folder) as journal:
             journal.append([row(pair_id)])
-        assert [settled.done for settled in run_states.settle_ended(workspace)] == [done]
+        assert [settled.done for settled in jobs.settle_ended(workspace)] == [done]
     with folder.rows.open("ab") as journal_file:
         journal_file.write(b'{"v": 1, "row"')
-    assert run_states.settle_ended(workspace) == []
+    assert jobs.settle_ended(workspace) == []
 
 
 def test_an_ending_that_the_store_was_too_busy_for_is_told(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_worker_that_never_began_is_awaited_for_a_while_and_then_missed(tmp_pa
     past = time.time() - STALE_AFTER_S - 1
     os.utime(workspace.run_folder(run.id).control, (past, past))
     assert [found.status for found in list_runs(workspace)] == ["crashed"]
-    assert [settled.status for settled in run_states.settle_ended(workspace)] == ["crashed"]
+    assert [settled.status for settled in jobs.settle_ended(workspace)] == ["crashed"]
     method = Counting()
     assert run_control.resume(workspace, "r", begin=here(method)).status == "done"
 
@@ -157,7 +157,7 @@ def test_a_folder_that_cannot_be_read_is_said_to_be_so_and_hides_no_other_run(tm
 
 def test_runs_of_others_keep_the_state_that_they_came_with(small_workspace: Workspace) -> None:
     assert [found.status for found in list_runs(small_workspace)] == ["done"]
-    assert run_states.settle_ended(small_workspace) == []
+    assert jobs.settle_ended(small_workspace) == []
 
 
 def test_a_state_is_read_without_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import backups, target_process, target_ranking
+from core.actions import backups, target_ranking
 from core.actions.doctor import examine
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
@@ -29,7 +29,7 @@ def _models() -> Iterator[None]:
 
 
 def train(workspace: Workspace, name: str = "small") -> RankingFolder:
-    return target_process.train(workspace, cases.request(name), lambda _line: None)
+    return target_ranking.train(workspace, cases.request(name), lambda _line: None)
 
 
 def files_in(workspace: Workspace) -> list[Path]:
@@ -38,18 +38,18 @@ def files_in(workspace: Workspace) -> list[Path]:
 
 def test_a_training_ends_with_a_table(workspace: Workspace) -> None:
     said: list[str] = []
-    folder = target_process.train(workspace, cases.request(), said.append)
+    folder = target_ranking.train(workspace, cases.request(), said.append)
     assert said[0] == "  0% reading the cells"
     assert said[-1] == "100% evaluating"
     assert target_ranking.status_of(folder).state == "done"
     assert target_ranking.find(workspace) == folder
     assert [each.name for each in target_ranking.list_all(workspace)] == ["small"]
     said.clear()
-    assert target_process.train(workspace, cases.request(), said.append) == folder
+    assert target_ranking.train(workspace, cases.request(), said.append) == folder
     assert said == ["small: is here already, trained with the same options; --replace trains it again"]
     with pytest.raises(StateError, match="the name is taken by one with other options"):
-        target_process.train(workspace, replace(cases.request(), seed=8), said.append)
-    assert target_process.resume(workspace, "small") == folder  # done already: nothing is started
+        target_ranking.train(workspace, replace(cases.request(), seed=8), said.append)
+    assert target_ranking.resume(workspace, "small") == folder  # done already: nothing is started
 
 
 def test_wrong_input_writes_nothing(workspace: Workspace, tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_wrong_input_writes_nothing(workspace: Workspace, tmp_path: Path) -> Non
     ]
     for each in wrong:
         with pytest.raises(InputError):
-            target_process.train(workspace, each, lambda _line: None)
+            target_ranking.train(workspace, each, lambda _line: None)
         assert files_in(workspace) == []
 
 
@@ -108,7 +108,7 @@ def test_a_failure_is_recorded_and_the_training_goes_on_later(workspace: Workspa
     folder = target_ranking.find(workspace, "small")
     assert target_ranking.status_of(folder) == target_ranking.RankingStatus("failed", 0.0, "no gene fell")
     said: list[str] = []
-    assert target_process.train(workspace, cases.request(), said.append) == folder  # the same options: it goes on
+    assert target_ranking.train(workspace, cases.request(), said.append) == folder  # the same options: it goes on
     assert said[0] == "small: goes on; trained already: no model"
     assert target_ranking.status_of(folder).state == "done"
     assert folder.is_complete

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import vstack
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
-from core.audit import argument_words, word_counts
+from core.audit import argument_words
 from core.audit.argument_words import PRIOR_WORDS, WordTable, log_odds_z, words_of
 
 
@@ -28,7 +28,7 @@ def test_words_are_counted_and_weighed_as_sklearn_does_whatever_the_pieces(monke
     rng = np.random.default_rng(0)
     documents = [[f"w{n}" for n in rng.zipf(1.5, 20) if n < 500] for _ in range(200)]
     for piece in (1 << 20, 50):
-        monkeypatch.setattr(word_counts, "PIECE", piece)
+        monkeypatch.setattr(argument_words, "PIECE", piece)
         table = WordTable(documents)
         counter = CountVectorizer(tokenizer=str.split, lowercase=False, token_pattern=None, ngram_range=(1, 2), dtype=np.float64)
         counts = counter.set_params(vocabulary=table.terms).fit_transform(map(" ".join, documents))

@@ -12,7 +12,7 @@ import pytest
 
 from core.cells.challenge_cells import write_challenge_cells
 from core.cells.predicted_expression import CellOptions
-from core.datasets.challenge_archive import predictions_in
+from core.datasets.archives import predictions_in
 from core.errors import InputError
 
 GENES = ["G1", "G2", "G3"]

@@ -24,7 +24,7 @@ from core.datasets.bundles import (
     is_bundle,
     pairs_sha256,
     read_bundle,
-    write_bundle,
+    write_bundle_into,
 )
 from core.errors import InputError, UnsafeFile
 from tests.bundled import closed, opened, with_files, with_manifest, with_rows, written
@@ -83,6 +83,12 @@ RUN = BundledRun(
     parent_names={"abcdef0123": "base"},
 )
 DATASET = BundledDataset("bmdm", "ternary", "mouse", "macrophages", 6, pairs_sha256([("Pa_Ga", "Pa", "Ga")]))
+
+
+def write_bundle(bundle: Bundle) -> bytes:
+    out = io.BytesIO()
+    write_bundle_into(out, bundle)
+    return out.getvalue()
 
 
 def parts() -> dict[str, pa.Table]:

@@ -18,7 +18,7 @@ from safetensors.numpy import save_file
 
 from core.embeddings import load_space
 from core.errors import InputError, UnknownFormat, UnsafeFile
-from core.symbols.excel import spreadsheet_damage
+from core.symbols.spelling import spreadsheet_damage
 from tests.embeddings.hostile import refusal_of, touches
 
 SYMBOLS = ["Tp53", "NA", "None", "nan", "1110038B12Rik"]  # none of them a missing value

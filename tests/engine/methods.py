@@ -17,7 +17,7 @@ from typing import Any
 from core.actions import run_control
 from core.actions.workspace import Workspace, open_workspace
 from core.config import load_settings
-from core.engine.worker_process import start
+from core.engine.run_folder import start_worker
 from core.errors import DeskError
 from core.evidence.packs import PackName
 from core.llm.errors import ModelError
@@ -217,7 +217,7 @@ def _work_here(workspace: Workspace, run: str, *, method: Any) -> object:
 
 def apart(workspace: Workspace, run: str, **options: Any) -> int:
     """Begin a run in a worker of its own that knows the methods of this file; `options` are those of `main`."""
-    return start(
+    return start_worker(
         workspace.run_folder(run), run_control.settings_of_worker(workspace, run), worker_command(workspace, run, options)
     )
 

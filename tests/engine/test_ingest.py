@@ -16,9 +16,8 @@ from core.engine import ingest as folding_room
 from core.engine.ingest import TRANSACTION_BYTES, RunReporter, ingest_journal
 from core.engine.journal import Journal
 from core.engine.row_codec import Entry, RetryMark, encode_entry
-from core.engine.run_folder import RunFolder
+from core.engine.run_folder import WORKER_STORE_MB, RunFolder
 from core.engine.run_state import State
-from core.engine.worker_process import WORKER_STORE_MB
 from core.errors import DeskError, NotFound, StoreBusy, SystemFailure
 from core.jobs.state import last_heartbeat
 from core.store import Store, calls, changes, predictions, runs

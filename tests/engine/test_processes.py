@@ -17,7 +17,7 @@ from core.actions import run_control
 from core.actions.workspace import Workspace
 from core.config import Settings
 from core.engine.journal import read_progress
-from core.engine.worker_process import command_of, start
+from core.engine.run_folder import command_of, start_worker
 from core.errors import StateError
 from core.jobs.state import exclusive_lock
 from core.llm.scripted_server import Script, serving
@@ -139,9 +139,9 @@ def test_a_worker_that_does_not_begin_is_reported(tmp_path: Path) -> None:
     run = run_control.start(workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None)
     folder = workspace.run_folder(run.id)
     with pytest.raises(StateError, match=r"status 3 before its first heartbeat; its log says: no such luck"):
-        start(folder, workspace.settings, command=("sh", "-c", "echo no such luck; exit 3"))
+        start_worker(folder, workspace.settings, command=("sh", "-c", "echo no such luck; exit 3"))
     with pytest.raises(StateError, match=r"did not begin within 0\.2 s"):
-        start(folder, workspace.settings, command=("sleep", "60"), within_s=0.2)
+        start_worker(folder, workspace.settings, command=("sleep", "60"), within_s=0.2)
     assert status(workspace, run).state == "waiting"
 
 

@@ -23,9 +23,9 @@ from core.actions.workspace import Workspace
 from core.cells import differential_expression
 from core.engine import ray_backend, ray_nodes, ray_tasks
 from core.engine.journal import read_entries, read_progress
-from core.engine.node_status import NodeStatus
 from core.engine.ray_tasks import RayTasks
 from core.engine.request import RunRequest
+from core.engine.run_state import NodeStatus
 from core.engine.spec import ExecutionSettings
 from core.errors import InputError, MissingPackage, StateError, Unreachable
 from core.llm.scripted_server import MODEL, Script, request_counts, serving

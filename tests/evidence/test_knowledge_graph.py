@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from core.evidence.gene_names import GeneNames
-from core.evidence.knowledge_graph import graph_of_packs, make_graph
+from core.evidence.knowledge_graph import GeneNames, graph_of_packs, make_graph
 from core.evidence.packs import Packs
 from tests.evidence.world import PACKS
 

@@ -19,11 +19,19 @@ import pytest
 from core import __version__
 from core.config import MYGENE, PUBMED, STRING, Settings, load_settings
 from core.errors import DeskError, InputError
-from core.evidence import mygene, testing
-from core.evidence.errors import SourceError, SourceGarbled, SourceRefused, SourceSilent
+from core.evidence import testing
 from core.evidence.source_client import SourceClient
-from core.evidence.sources import SiteName, SourceSettings, source_settings_of
+from core.evidence.sources import (
+    SiteName,
+    SourceError,
+    SourceGarbled,
+    SourceRefused,
+    SourceSettings,
+    SourceSilent,
+    source_settings_of,
+)
 from core.evidence.testing import FakeServer, FaultName
+from core.evidence.tools import gene_info
 from core.net.response_cache import CachedResponse, ResponseCache
 from core.types import Evidence
 from tests.evidence.fake_sources import LIVE, WORLD, ask, run_with_client
@@ -167,7 +175,7 @@ def test_a_failure_is_typed_and_neither_kept_nor_told_as_evidence(tmp_path: Path
         server.fail(source, *[fault] * 20)
         if source == "mygene":
             with pytest.raises(KINDS[fault]):
-                await mygene.fetch_genes(client, "Jak1")
+                await gene_info.fetch_genes(client, "Jak1")
         return await ask(client, TOOL_OF[source], "Jak1")
 
     with testing.serve_fake_sources(WORLD, retry_after="0.01") as server:

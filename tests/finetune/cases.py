@@ -14,9 +14,9 @@ from core.actions.imports import import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.spec import sha256_of
-from core.finetune import process
+from core.finetune import job_folder
 from core.finetune.job_folder import FinetuneFolder
-from core.finetune.manifest import write_manifest
+from core.finetune.merge import write_manifest
 from core.finetune.settings import OPTIONS
 from core.finetune.spec import FinetuneSpec
 from core.finetune.status import status_of
@@ -61,7 +61,7 @@ def write_model(folder: Path) -> None:
 
 def labelled_workspace(place: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """A workspace with 36 labelled rows. A fine-tune's process gets this interpreter, which may lack torch, and no network."""
-    monkeypatch.setattr(process, "OWN_PYTHON", place / "no interpreter")
+    monkeypatch.setattr(job_folder, "OWN_PYTHON", place / "no interpreter")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     workspace = open_workspace(Settings(workspace=place / "here", author="tester"))
     rows = [(f"P{i}_G{j}", f"P{i}", f"G{j}", ("up", "down", "none")[(i + j) % 3]) for i in range(6) for j in range(6)]

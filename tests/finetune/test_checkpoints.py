@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.finetune.checkpoints import last_whole, mark_whole
+from core.finetune.job_folder import last_whole, mark_whole
 
 
 def test_the_last_whole_one_counts_and_a_torn_one_goes(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.errors import InputError
-from core.finetune.encode import IGNORED, encode, end_of_thinking
+from core.finetune.train import IGNORED, encode, end_of_thinking
 from tests.finetune.cases import EXAMPLE
 
 

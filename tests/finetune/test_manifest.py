@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import InputError, NotFound
-from core.finetune.manifest import NAME, hashes_of, read_manifest, write_manifest
+from core.finetune.merge import NAME, hashes_of, read_manifest, write_manifest
 from core.version import describe
 from tests.finetune.cases import spec, write_model
 

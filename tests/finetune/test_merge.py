@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import StateError
-from core.finetune.manifest import NAME, read_manifest
-from core.finetune.merge import refuse_occupied, write_merged
+from core.finetune.merge import NAME, read_manifest, refuse_occupied, write_merged
 from tests.finetune.cases import spec
 
 

@@ -10,33 +10,33 @@ import pytest
 
 from core.config import Settings
 from core.errors import MissingPackage
-from core.finetune import process
+from core.finetune import job_folder
 from core.finetune.status import status_of
 from core.jobs.folder import log_tail
 from tests.finetune.cases import folder_in
 
 
 def test_what_is_missing_is_named_with_the_file_that_brings_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "PACKAGES", ("json", "no_such_package"))
+    monkeypatch.setattr(job_folder, "PACKAGES", ("json", "no_such_package"))
     with pytest.raises(MissingPackage, match=r"needs no_such_package, which .*; make \.venv-train/ok .* requirements-train\.txt"):
-        process.refuse_missing_packages(Path(sys.executable))
-    monkeypatch.setattr(process, "PACKAGES", ("json",))
-    process.refuse_missing_packages(Path(sys.executable))
+        job_folder.refuse_missing_packages(Path(sys.executable))
+    monkeypatch.setattr(job_folder, "PACKAGES", ("json",))
+    job_folder.refuse_missing_packages(Path(sys.executable))
     with pytest.raises(MissingPackage, match="cannot be run"):
-        process.refuse_missing_packages(tmp_path / "python")
+        job_folder.refuse_missing_packages(tmp_path / "python")
 
 
 def test_its_own_interpreter_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "OWN_PYTHON", tmp_path / "python")
-    assert process.default_python() == Path(sys.executable)
+    monkeypatch.setattr(job_folder, "OWN_PYTHON", tmp_path / "python")
+    assert job_folder.default_python() == Path(sys.executable)
     (tmp_path / "python").touch()
-    assert process.default_python() == tmp_path / "python"
+    assert job_folder.default_python() == tmp_path / "python"
 
 
 @pytest.mark.soak
 def test_what_goes_wrong_in_it_is_the_cause_and_its_traceback_the_log(tmp_path: Path) -> None:
     folder = folder_in(tmp_path, base=str(tmp_path / "no model"))
-    process.start(folder, Settings(workspace=tmp_path), Path(sys.executable))
+    job_folder.start_training(folder, Settings(workspace=tmp_path), Path(sys.executable))
     deadline = time.monotonic() + 120
     while status_of(folder).is_live and time.monotonic() < deadline:
         time.sleep(0.05)

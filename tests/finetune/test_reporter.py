@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.finetune.job_folder import FinetuneFolder
-from core.finetune.reporter import Reporter, read_loss
-from core.finetune.status import status_of
+from core.finetune.status import Reporter, read_loss, status_of
 from tests.finetune.cases import folder_in
 
 

@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 
-from core.actions import attribution, benchmark_process, contamination, finetunes, job_control, jobs, run_control, target_process
+from core.actions import attribution, benchmark_plans, contamination, finetunes, job_control, jobs, run_control, target_ranking
 from core.actions.job_kinds import base
 from core.actions.job_kinds.base import WORDS, Job, kinds
 from core.actions.workspace import Workspace, open_workspace
@@ -43,11 +43,11 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     for module, name in (
         (jobs, "resume"),
-        (benchmark_process, "start_apart"),
+        (benchmark_plans, "start_apart"),
         (attribution, "resume"),
         (contamination, "resume"),
         (finetunes, "resume"),
-        (target_process, "resume"),
+        (target_ranking, "resume"),
         (run_control, "resume"),
     ):
         monkeypatch.setattr(module, name, lambda *_, of=module.__name__: found.append(of))
@@ -124,7 +124,7 @@ def test_the_commands_show_every_kind(crashed: Workspace, started: list[str]) ->
     done = commands.core(place, "jobs", "stop", "benchmark/rules")
     assert (done.status, "benchmark/rules: is crashed, expected one that is running" in done.err) == (1, True)
     assert commands.core_json(place, "jobs", "resume", "rules")["id"] == of_kind(crashed, "benchmark").key
-    assert started == ["core.actions.benchmark_process"]
+    assert started == ["core.actions.benchmark_plans"]
 
 
 def test_names_are_found_with_and_without_their_kind(crashed: Workspace) -> None:

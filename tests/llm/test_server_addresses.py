@@ -12,7 +12,7 @@ from core.errors import InputError
 from core.llm.endpoint import asks_several
 from core.llm.health import Health
 from core.llm.server_addresses import describe_difference, normalise
-from core.net.address_list import check_addresses, read_addresses
+from core.net.addresses import check_addresses, read_addresses
 
 A, B, C = "http://a:8000/v1", "https://b/v1", "http://c:8001/v1"
 

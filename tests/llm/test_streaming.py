@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from core.llm import scripted_stream
+from core.llm import scripted_server
 from core.llm.answers import AnswerFault, read_answer
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
@@ -57,7 +57,7 @@ def test_a_stream_is_joined_to_the_answer_that_it_was_cut_from(
     tokens: list[tuple[str, Any]], reasoning: list[str], field: str, usage: Any, logprobs: bool, seed: int
 ) -> None:
     whole = answer_of(tokens, reasoning, field, usage, logprobs)
-    stream = b"".join(scripted_stream.stream_parts(whole, reasoning, [token for token, _ in tokens], True))
+    stream = b"".join(scripted_server.stream_parts(whole, reasoning, [token for token, _ in tokens], True))
     joined, expected = read_answer(join_stream(stream.decode())), read_answer(json.dumps(whole))
     assert repr(joined) == repr(expected)  # NaN is like NaN there
     heard: list[tuple[str, str]] = []
@@ -178,7 +178,7 @@ def test_faults_are_repeated_as_without_a_stream() -> None:
 
 def test_a_stream_that_breaks_off_is_asked_for_again_and_its_words_are_told_apart() -> None:
     whole = {"model": "m", **completion("up it is", logprobs=None)}
-    parts = list(scripted_stream.stream_parts(whole, [], ["up ", "it ", "is"], True))
+    parts = list(scripted_server.stream_parts(whole, [], ["up ", "it ", "is"], True))
     bodies = [b"".join(parts[:3]).decode(), b"".join(parts).decode()]
     heard: list[Words] = []
     with canned(lambda asked: Canned(bodies[min(asked.number, 1)])) as (url, asked):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.methods.recovered import build_results
-from core.transfer.fusion_decomposition import RecoveredComponent
+from core.transfer.fusion import RecoveredComponent
 from core.types import Flag
 
 NAN = float("nan")

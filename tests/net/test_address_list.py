@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.errors import InputError
-from core.net.address_list import names_file, read_addresses
+from core.net.addresses import names_file, read_addresses
 
 
 def test_each_server_stands_once_however_it_is_spelled() -> None:

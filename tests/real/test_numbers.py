@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from core.actions.workspace import Workspace
-from core.audit.answer_counts import count_answers
+from core.audit.rubric import count_answers
 from core.audit.rules.registry import answer_by_rule, built_in_rubrics
 from core.scoring.run_scores import load_scored_rows
 from core.stats.calibration import tie_bounds

@@ -10,7 +10,7 @@ import pytest
 
 from core.datasets import PairTable, knowledge_packs, read_path
 from core.datasets.gene_sets import read_gene_sets
-from core.evidence.gene_names import GeneNames
+from core.evidence.knowledge_graph import GeneNames
 from core.evidence.label_view import all_training
 from core.evidence.packs import Packs, Source
 from core.llm.client import Client

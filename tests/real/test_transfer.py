@@ -17,8 +17,7 @@ from core.stats.official_score import point_score
 from core.stats.scores_and_labels import Scores, scores_from_probabilities, submitted_parts
 from core.transfer.cuts import predict_cuts, score_cuts
 from core.transfer.evaluation import evaluate
-from core.transfer.fusion import Component, fuse, percentiles_of, weights_of
-from core.transfer.fusion_decomposition import RecoveredComponent, decompose_fusion
+from core.transfer.fusion import Component, RecoveredComponent, decompose_fusion, fuse, percentiles_of, weights_of
 from core.transfer.knn import Similarities, knn_priors
 from core.transfer.labelled_rows import Knowledge, Rows, knowledge_of, rows_of
 from core.transfer.permutation_null import permutation_null

@@ -14,9 +14,8 @@ from core.actions.workspace import Workspace
 from core.errors import InputError
 from core.scoring import compare_runs as compare_module
 from core.scoring import json_shapes, run_scores
-from core.scoring.compare_runs import compare_runs, pair_runs, scores_of_cuts
+from core.scoring.compare_runs import compare_runs, pair_runs, run_differences, scores_of_cuts
 from core.scoring.comparison_words import comparison_sentences
-from core.scoring.run_differences import run_differences
 from core.stats.official_score import point_score
 from core.stats.scores_and_labels import scores_from_probabilities
 from core.transfer.protocols import EvaluationProtocol

@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from core.scoring.baselines import dataset_baselines
+from core.scoring.baselines import CONTROLS, add_expression, dataset_baselines
 from core.scoring.controls import control_run
-from core.scoring.expression_controls import CONTROLS, add_expression
 from tests.scoring.test_run_scores import GENE, LABELS, PERT, rows_of
 
 GENES = pd.DataFrame(

@@ -9,9 +9,8 @@ from core.scoring import json_shapes
 from core.scoring.sentences import knn_sentence, knn_sentences, null_text, scored_text
 from core.transfer.cuts import predict_cuts, score_cuts
 from core.transfer.evaluation import evaluate
-from core.transfer.knn_numbers import KnnNumbers
 from core.transfer.labelled_rows import knowledge_of, rows_of
-from core.transfer.permutation_null import PermutationNull, PermutationTest
+from core.transfer.permutation_null import KnnNumbers, PermutationNull, PermutationTest
 from core.transfer.protocols import EvaluationProtocol, KnnInputs, SimilaritySettings, predict_knn
 from core.transfer.similarity import Space
 

@@ -27,7 +27,7 @@ from core.llm.messages import Message
 from core.llm.parsing import Unparsed
 from core.llm.scripted_server import MODEL, Script, serving
 from core.llm.scripted_text import ScriptedPrompt
-from core.methods import debate, debate_texts, prompt_only, react, summer, summer_texts
+from core.methods import debate, debate_texts, prompt_only, react, summaries, summer
 from core.methods.base import Context, Method, read_options
 from core.methods.conversation import Messages, ask_letter_again, ask_probability_again
 from core.methods.debate_texts import SIDES, DebateCase, Stage
@@ -141,7 +141,7 @@ def summer_exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[st
         if said[-1]["content"].startswith("Gene:"):
             yield {"kind": "summary", "messages": said, "answers": [_summary(pairs, rng)]}
         elif "could not be read" not in said[-1]["content"]:
-            answers = [f"{GUIDED}\n<answer>{answer}</answer>" for answer in summer_texts.SCORES[call.stage]]
+            answers = [f"{GUIDED}\n<answer>{answer}</answer>" for answer in summaries.SCORES[call.stage]]
             yield {"kind": f"guided {call.stage}", "messages": said, "answers": answers}
 
 

@@ -22,9 +22,9 @@ from core.actions.workspace import Workspace, open_workspace
 from core.config import REPOSITORY, Settings
 from core.engine.request import RunRequest
 from core.engine.spec import ExecutionSettings
-from core.finetune import process
-from core.finetune.checkpoints import last_whole
-from core.finetune.manifest import read_manifest
+from core.finetune import job_folder
+from core.finetune.job_folder import last_whole
+from core.finetune.merge import read_manifest
 from core.finetune.status import status_of
 from core.jobs.folder import log_tail
 from core.llm.endpoint import Endpoint
@@ -54,7 +54,7 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def base() -> Path:
-    assert process.OWN_PYTHON.exists(), "what trains is not installed in .venv-train; run make test-serve"
+    assert job_folder.OWN_PYTHON.exists(), "what trains is not installed in .venv-train; run make test-serve"
     return tiny_model(OWN_PYTHON)
 
 

@@ -32,7 +32,7 @@ from core.llm.serve import OWN_PYTHON, default_python
 from core.methods.base import Context, RowMethod, method_named
 from core.methods.debate_texts import SIDES
 from core.methods.prompt_only import prompt_for
-from core.methods.summer_texts import SCORES
+from core.methods.summaries import SCORES
 from core.store import predictions, runs, traces
 from core.store.runs import Run
 from core.submission.rules import is_valid

@@ -5,8 +5,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from core.errors import InputError
-from core.stats.count_controls import count_only, rarer_gene
-from core.stats.count_matching import count_matched_scores
+from core.stats.count_controls import count_matched_scores, count_only, rarer_gene
 from core.stats.scored_rows import scored_rows
 from core.stats.scores_and_labels import scores_from_probabilities
 from tests.stats.oracles import some_rows

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm, t, ttest_1samp
 
 from core.errors import InputError
-from core.stats.equivalence import equivalence
+from core.stats.comparison import equivalence
 from core.stats.intervals import Interval, normal_interval
 
 NAN = float("nan")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from core.stats.score_scale import scaled_scores
+from core.stats.official_score import scaled_scores
 from core.stats.scores_and_labels import Scores, outcome_of
 
 LABELS = ["up", "down", "none", "none"] * 6

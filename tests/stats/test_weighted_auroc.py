@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from core.stats.auroc import auroc
+from core.stats.auroc import auroc, running_sum, weighted_auroc
 from core.stats.delong import task_of
 from core.stats.scores_and_labels import Task
-from core.stats.weighted_auroc import running_sum, weighted_auroc
 from tests.stats.oracles import scored_rows
 
 

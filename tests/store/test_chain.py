@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from core.config import REPOSITORY
-from core.store import Store, chain, chain_check, changes, hypotheses
+from core.store import Store, chain, changes, hypotheses
 from core.store.frozen.hash_chain_1 import GENESIS, canonical_form, chain_hash
 from core.store.hypotheses import HERE, Entry
 
@@ -91,7 +91,7 @@ def test_an_entry_holds_what_the_store_gives_back(tmp_path: Path) -> None:
         line = changes.record(db, "Ada", "x", "y", {"ledger": head, "b": 1, "a": {"d": [None, 0.1], "c": "é"}})
         assert line == chain.head(db, chain.AUDIT_LOG)
     with store.read() as db:
-        assert [each.is_intact for each in chain_check.verify(db)] == [True, True]
+        assert [each.is_intact for each in chain.verify(db)] == [True, True]
         assert hypotheses.list_all(db)[0].id == added.id
         [(detail,)] = db.execute("SELECT detail FROM trail").fetchall()
     assert detail.startswith('{"a": {"c": "\\u00e9", "d": [null, 0.1]}, "b": 1, "ledger": {"entries": 1, "hash": "')
@@ -108,8 +108,8 @@ def test_a_change_that_fails_leaves_no_link(tmp_path: Path) -> None:
         except ZeroDivisionError:
             continue
     with store.read() as db:
-        assert chain_check.verify(db)[1].entries == chain.head(db, chain.AUDIT_LOG).entries == 2
-        assert chain_check.verify(db)[1].is_intact
+        assert chain.verify(db)[1].entries == chain.head(db, chain.AUDIT_LOG).entries == 2
+        assert chain.verify(db)[1].is_intact
 
 
 def test_processes_that_write_at_once_make_one_chain(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_processes_that_write_at_once_make_one_chain(tmp_path: Path) -> None:
     writers = [subprocess.Popen([*command, f"w{n}", str(CHANGES)], cwd=REPOSITORY) for n in range(PROCESSES)]
     assert [writer.wait(timeout=120) for writer in writers] == [0] * PROCESSES
     with store.read() as db:
-        ledger, log = chain_check.verify(db)
+        ledger, log = chain.verify(db)
         [(authors,)] = db.execute("SELECT count(DISTINCT author) FROM trail").fetchall()
     assert (ledger.is_intact, log.is_intact, ledger.entries, log.entries) == (True, True, *[PROCESSES * CHANGES] * 2)
     assert authors == PROCESSES

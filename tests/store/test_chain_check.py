@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import InputError, StoreDamaged
-from core.store import Store, chain, chain_check, changes, hypotheses
-from core.store.chain_check import Finding
+from core.store import Store, chain, changes, hypotheses
+from core.store.chain import Finding
 from core.store.connection import Cursor
 from core.store.frozen.hash_chain_1 import chain_hash
 from core.store.hypotheses import HERE, Entry
@@ -49,7 +49,7 @@ def attacked(store: Store, attack: Attack) -> tuple[Finding, Finding]:
     with worlds.opened_directly(store.file) as db:
         attack(db)
     with store.read() as cursor:
-        return chain_check.verify(cursor)
+        return chain.verify(cursor)
 
 
 def sql(*statements: str) -> Attack:
@@ -192,8 +192,8 @@ def test_what_was_written_is_intact(store: Store) -> None:
     assert (ledger.is_intact, ledger.entries, log.is_intact, log.entries) == (True, ENTRIES, True, LINES)
     with store.read() as db:
         assert (ledger.head, log.head) == (chain.head(db, chain.LEDGER).hash, chain.head(db, chain.AUDIT_LOG).hash)
-        assert chain_check.find_head(db, ledger.head) == ("ledger", ENTRIES)
-        assert chain_check.find_head(db, log.head) == ("audit log", LINES)
+        assert chain.find_head(db, ledger.head) == ("ledger", ENTRIES)
+        assert chain.find_head(db, log.head) == ("audit log", LINES)
     assert ledger.sentence == f"Ledger: intact, 4 entries, head {ledger.head}."
 
 
@@ -235,8 +235,8 @@ def test_both_made_anew_are_found_by_a_noted_head_alone(store: Store) -> None:
     forged = Store(store.file, store.file.parent / "cache")
     write_both(forged)
     with forged.read() as db:
-        assert [each.is_intact for each in chain_check.verify(db)] == [True, True]
-        assert [chain_check.find_head(db, each) for each in noted] == [None, None]
+        assert [each.is_intact for each in chain.verify(db)] == [True, True]
+        assert [chain.find_head(db, each) for each in noted] == [None, None]
 
 
 def test_the_end_of_both_is_found_by_a_noted_head_alone(store: Store) -> None:
@@ -245,12 +245,12 @@ def test_the_end_of_both_is_found_by_a_noted_head_alone(store: Store) -> None:
     found = attacked(store, sql("DELETE FROM trail WHERE position > 8", "DELETE FROM hypothesis WHERE position > 2"))
     assert all(each.is_intact for each in found)
     with store.read() as db:
-        assert chain_check.find_head(db, noted) is None
+        assert chain.find_head(db, noted) is None
 
 
 def test_a_head_that_is_none_is_refused(store: Store) -> None:
     with store.read() as db, pytest.raises(InputError, match="64 hexadecimal digits"):
-        chain_check.find_head(db, "abc")
+        chain.find_head(db, "abc")
 
 
 def test_a_table_without_its_chain_is_damaged(store: Store) -> None:
@@ -264,4 +264,4 @@ def test_work_goes_on_after_a_break(store: Store) -> None:
     with store.write() as db:
         changes.record(db, "Ada", "set", "x", {})
     with store.read() as db:
-        assert chain_check.verify(db)[1].broken_from == 5
+        assert chain.verify(db)[1].broken_from == 5

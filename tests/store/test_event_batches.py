@@ -14,8 +14,8 @@ from core.actions.export import RunFormat, encode, export
 from core.actions.site import build_site
 from core.actions.workspace import Workspace
 from core.datasets.bundles import differences, read_bundle
-from core.store import Cursor, bundles, event_batches, rubrics, runs, traces
-from core.store.event_batches import OF_PAIRS, split_events
+from core.store import Cursor, bundles, rubrics, runs, traces
+from core.store.traces import OF_PAIRS, split_events
 from tests.store.test_rubrics import RUBRIC
 
 FORMS: tuple[RunFormat, ...] = ("csv", "jsonl", "parquet", "eval")
@@ -24,7 +24,7 @@ FORMS: tuple[RunFormat, ...] = ("csv", "jsonl", "parquet", "eval")
 @pytest.fixture(params=[1, 300, 1 << 30], ids=["a row a batch", "a few rows", "one batch"])
 def batch_bytes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """The texts of a batch."""
-    for room in (event_batches, bundles):
+    for room in (traces, bundles):
         monkeypatch.setattr(room, "BATCH_BYTES", request.param)
     return int(request.param)
 
@@ -78,7 +78,7 @@ def test_files_of_a_run_are_the_same_however_it_is_read(small_workspace: Workspa
     site = build_site(small_workspace, "debate")
     tables = {form: export(small_workspace, "debate", form, with_traces=True)[0] for form in FORMS}
     with pytest.MonkeyPatch.context() as patch:
-        for room in (event_batches, bundles):
+        for room in (traces, bundles):
             patch.setattr(room, "BATCH_BYTES", 1 << 30)
         assert dict(build_site(small_workspace, "debate").files) == dict(site.files)
         whole = bundle_actions.build_bundle(small_workspace, "debate")

@@ -13,7 +13,7 @@ import pytest
 
 from core.audit import brief_checks
 from core.config import REPOSITORY
-from core.store import Store, chain_check, findings, frozen, migrations
+from core.store import Store, chain, findings, frozen, migrations
 from core.store.frozen import brief_findings_6
 
 OLD = REPOSITORY / "tests" / "compatibility" / "0.1.0" / "workspace.zip"
@@ -110,7 +110,7 @@ def test_the_frozen_rules_find_what_they_found_when_they_were_frozen(role: str, 
 
 def test_an_old_audit_log_is_chained_at_the_upgrade_and_says_so(tmp_path: Path) -> None:
     with old_store(tmp_path).read() as db:
-        ledger, log = chain_check.verify(db)
+        ledger, log = chain.verify(db)
         last = db.execute("SELECT action, subject, detail, chained FROM trail ORDER BY position DESC LIMIT 1").fetchall()
     assert (ledger.is_intact, ledger.entries) == (True, 0)
     assert (log.is_intact, log.entries, log.upgraded) == (True, 24, 23)

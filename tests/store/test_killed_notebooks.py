@@ -13,7 +13,7 @@ import pytest
 
 from core.errors import DiskFull, StoreBusy, StoreDamaged
 from core.store import Store, changes
-from core.store.duckdb_file import log_of
+from core.store.attachment import log_of
 from tests import mounts, worlds
 
 ROOT = Path(__file__).resolve().parents[2]

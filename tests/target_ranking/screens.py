@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.cells.simulator import ScreenSettings, simulate_screen
-from core.target_ranking.conditions import parse_conditions
-from core.target_ranking.expression import ExpressionSet, normalise
+from core.target_ranking.expression import ExpressionSet, normalise, parse_conditions
 from core.target_ranking.models.base import FittedModel
 from core.target_ranking.models.training_cells import mean_reciprocal_rank, take_perturbed
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.target_ranking.ceilings import ceilings_of
-from core.target_ranking.conditions import targets_in
+from core.target_ranking.expression import targets_in
 from core.target_ranking.metrics import KS, place_targets, score_rankings
 from core.target_ranking.splits import Split, read_split
 

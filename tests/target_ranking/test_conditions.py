@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.errors import InputError
-from core.target_ranking.conditions import CONTROL, parse_condition, parse_conditions, targets_in
+from core.target_ranking.expression import CONTROL, parse_condition, parse_conditions, targets_in
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.target_ranking.loss import NegativeSettings, ranking_loss, sample_negatives
+from core.target_ranking.models.transformer_learner import NegativeSettings, ranking_loss, sample_negatives
 
 
 @pytest.fixture

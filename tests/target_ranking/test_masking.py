@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.target_ranking.masking import MASKS, STRONGEST, mask_expression, read_mask
+from core.target_ranking.expression import MASKS, STRONGEST, mask_expression, read_mask
 
 CONTROL = np.ones((2, 14), dtype=np.float32)
 X = np.ones((2, 14), dtype=np.float32)

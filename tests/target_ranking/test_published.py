@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.target_ranking.metrics import AT_K, KS
-from core.target_ranking.published import MODELS, published_table, what_differs
+from core.target_ranking.tables import MODELS, published_table, what_differs
 
 
 def test_the_table_is_whole() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.records import from_json, to_json
-from core.target_ranking.conditions import targets_in
+from core.target_ranking.expression import targets_in
 from core.target_ranking.splits import Split, draw_split, read_split, require_conditions
 
 SINGLES = [f"G{i:02d}" for i in range(24)]

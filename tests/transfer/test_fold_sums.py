@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.transfer import fold_sums as module
-from core.transfer.fold_sums import FoldSums, coverage_classes, fold_base_rates, fold_sums, permute_within, weight_table
+from core.transfer import cut_priors as module
+from core.transfer.cut_priors import FoldSums, coverage_classes, fold_base_rates, fold_sums, permute_within, weight_table
 from core.transfer.knn import Priors, Similarities, Weighting, knn_priors
 from core.transfer.labelled_rows import Parts
 from core.transfer.similarity import ConstantSimilarity, PermutedSimilarity, SimilarityMatrices

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from core.errors import InputError
 from core.stats.ranks import percentiles
 from core.stats.scores_and_labels import Scores, scores_from_probabilities, submitted_parts
-from core.transfer.fusion import Component, fuse, percentiles_of, weights_of
-from core.transfer.fusion_decomposition import decompose_fusion
+from core.transfer.fusion import Component, decompose_fusion, fuse, percentiles_of, weights_of
 
 
 def published(seed: int, w_de: float, w_dir: float, n: int = 400) -> tuple[Component, Component, Scores]:

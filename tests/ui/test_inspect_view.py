@@ -15,8 +15,8 @@ from urllib.error import URLError
 
 import pytest
 
+from core.actions.export import build_log
 from core.actions.imports import import_paths
-from core.actions.inspect_log import build_log
 from core.actions.workspace import Workspace
 from core.config import REPOSITORY
 from core.store import predictions, runs, traces

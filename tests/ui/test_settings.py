@@ -29,8 +29,7 @@ from core.cells.screen import LabelSettings
 from core.cli.base import app
 from core.cli.settings import takes
 from core.engine.request import RunRequest
-from core.experiments.benchmark_spec import Arm, FoldsSpec, NoiseSpec, PlanSpec, RowsSpec
-from core.experiments.hypothesis_spec import HypothesisSpec
+from core.experiments.benchmark_spec import Arm, FoldsSpec, HypothesisSpec, NoiseSpec, PlanSpec, RowsSpec
 from core.fields.option import Option
 from core.fields.record import arguments_of, make, options_of, values_of
 from core.fields.toml_table import parse_toml

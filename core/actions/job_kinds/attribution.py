@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from core.actions import attribution
 from core.actions.attribution import SavedAttribution
-from core.actions.job_kinds.arms import with_notice_of_run
-from core.actions.job_kinds.base import Job, JobKind
+from core.actions.job_kinds.base import Job, JobKind, with_notice_of_run
 from core.actions.workspace import Workspace
 from core.store import notes
 

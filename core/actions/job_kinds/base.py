@@ -2,6 +2,8 @@
 
 A kind is a file of this room with a `KIND`. The command `jobs`, the panel on pages and Overview then know it. One whose `work` is
 written here as well is carried out by the command `jobs work` in a process of its own (`core.actions.job_control.start`).
+
+Jobs that make runs in their own process, an arm after the other: what the run that is being made waits for.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
@@ -17,9 +19,10 @@ from typing import Any, Final
 from core.actions import job_kinds as room
 from core.actions import jobs
 from core.actions.workspace import Workspace
+from core.engine.run_folder import RunFolder
 from core.errors import InputError, StateError
 from core.jobs.folder import JobFolder, last_line, log_tail, read_json
-from core.jobs.state import JobStatus, describe_silence, last_heartbeat, status_of
+from core.jobs.state import JobStatus, describe_silence, is_fresh, last_heartbeat, status_of
 from core.jobs.state import stop as stop_process
 from core.jobs.work import Reporter
 
@@ -185,3 +188,13 @@ def every_job(workspace: Workspace, names: Iterable[str] = ()) -> Iterator[Job]:
     """Yield the jobs of the kinds of these names, by default of all."""
     for name in names or kinds():
         yield from kinds()[name].list_jobs(workspace)
+
+
+def with_notice_of_run(workspace: Workspace, job: Job) -> Job:
+    """Return a job with what the run that its process makes now waits for."""
+    if job.pid is None or job.waits_for:
+        return job
+    folders = (RunFolder(path) for path in (workspace.settings.data / "runs").glob("*"))
+    said = [last_heartbeat(folder) or {} for folder in folders if is_fresh(folder) and not folder.done.exists()]
+    notices = [each["notice"] for each in said if each.get("pid") == job.pid and each.get("notice")]
+    return replace(job, waits_for="; ".join(notices))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.actions import benchmark_process, benchmarks
+from core.actions import benchmark_plans, benchmarks
 from core.actions.benchmarks import SavedBenchmark
-from core.actions.job_kinds.arms import with_notice_of_run
-from core.actions.job_kinds.base import Job, JobKind
+from core.actions.job_kinds.base import Job, JobKind, with_notice_of_run
 from core.actions.workspace import Workspace
 
 
@@ -32,7 +31,7 @@ class BenchmarkKind(JobKind):
 
     def resume(self, workspace: Workspace, job: Job) -> None:
         """Go on with the arms that are missing."""
-        benchmark_process.start_apart(workspace, benchmarks.find_saved(workspace, job.name).spec)
+        benchmark_plans.start_apart(workspace, benchmarks.find_saved(workspace, job.name).spec)
 
 
 KIND = BenchmarkKind()

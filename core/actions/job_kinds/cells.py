@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.actions import cell_jobs, jobs
+from core.actions import cells, jobs
 from core.actions.cells import KIND as NAME
 from core.actions.job_kinds.base import Job, JobKind
 from core.actions.workspace import Workspace
@@ -39,7 +39,7 @@ class CellKind(JobKind):
         with workspace.store.read() as db:
             made = {dataset.name: dataset.id for dataset in datasets.list_all(db)}
         for folder in jobs.list_folders(workspace, self.name):
-            job = self.job_in(folder, cell_jobs.dataset_of(folder))
+            job = self.job_in(folder, cells.dataset_of(folder))
             can_resume = job.can_resume and folder.about.exists()
             yield self.job_in(folder, job.name, can_resume=can_resume, view=self._view(made.get(job.name)))
         for file in sorted((workspace.settings.cache / _EARLIER).glob("*.json")):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.actions import contamination
-from core.actions.job_kinds.arms import with_notice_of_run
-from core.actions.job_kinds.base import Job, JobKind
+from core.actions.job_kinds.base import Job, JobKind, with_notice_of_run
 from core.actions.workspace import Workspace
 from core.experiments.contamination import PAGE, SavedContamination, read_saved
 from core.store import notes, runs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.actions import target_process, target_ranking
+from core.actions import target_ranking
 from core.actions.job_kinds.base import Job, JobKind
 from core.actions.workspace import Workspace
 
@@ -21,7 +21,7 @@ class TargetKind(JobKind):
 
     def resume(self, workspace: Workspace, job: Job) -> None:
         """Go on after the models that are there."""
-        target_process.resume(workspace, job.key)
+        target_ranking.resume(workspace, job.key)
 
 
 KIND = TargetKind()

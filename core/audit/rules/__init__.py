@@ -1,1 +1,1 @@
-"""One file a question that a rule can answer. `registry` finds them: a new file with a `RULE` is a rubric."""
+"""Questions that a rule can answer. `registry` finds them: those of `built_in`, and a new file with `RULES`; each is a rubric."""

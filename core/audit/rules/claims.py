@@ -15,3 +15,4 @@ def answer(text: RuleText) -> str:
 
 
 RULE = Rule("claims", "Does the brief claim something about two genes, apart from the effect that is asked about?", answer)
+RULES = (RULE,)

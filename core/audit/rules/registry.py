@@ -20,12 +20,10 @@ from core.errors import InputError, NotFound
 if TYPE_CHECKING:
     import pandas as pd
 
-ANSWER_COLUMNS = ("pair_id", "seq", "role", "stage", "answer", "p")
-
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A question that a rule answers. A new one is a file in this room, called like the rule, with a `RULE`.
+    """A question that a rule answers. A new one is a line of `built_in.RULES`, or of the `RULES` of another file in this room.
 
     answer: returns one of `answers`, or "" where the text says nothing about the question. answers, unit, roles, stages: as of a
     `Rubric`.
@@ -54,13 +52,13 @@ def yes_if(holds: bool) -> str:
 
 @cache
 def rules() -> Mapping[str, Rule]:
-    """Returns the rules by name, sorted: a new file with a `RULE` is in without being listed anywhere.
+    """Returns the rules by name, sorted: a new file with `RULES` is in without being listed anywhere.
 
     Imports every file of this room.
     """
     modules = (importlib.import_module(f"{room.__name__}.{module.name}") for module in pkgutil.iter_modules(room.__path__))
-    found = (getattr(module, "RULE", None) for module in modules)
-    return MappingProxyType({rule.name: rule for rule in found if isinstance(rule, Rule)})
+    found: dict[str, Rule] = {rule.name: rule for module in modules for rule in getattr(module, "RULES", ())}
+    return MappingProxyType(dict(sorted(found.items())))
 
 
 def rule_named(name: str) -> Rule:

@@ -11,3 +11,4 @@ def answer(_: RuleText) -> str:
 
 
 RULE = Rule("right_claim", "Does the quoted sentence make this claim about the two genes?", answer, unit="claim")
+RULES = (RULE,)

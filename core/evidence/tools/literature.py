@@ -1,16 +1,37 @@
-"""literature: what abstracts say about a perturbation and a gene."""
+"""literature: what abstracts say about a perturbation and a gene.
+
+Sentences of abstracts: which symbols they name, and which matter most.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import Literal, TypedDict
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple, TypedDict
 
-from core.evidence.passages import names_all, rank_texts, split_sentences
 from core.evidence.pubmed import SITE, Article, fetch_articles
 from core.evidence.source_client import describe_source
 from core.evidence.sources import check_symbol
 from core.evidence.tool import Answer, Query, Tool
+
+K1, B = 1.5, 0.75
+CONTEXT_WORDS = ("macrophage", "macrophages", "expression", "knockout", "deficient", "induced")  # what the task is about
+_END = re.compile(r"""[.!?][)\]"'”’]*\s+(?=\S)""")
+_BEGINS = re.compile(r"""["'“‘(\[]*([A-Z0-9]|[a-z]{1,2}-?[A-Z]|[a-z]+\d)""")  # also mRNA, c-Myc, p65
+_ABBREVIATIONS = "e.g. i.e. vs. al. fig. figs. approx. no. nos. ca. cf. resp. sp. spp. dr. st. ref. refs. eq. incl. min. max."
+_ABBREVIATED = frozenset(_ABBREVIATIONS.split(" "))
+_INITIAL = re.compile(r"\(?[A-Z]\.")  # of a genus: E. coli
+_WORD = re.compile(r"[a-z0-9]+")
+
+
+class RankedText(NamedTuple):
+    """A text by its position among those given, and its BM25 score. names_all: whether it names all of two or more symbols."""
+
+    position: int
+    score: float
+    names_all: bool
+
 
 MAX_ABSTRACTS = 4  # in keyword mode
 MAX_SENTENCES = 5  # in passage mode
@@ -40,20 +61,16 @@ async def _ask(query: Query) -> Answer:
         return Answer("offline", "PubMed: this run asks no public source", {})
     symbols = list(dict.fromkeys(check_symbol(SITE, symbol) for symbol in (query.pert, query.gene) if symbol))
     by_keyword = client.literature == "keyword"
-    queries = _queries(symbols)[: 1 if by_keyword else None]
+    # The queries: all symbols together, then each in macrophages; for a single symbol in macrophages, then anywhere
+    terms = [f'"{symbol}"[Title/Abstract]' for symbol in symbols]
+    in_cells = [f"{term} AND {_CELLS}" for term in terms]
+    queries = ([" AND ".join(terms), *in_cells] if len(terms) > 1 else [*in_cells, *terms])[: 1 if by_keyword else None]
     articles, responses = await fetch_articles(client, queries)
     passages = await asyncio.to_thread(_best_abstracts if by_keyword else _best_sentences, articles, symbols)
     source, retrieved_at = describe_source(SITE, *responses), min(response.retrieved_at for response in responses)
     if not passages:
         return Answer("empty", source, {}, retrieved_at)
     return Answer("ok", source, Passages(mode=client.literature, passages=passages), retrieved_at)
-
-
-def _queries(symbols: Sequence[str]) -> list[str]:
-    """The queries: all symbols together, then each in macrophages; for a single symbol in macrophages, then anywhere."""
-    terms = [f'"{symbol}"[Title/Abstract]' for symbol in symbols]
-    in_cells = [f"{term} AND {_CELLS}" for term in terms]
-    return [" AND ".join(terms), *in_cells] if len(terms) > 1 else [*in_cells, *terms]
 
 
 def _best_abstracts(articles: Sequence[Article], symbols: Sequence[str]) -> list[Passage]:
@@ -90,3 +107,61 @@ TOOL = Tool(
     takes_both=True,
     as_pair=True,
 )
+
+
+def split_sentences(text: str) -> Iterator[str]:
+    """The sentences of an abstract. A full stop inside a number, an abbreviation or a gene's name ends no sentence."""
+    start = 0
+    for end in _END.finditer(text):
+        last = text[start : end.end()].split()[-1]
+        short = last.lstrip("([").casefold() in _ABBREVIATED or _INITIAL.fullmatch(last)
+        if not short and _BEGINS.match(text, end.end()):
+            yield text[start : end.end()].strip()
+            start = end.end()
+    if rest := text[start:].strip():
+        yield rest
+
+
+def symbol_pattern(symbol: str) -> re.Pattern[str]:
+    """A pattern that finds a symbol as a whole word in any case: Stat1-deficient names Stat1, Nkx2-1 does not name Nkx2."""
+    return re.compile(rf"(?<![a-z0-9])(?<![a-z0-9]\d-){re.escape(symbol)}(?![a-z0-9]|-\d)", re.IGNORECASE)
+
+
+def names_all(text: str, symbols: Sequence[str]) -> bool:
+    """Whether a text names every one of two or more symbols."""
+    return len(symbols) > 1 and all(symbol_pattern(symbol).search(text) for symbol in symbols)
+
+
+def rank_texts(texts: Sequence[str], symbols: Sequence[str]) -> list[RankedText]:
+    """The texts that name a symbol: those that name all symbols first, then by BM25 score, ties in the given order."""
+    patterns = [symbol_pattern(symbol) for symbol in symbols]
+    mentions = [[len(pattern.findall(text)) for pattern in patterns] for text in texts]
+    words = [_WORD.findall(text.casefold()) for text in texts]
+    # A symbol is one token "#0", "#1", … per mention, whatever words it is made of; no word has a "#".
+    tokens = [
+        [*own, *(f"#{number}" for number, count in enumerate(counts) for _ in range(count))]
+        for own, counts in zip(words, mentions, strict=True)
+    ]
+    scores = _bm25(tokens, [*(f"#{number}" for number in range(len(symbols))), *CONTEXT_WORDS])
+    ranked = [
+        RankedText(position, score, len(symbols) > 1 and all(counts))
+        for position, (score, counts) in enumerate(zip(scores, mentions, strict=True))
+        if any(counts)
+    ]
+    return sorted(ranked, key=lambda text: (not text.names_all, -text.score, text.position))
+
+
+def _bm25(texts: Sequence[Sequence[str]], query: Sequence[str]) -> list[float]:
+    """The BM25 score of each text.
+
+    The inverse document frequency of the "lucene" variant is never below 0, so that a gene that all texts name still counts.
+    """
+    known = {token for text in texts for token in text}
+    terms = [token for token in query if token in known]
+    if not terms:
+        return [0.0] * len(texts)
+    import bm25s  # type: ignore[import-untyped]
+
+    index = bm25s.BM25(k1=K1, b=B, method="lucene")
+    index.index([list(text) for text in texts], show_progress=False)
+    return [float(score) for score in index.get_scores(terms)]

@@ -1,14 +1,109 @@
-"""protein_interactions: the proteins that a gene's product interacts with."""
+"""protein_interactions: the proteins that a gene's product interacts with.
+
+STRING: interaction partners of mouse proteins.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import TypedDict
 
-from core.evidence import string_db
 from core.evidence.packs import Partner, Table
-from core.evidence.source_client import describe_source
+from core.evidence.source_client import Batch, SourceClient, describe_source
+from core.evidence.sources import Site, SourceRequest, check_symbol, parse_json
 from core.evidence.tool import Answer, Query, Tool, answer_from_table
+from core.net.response_cache import CachedResponse
+
+MAX_PARTNERS = 25
+MAX_SYMBOLS = 50  # in one request: STRING is not meant for thousands at once
+_CALLER = "perturbdesk"
+_MOUSE = "10090"
+_HITS_PER_SYMBOL = "5"  # the best hit may be a protein that only has the symbol as an alias
+
+
+@dataclass(frozen=True)
+class _Protein:
+    queryItem: str
+    stringId: str
+    preferredName: str
+
+
+@dataclass(frozen=True)
+class _Interaction:
+    stringId_A: str
+    preferredName_B: str
+    score: float
+
+
+@dataclass(frozen=True)
+class _Version:
+    string_version: str
+
+
+def _read_version(text: str) -> str:
+    versions = parse_json(list[_Version], text)
+    if not versions:
+        raise ValueError("no version")
+    return versions[0].string_version
+
+
+SITE = Site(
+    *("string", "STRING"),
+    per_s=1.0,
+    serial=True,
+    version=SourceRequest("GET", "json/version"),
+    read_version=_read_version,
+    identify=lambda settings: {"caller_identity": f"{_CALLER} {settings.contact}".strip()},
+)
+
+
+async def fetch_partners(client: SourceClient, symbol: str) -> tuple[dict[str, tuple[Partner, ...]], CachedResponse]:
+    """The partners of the proteins whose name equals this symbol in any case, by name, and the response.
+
+    The highest score comes first, equal scores in alphabetical order. Raises SourceError.
+    """
+    # Only names of the same kind are fetched beside: there are many more genes than perturbations, and few may be needed.
+    expected = client.perts if symbol in client.perts else client.genes
+    response = await client.fetch_one(BATCH, check_symbol(SITE, symbol), expected)
+    partners: dict[str, list[tuple[str, int]]] = json.loads(response.body or "{}")
+    return {name: tuple(Partner(*partner) for partner in listed) for name, listed in partners.items() if listed}, response
+
+
+def _partners_request(identifiers: Collection[str]) -> SourceRequest:
+    params = {"identifiers": "\r".join(identifiers), "species": _MOUSE, "limit": str(MAX_PARTNERS)}
+    return SourceRequest("POST", "json/interaction_partners", params, may_be_missing=True)
+
+
+async def _fetch(client: SourceClient, symbols: Sequence[str]) -> dict[str, str | None]:
+    """The proteins whose name equals each symbol in any case, with their partners, as JSON by symbol."""
+    params = {"identifiers": "\r".join(symbols), "species": _MOUSE, "limit": _HITS_PER_SYMBOL, "echo_query": "1"}
+    request = SourceRequest("POST", "json/get_string_ids", params)
+    hits = await client.send(SITE, request, partial(parse_json, list[_Protein]))
+    same_name = [hit for hit in hits or [] if hit.preferredName.casefold() == hit.queryItem.casefold()]
+    partners = await _fetch_partners_by_id(client, {hit.stringId for hit in same_name})
+    proteins: dict[str, dict[str, list[Partner]]] = {}
+    for hit in reversed(same_name):  # of equal names the first, which fits best, comes last and stays
+        proteins.setdefault(hit.queryItem, {})[hit.preferredName] = partners.get(hit.stringId, [])
+    return {symbol: json.dumps(by_name) for symbol, by_name in proteins.items()}
+
+
+async def _fetch_partners_by_id(client: SourceClient, ids: set[str]) -> dict[str, list[Partner]]:
+    """The best partners of each protein, by STRING's id of the protein."""
+    if not ids:
+        return {}
+    request = _partners_request(sorted(ids))
+    partners: dict[str, list[Partner]] = {}
+    for interaction in await client.send(SITE, request, partial(parse_json, list[_Interaction])) or []:
+        partner = Partner(interaction.preferredName_B, round(interaction.score * 1000))
+        partners.setdefault(interaction.stringId_A, []).append(partner)
+    return {key: sorted(listed, key=lambda p: (-p.score, p.symbol))[:MAX_PARTNERS] for key, listed in partners.items()}
+
+
+BATCH = Batch(SITE, lambda symbol: _partners_request([symbol]), _fetch, MAX_SYMBOLS)
 
 
 class ScoredPartner(TypedDict):
@@ -38,8 +133,8 @@ async def partner_table(query: Query) -> tuple[Table[tuple[Partner, ...]], datet
     """The partners by symbol, of the pack or as STRING knows them, and when STRING gave them. Raises SourceError."""
     if query.client is None:
         return query.packs.partner_table, None
-    partners, response = await string_db.fetch_partners(query.client, query.symbol)
-    return Table(partners, describe_source(string_db.SITE, response)), response.retrieved_at
+    partners, response = await fetch_partners(query.client, query.symbol)
+    return Table(partners, describe_source(SITE, response)), response.retrieved_at
 
 
 TOOL = Tool("protein_interactions", "Interaction partners of a gene, with scores.", ("pert", "gene"), _ask, reads=("edges",))

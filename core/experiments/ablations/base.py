@@ -1,4 +1,4 @@
-"""What an ablation is, and the list of the ablations of this room: a new one is a file with an `ABLATION`."""
+"""What an ablation is, and the list of the ablations of this room: a new one is a file with an `Ablation`."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def run(ablation: Ablation, material: Material, settings: Mapping[str, object]) 
 def ablations() -> Mapping[str, Ablation]:
     """Returns the ablations by name, sorted."""
     modules = (importlib.import_module(f"{room.__name__}.{found.name}") for found in pkgutil.iter_modules(room.__path__))
-    found = {each.name: each for module in modules if (each := getattr(module, "ABLATION", None)) is not None}
+    found = {each.name: each for module in modules for each in vars(module).values() if isinstance(each, Ablation)}
     return MappingProxyType(dict(sorted(found.items())))
 
 

@@ -91,3 +91,28 @@ def ablation_of_option(name: str, title: str, question: str, option: str, how: s
         return [] if runs_that_differ(material, option) else [_what_is_needed(option, how)]
 
     return Ablation(name, title, question, ("labels",), (RUNS,), make, find_lacking)
+
+
+JUDGES = ablation_of_option(
+    name="judges",
+    title="Sharp against plain judges",
+    question="Does it matter how the judges of a debate answer?",
+    option="judge",
+    how="`perturbdesk run debate --rows sample=500 --set judge=sharp, then another`",
+)
+
+ROUNDS = ablation_of_option(
+    name="rounds",
+    title="Rounds of a debate",
+    question="Do briefs and rebuttals help the judges, or is the dossier enough?",
+    option="rounds",
+    how="`perturbdesk run debate --rows sample=500 --set rounds=0, then 1 and 2`",
+)
+
+SEED_ENSEMBLES = ablation_of_option(
+    name="seed_ensembles",
+    title="Seed ensembles",
+    question="Is a mean over several seeds better than one seed?",
+    option="seeds",
+    how="`perturbdesk run debate --rows sample=500, then --set seeds=42,43,44`",
+)

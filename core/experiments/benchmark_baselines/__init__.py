@@ -4,9 +4,8 @@ base                what a baseline is, and the list of the baselines of this ro
 material            what a baseline reads: training rows, rows to predict, a network of genes, gene spaces
 split               everything about the baselines of one split
 table               all baselines of a split, scored alike, also by distance in the network
-retrieval_vote      labels of training rows that SUMMER would retrieve    retrieved_labels    their counts, for all rows at once
-physical_edge       the edge between perturbation and gene
-text_neighbours     kNN over descriptions, network_neighbours over the network, both by space_neighbours
-graph_attention     a graph attention network, of attention_layers, with attention_settings
+retrieval_vote      labels of training rows that SUMMER would retrieve
+gene_neighbours     kNN over descriptions and over the network; the edge between perturbation and gene
+graph_attention     a graph attention network, with attention_settings
 published_scores    what was published of the benchmark
 """

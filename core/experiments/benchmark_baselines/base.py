@@ -1,4 +1,4 @@
-"""What a baseline is, and the list of the baselines of this room: a new one is a file with a `BASELINE`."""
+"""What a baseline is, and the list of the baselines of this room: a new one is a file with a `KnowledgeBaseline`."""
 
 from __future__ import annotations
 
@@ -53,5 +53,5 @@ class KnowledgeBaseline:
 def knowledge_baselines() -> Mapping[str, KnowledgeBaseline]:
     """Returns the baselines by name, by their places."""
     modules = (importlib.import_module(f"{room.__name__}.{found.name}") for found in pkgutil.iter_modules(room.__path__))
-    found = [each for module in modules if (each := getattr(module, "BASELINE", None)) is not None]
+    found = [each for module in modules for each in vars(module).values() if isinstance(each, KnowledgeBaseline)]
     return MappingProxyType({each.name: each for each in sorted(found, key=lambda each: each.place)})

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from core import embeddings
 from core.errors import InputError
-from core.evidence.gene_names import GeneNames
-from core.evidence.knowledge_graph import CLOSE_SCORE, graph_of_packs
+from core.evidence.knowledge_graph import CLOSE_SCORE, GeneNames, graph_of_packs
 from core.evidence.packs import Packs
 from core.experiments.benchmark_baselines.attention_settings import AttentionGrid
 from core.stats.arrays import Bools

@@ -1,17 +1,117 @@
-"""retrieval vote: what share of the retrieved training rows changed, and of those with a direction went up; no language model."""
+"""retrieval vote: what share of the retrieved training rows changed, and of those with a direction went up; no language model.
+
+What is retrieved for many rows at once: the label counts of each class of labelled rows, and the share that a draw expects.
+
+The classes, their order and their budgets are those of `core.evidence.retrieval`, which draws rows one by one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import get_args
+from typing import Any, NamedTuple, get_args
 
-from core.evidence.retrieval import DEFAULT_BUDGET, Budget
+import numpy as np
+from scipy.sparse import csr_array
+
+from core.evidence.retrieval import BUDGET_OF, DEFAULT_BUDGET, Budget
 from core.experiments.benchmark_baselines.base import KnowledgeBaseline, Prediction
 from core.experiments.benchmark_baselines.material import NO_NETWORK, Material
-from core.experiments.benchmark_baselines.retrieved_labels import expected_share, tier_label_sums
-from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Knowledge
+from core.stats.arrays import Codes, Floats
+from core.transfer.label_sums import distinct_codes
+from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Knowledge, Rows
+
+_ROLES = {"perturbation": "pert", "gene": "gene"}
+
+
+class Tier(NamedTuple):
+    """A class of labelled rows: how its symbols are related to a row's (same, close, any), and the budget that counts."""
+
+    pert: str
+    gene: str
+    budget: Budget
+
+
+def _tier(preference: str, budget: Budget) -> Tier:
+    """The class that is called, say, "same gene, close perturbation"."""
+    relation = {_ROLES[role]: how for how, role in (part.split() for part in preference.split(", "))}
+    return Tier(relation["pert"], relation["gene"], budget)
+
+
+TIERS = tuple(_tier(preference, budget) for preference, budget in BUDGET_OF.items())
+
+
+def tier_label_sums(queries: Rows, known: Knowledge, close: Any) -> Floats:
+    """How many labelled rows of each class have each flag, for each row, of shape (n_tiers, n_queries, 4).
+
+    close: sparse and symmetric, of shape (n_symbols, n_symbols), not 0 where two symbols of the codes are close.
+    """
+    (perts, pert), (genes, gene) = distinct_codes(queries.pert), distinct_codes(queries.gene)
+    (own_perts, own_pert), (own_genes, own_gene) = distinct_codes(known.rows.pert), distinct_codes(known.rows.gene)
+    near_pert = _near(close, perts, own_perts), _same(perts, own_perts)
+    near_gene = _near(close, genes, own_genes), _same(genes, own_genes)
+    sums = np.empty((len(TIERS), len(queries), 4))
+    for flag, counted in enumerate(known.flags.T):
+        shape = len(own_perts), len(own_genes)
+        labels = csr_array((counted[counted].astype(np.float64), (own_pert[counted], own_gene[counted])), shape=shape)
+        sums[:, :, flag] = _sums_of(labels, near_pert, near_gene, (pert, gene))
+    return sums
+
+
+def _sums_of(labels: Any, near_pert: tuple[Any, Any], near_gene: tuple[Any, Any], at: tuple[Codes, Codes]) -> Floats:
+    """The sums of one flag in each class, of shape (n_tiers, n_queries); labels: of shape (n_known_perts, n_known_genes)."""
+    by_pert = {"close": near_pert[0] @ labels, "same": near_pert[1] @ labels}
+    by_gene = {"close": near_gene[0].T, "same": near_gene[1].T}
+    both = {(p, g): (rows @ columns).toarray()[at] for p, rows in by_pert.items() for g, columns in by_gene.items()}
+    of_pert = {p: np.asarray(rows.sum(axis=1)).ravel()[at[0]] for p, rows in by_pert.items()}
+    of_gene = {g: np.asarray((labels @ columns).sum(axis=0)).ravel()[at[1]] for g, columns in by_gene.items()}
+
+    def count(tier: Tier) -> Floats:
+        if tier.gene == "any":
+            found = of_pert[tier.pert] - both[tier.pert, "close"] - both[tier.pert, "same"]
+        elif tier.pert == "any":
+            found = of_gene[tier.gene] - both["close", tier.gene] - both["same", tier.gene]
+        else:
+            found = both[tier.pert, tier.gene]
+        return np.asarray(found)
+
+    return np.stack([count(tier) for tier in TIERS])
+
+
+def _near(close: Any, rows: Codes, columns: Codes) -> Any:
+    """1 where two symbols are close and not the same, sparse, of shape (n_rows, n_columns)."""
+    part = close[rows][:, columns].tocoo()
+    kept = (part.data != 0) & (rows[part.coords[0]] != columns[part.coords[1]])
+    ends = part.coords[0][kept], part.coords[1][kept]
+    return csr_array((np.ones(int(kept.sum())), ends), shape=(len(rows), len(columns)))
+
+
+def _same(rows: Codes, columns: Codes) -> Any:
+    """1 where two symbols are the same, sparse, of shape (n_rows, n_columns)."""
+    _, at, where = np.intersect1d(rows, columns, assume_unique=True, return_indices=True)
+    return csr_array((np.ones(len(at)), (at, where)), shape=(len(rows), len(columns)))
+
+
+def expected_share(sums: Floats, counted: int, positive: int, budgets: Mapping[Budget, int]) -> Floats:
+    """The share of positive rows that a random draw from each class, in their order and within the budgets, expects.
+
+    sums: as of `tier_label_sums`. counted, positive: the flags of the rows that are drawn from, and of those among them that are
+    positive. Returns an array of shape (n_queries,), NaN where nothing is retrieved.
+    """
+    taken, found = np.zeros((2, sums.shape[1]))
+    left = {budget: np.full(sums.shape[1], float(most)) for budget, most in budgets.items()}
+    for tier, of_tier in zip(TIERS, sums, strict=True):
+        there = of_tier[:, counted]
+        n = np.minimum(there, left[tier.budget])
+        left[tier.budget] -= n
+        taken += n
+        found += n * np.divide(of_tier[:, positive], there, out=np.zeros_like(n), where=there > 0)
+    share: Floats = np.divide(found, taken, out=np.full(len(taken), np.nan), where=taken > 0)
+    return share
+
 
 BUDGETS: Mapping[Budget, int] = dict.fromkeys(get_args(Budget), DEFAULT_BUDGET)
+# Labels of other genes say how often those change, which differs from gene to gene more than between perturbations.
+GENE_BUDGETS: Mapping[Budget, int] = {"pert": 0, "gene": DEFAULT_BUDGET, "both": 0}
 
 
 def vote(material: Material, budgets: Mapping[Budget, int]) -> Prediction:
@@ -32,10 +132,17 @@ def find_lacking(material: Material) -> str:
     return NO_NETWORK if material.genes.close is None else ""
 
 
-BASELINE = KnowledgeBaseline(
+ALL_BUDGETS = KnowledgeBaseline(
     name="retrieval vote",
     about="the labels of the training rows that SUMMER would retrieve, up to five each for perturbation, gene and both",
     place=10,
     find_lacking=find_lacking,
     make=lambda material: vote(material, BUDGETS),
+)
+OWN_GENE = KnowledgeBaseline(
+    name="retrieval vote, own gene",
+    about="the same of the up to five rows for the gene alone, of close perturbations first",
+    place=11,
+    find_lacking=find_lacking,
+    make=lambda material: vote(material, GENE_BUDGETS),
 )

@@ -13,7 +13,7 @@ from core.experiments.benchmark_baselines.material import Material
 from core.scoring.baselines import Baseline, BaselineScore, OnCovered, score_baseline
 from core.stats.arrays import Bools, Floats
 from core.stats.scored_rows import ScoredRows
-from core.stats.scores_and_labels import Scores, scores_from_probabilities
+from core.stats.scores_and_labels import scores_from_probabilities
 from core.transfer.evaluation import fill_with_base_rates, without_stand_ins
 from core.transfer.gene_graph import HOPS
 from core.transfer.knn import Priors
@@ -63,7 +63,14 @@ def score_baselines(material: Material, progress: Progress = lambda _: None) -> 
         if predicted is None:
             baselines.append(Baseline(each.name, None, None, lacks=lacks))
         else:
-            rows = ScoredRows(material.outcome, _fill(predicted, rates), material.rows.pert, material.rows.gene)
+            # Its scores, base rates standing in where it says nothing; no direction if it never says one
+            filled = fill_with_base_rates(_priors(predicted), rates)
+            rows = ScoredRows(
+                material.outcome,
+                scores_from_probabilities(filled.de, _no_numbers(predicted) if predicted.up is None else filled.up),
+                material.rows.pert,
+                material.rows.gene,
+            )
             baselines.append(_baseline(each.name, predicted, rows))
             hops += [
                 HopScore(each.name, name, int(some.sum()), *score_baseline(rows.take(some))) for name, some in by_hops.items()
@@ -80,12 +87,6 @@ def _predict(baseline: KnowledgeBaseline, material: Material) -> tuple[Predictio
         return baseline.make(material), ""
     except MissingPackage as error:
         return None, str(error)
-
-
-def _fill(predicted: Prediction, rates: Priors) -> Scores:
-    """Its scores, base rates standing in where it says nothing; no direction if it never says one."""
-    filled = fill_with_base_rates(_priors(predicted), rates)
-    return scores_from_probabilities(filled.de, _no_numbers(predicted) if predicted.up is None else filled.up)
 
 
 def _priors(predicted: Prediction) -> Priors:

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.errors import InputError, MissingPackage
+from core.llm.kept_answer import TokenCount
 from core.llm.logprobs import LETTERS
-from core.llm.messages import Message, Reply
+from core.llm.messages import Message
 from core.llm.parsing import Unparsed, label, probability
-from core.llm.tokens import TokenCount
-from core.methods.agents.agent_episode import Episode
-from core.methods.agents.agent_options import PromptOutline
+from core.methods.agents.agent_episode import Episode, PromptOutline
 from core.methods.agents.tool_binding import BoundTool
 from core.methods.conversation import ask_letter_again, ask_probability_again, base_rates, system_tokens
 from core.methods.prompts import cell_desc, examples, fill, prompt_text
@@ -105,19 +104,15 @@ async def _read_field(
     if not isinstance(found, Unparsed):
         return found
     episode.record_event(episode.agent, "rejected", reply_text, field=field, why=found.reason)
-    sent, reply = _last(episode)
+    if episode.last is None:
+        raise InputError(f"{episode.pair.pair_id}: nothing was asked yet, expected a conversation")
+    sent, reply = episode.last
     question = fill(prompt_text("reask_field"), field=field, reask=re_ask(found))
     again = (*sent, Message("assistant", reply.content), Message("user", question))
     reply_text = (await episode.ask_model([message._asdict() for message in again])).content
     episode.record_event(episode.agent, "second answer", reply_text, field=field)
     found = reader(reply_text)
     return None if isinstance(found, Unparsed) else found
-
-
-def _last(episode: Episode) -> tuple[tuple[Message, ...], Reply]:
-    if episode.last is None:
-        raise InputError(f"{episode.pair.pair_id}: nothing was asked yet, expected a conversation")
-    return episode.last
 
 
 def _input_values(episode: Episode) -> dict[str, str]:

@@ -15,8 +15,7 @@ from dspy.utils.callback import BaseCallback
 from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError
 
 from core.llm.errors import Malformed, Refused
-from core.methods.agents.agent_episode import Episode
-from core.methods.agents.agent_options import PromptOutline
+from core.methods.agents.agent_episode import Episode, PromptOutline
 from core.methods.agents.tool_binding import BoundTool, call_tool
 from core.texts import replace_surrogates
 

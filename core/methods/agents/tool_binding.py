@@ -10,8 +10,7 @@ from core.errors import DeskError, InputError
 from core.evidence.render import render
 from core.evidence.tool import Tool
 from core.log import record_error
-from core.methods.agents.agent_episode import Episode
-from core.methods.agents.agent_options import ToolDescription
+from core.methods.agents.agent_episode import Episode, ToolDescription
 from core.types import Evidence
 
 TEXT = {"type": "string"}

@@ -11,7 +11,7 @@ from core.report.captioned import CaptionedFigure
 from core.report.figure_kind import FigureKind
 from core.report.material import Material
 from core.scoring.score_scale import RunScale, scale_sentences
-from core.stats.score_scale import RESAMPLES
+from core.stats.official_score import RESAMPLES
 from core.texts import number_text
 
 TITLE = "Between no biology and a replicate"

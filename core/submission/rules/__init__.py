@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 
 from core.submission.parsed import UNKNOWN_RUN, RunProvenance, parse_submission
-from core.submission.rules import cells, columns, eligibility, files, traces
+from core.submission.rules import cells, eligibility, files, traces
 from core.submission.rules.registry import RULES, Problem
 from core.submission.tracks import LAYOUTS
 from core.types import Track

@@ -1,4 +1,7 @@
-"""Rules about ids and cells."""
+"""Rules about ids and cells.
+
+Rules about the columns.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from core.methods.prompts import B_TOOL_CALLS, B_TOOLS
 from core.row_schema import FILE_SUM_TOLERANCE
 from core.submission.parsed import File, Finding, Row
 from core.submission.rules.registry import list_names, rule
+from core.submission.tracks import LAYOUTS
 
 _MOST_DECIMALS = 300  # of a number above 0
 _FEWEST_DECIMALS = 3  # a mean of seeds that is written with fewer is not called rounded
@@ -199,3 +203,54 @@ def _bad_cells(file: File, column: str, is_bad: Callable[[str], bool], expected:
 
 def _cells_above(file: File, column: str, most: int) -> Iterator[Finding]:
     yield from _bad_cells(file, column, lambda text: (count_in(text) or 0) > most, f"expected at most {most:,}")
+
+
+@rule("missing_columns", "error")
+def missing_columns(file: File) -> Iterator[Finding]:
+    """Columns of the track that are not there."""
+    if file.sheet is not None:
+        missing = [name for name in file.layout.columns if name not in file.sheet.header]
+        if missing:
+            yield Finding((), f"no column {', '.join(missing)}; found {quote(', '.join(file.sheet.header), 200)}")
+
+
+@rule("column_order", "error")
+def column_order(file: File) -> Iterator[Finding]:
+    """The track's columns in another order."""
+    if file.sheet is not None:
+        found = [name for name in dict.fromkeys(file.sheet.header) if name in file.layout.columns]
+        expected = [name for name in file.layout.columns if name in found]
+        if found != expected:
+            yield Finding((), f"columns in the order {', '.join(found)}, expected {', '.join(expected)}")
+
+
+@rule("duplicate_columns", "error")
+def duplicate_columns(file: File) -> Iterator[Finding]:
+    """A column that occurs more than once; the first is read."""
+    if file.sheet is not None:
+        header = file.sheet.header
+        twice = [name for name in dict.fromkeys(header) if header.count(name) > 1]
+        if twice:
+            yield Finding((), f"{list_names(twice)} more than once in the header, expected each column once")
+
+
+@rule("other_track", "error")
+def other_track(file: File) -> Iterator[Finding]:
+    """Columns that only another track has."""
+    if file.sheet is not None:
+        ours = set(file.layout.columns)
+        theirs = {name: layout.track for layout in LAYOUTS.values() for name in layout.columns if name not in ours}
+        found = [name for name in dict.fromkeys(file.sheet.header) if name in theirs]
+        if found:
+            tracks = ", ".join(sorted({theirs[name] for name in found}))
+            yield Finding((), f"columns {', '.join(found)} belong to track {tracks}, expected those of track {file.layout.track}")
+
+
+@rule("unexpected_columns", "warning")
+def unexpected_columns(file: File) -> Iterator[Finding]:
+    """Columns that no track has."""
+    if file.sheet is not None:
+        known = {name for layout in LAYOUTS.values() for name in layout.columns}
+        odd = [name or "(without a name)" for name in dict.fromkeys(file.sheet.header) if name not in known]
+        if odd:
+            yield Finding((), f"columns {list_names(odd)}, expected none beside {', '.join(file.layout.columns)}")

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 
 from core.datasets.prompt_files import split_prompts
-from core.llm.tokens import count_with_tiktoken
+from core.llm.kept_answer import count_with_tiktoken
 from core.methods.prompts import B_TOOLS
 from core.submission.parsed import File, Finding, is_tool
 from core.submission.rules.registry import list_names, rule

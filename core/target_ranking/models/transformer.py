@@ -1,9 +1,21 @@
-"""transformer: a transformer over tokens of binned expression, which also ranks genes that were never targets in training."""
+"""transformer: a transformer over tokens of binned expression, which also ranks genes that were never targets in training.
+
+What a gene is to the transformer scorer, for genes with and without a training perturbation alike: how it varies with others.
+
+A learned vector for each gene would hold, for genes that were never targets, only that they were never targets.
+
+The transformer scorer started from a scGPT checkpoint, of which all but the last four layers stay as they are.
+
+scGPT adds the embedding of a gene, normalised, to that of its bin, made by two layers from the bin's number, and scales the sum
+where it has a batch normalisation. Bins are whole numbers, so the table of the 51 bins is the same function.
+Source: Cui et al. 2024 and the names of the weights in its published checkpoints.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -12,19 +24,39 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from core.embeddings.checkpoints import SCGPT_KEY, read_scgpt_model
+from core.errors import InputError
 from core.fields.option import Option
 from core.packages import require_package
 from core.target_ranking.controls import Control, as_matched
 from core.target_ranking.expression import Expression, ExpressionSet
 from core.target_ranking.models.base import REQUIREMENTS, FitSettings, RankingModel, Report, Scores, check_columns, options_of
-from core.target_ranking.models.gene_features import make_gene_features
-from core.target_ranking.models.network import NetworkShape, load_weights, make_network, weights_of
+from core.target_ranking.models.network import N_BINS, NetworkShape, load_weights, make_network, weights_of
 from core.target_ranking.models.saved_model import SavedModel, read_model, write_model
-from core.target_ranking.models.scgpt_start import freeze, read_start
 from core.target_ranking.models.training_cells import notes_on_controls, take_perturbed, take_validation
 from core.target_ranking.models.transformer_learner import LearnerOptions, Network, TransformerLearner
 from core.target_ranking.training import TrainingPlan, train_epochs
 
+N_TRAINED_LAYERS: Final = 4  # the last ones
+CELL_TOKEN: Final = "<cls>"
+_ARGUMENTS: Final = {"width": "embsize", "heads": "nheads", "hidden": "d_hid", "layers": "nlayers"}
+_NORM_EPS: Final = 1e-5  # of torch's layer normalisation
+_BATCH_NORM_EPS: Final = 6.1e-5  # of scGPT's batch normalisation
+Floats32 = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScgptStart:
+    """What a network starts from. features: the genes' vectors, of shape (n_genes, width), 0 for genes that the checkpoint lacks.
+    weights: of the network, by name, as far as the checkpoint has them."""
+
+    shape: NetworkShape
+    features: Floats32
+    weights: dict[str, NDArray[Any]]
+    notes: tuple[str, ...]
+
+
+N_COMPONENTS: Final = 32
 NAME: Final = "transformer"
 _WEIGHT: Final = "weight."
 
@@ -135,3 +167,96 @@ def _identity(train: ExpressionSet, validation: ExpressionSet, options: dict[str
 
 
 MODEL: RankingModel = Transformer()
+
+
+def make_gene_features(train: ExpressionSet, seed: int) -> NDArray[np.float32]:
+    """Returns features of shape (n_genes, n_features): loadings on the first principal components of the training cells, whose
+    genes are standardised, then the mean expression and the share of cells that express the gene; each column standardised."""
+    from sklearn.decomposition import PCA  # imported here, since few processes train a model
+
+    spread = train.x.std(axis=0)
+    standardised = np.divide(train.x - train.x.mean(axis=0), spread, out=np.zeros_like(train.x), where=spread > 0)
+    pca = PCA(min(N_COMPONENTS, *standardised.shape), svd_solver="randomized", random_state=seed).fit(standardised)
+    features = np.column_stack([pca.components_.T, train.x.mean(axis=0), (train.x > 0).mean(axis=0)])
+    scale = features.std(axis=0)
+    scaled = np.divide(features - features.mean(axis=0), scale, out=np.zeros_like(features), where=scale > 0)
+    return np.asarray(scaled, dtype=np.float32)
+
+
+def read_start(folder: Path, genes: tuple[str, ...], dropout: float) -> ScgptStart:
+    """Returns what a scGPT checkpoint gives for some genes.
+
+    Raises what `read_scgpt_model` raises, and InputError if it has none of the genes, or lacks a weight or an argument.
+    """
+    model = read_scgpt_model(folder)
+    wrong = [key for key in _ARGUMENTS.values() if type(model.arguments.get(key)) is not int]
+    if wrong:
+        raise InputError(f"{folder.name}: its arguments lack {', '.join(wrong)}, expected whole numbers")
+    sizes: dict[str, int] = {name: model.arguments[key] for name, key in _ARGUMENTS.items()}
+    shape = NetworkShape(**sizes, dropout=dropout)
+    try:
+        scale, offset = _batch_normalisation(model.tensors, shape.width)
+        values = _value_vectors(model.tensors)
+        # The normalised embedding of each gene, 0 for a gene without one, and which genes have one
+        rows = np.array([model.rows.get(gene, -1) for gene in genes])
+        vectors = _normalise(model.tensors[SCGPT_KEY][np.maximum(rows, 0)], model.tensors, "encoder.enc_norm")
+        features, found = np.where(rows[:, None] >= 0, vectors, 0).astype(np.float32), rows >= 0
+        cell = _normalise(model.tensors[SCGPT_KEY][model.rows[CELL_TOKEN]][None], model.tensors, "encoder.enc_norm")
+    except (LookupError, ValueError) as error:
+        raise InputError(f"{folder.name}: is no whole scGPT checkpoint ({type(error).__name__}: {error})") from error
+    weights = {
+        "gene.weight": np.eye(shape.width, dtype=np.float32),
+        "gene.bias": np.zeros(shape.width, dtype=np.float32),
+        "value.weight": (values * scale + offset).astype(np.float32),
+        "cell.weight": ((cell + values[:1]) * scale + offset).astype(np.float32),
+        **_layers(model.tensors),
+    }
+    return ScgptStart(shape, (features * scale).astype(np.float32), weights, _notes(folder, found, shape))
+
+
+def freeze(module: Any, n_layers: int) -> None:
+    """Takes the tokens and all but the last four layers of a network out of its training."""
+    frozen = [module["gene"], module["value"], module["cell"], *module["encoder"].layers[: max(n_layers - N_TRAINED_LAYERS, 0)]]
+    for part in frozen:
+        for weight in part.parameters():
+            weight.requires_grad = False
+
+
+def _notes(folder: Path, found: NDArray[np.bool_], shape: NetworkShape) -> tuple[str, ...]:
+    if not found.any():
+        raise InputError(f"{folder.name}: has none of the {len(found):,} genes, expected symbols as those of the cells")
+    n_trained = min(N_TRAINED_LAYERS, shape.layers)
+    start = f"Started from the scGPT checkpoint {folder.name}; the last {n_trained} of {shape.layers} layers were trained."
+    lacking = f"{int((~found).sum()):,} of {len(found):,} genes are not in the checkpoint and have no vector of their own."
+    return (start,) if found.all() else (start, lacking)
+
+
+def _value_vectors(tensors: Mapping[str, NDArray[Any]]) -> Floats32:
+    """The vector of each bin, of shape (N_BINS, width): linear, ReLU, linear, layer normalisation of its number."""
+    name = "value_encoder"
+    hidden = np.arange(N_BINS, dtype=np.float32)[:, None] @ tensors[f"{name}.linear1.weight"].T + tensors[f"{name}.linear1.bias"]
+    output = np.maximum(hidden, 0) @ tensors[f"{name}.linear2.weight"].T + tensors[f"{name}.linear2.bias"]
+    return _normalise(output, tensors, f"{name}.norm")
+
+
+def _normalise(rows: NDArray[Any], tensors: Mapping[str, NDArray[Any]], name: str) -> Floats32:
+    """Layer normalisation of rows by the weights of a name."""
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    scaled = centred / np.sqrt(rows.var(axis=1, keepdims=True) + _NORM_EPS)
+    return np.asarray(scaled * tensors[f"{name}.weight"] + tensors[f"{name}.bias"], dtype=np.float32)
+
+
+def _batch_normalisation(tensors: Mapping[str, NDArray[Any]], width: int) -> tuple[Floats32, Floats32]:
+    """What every number of a token is multiplied by and what is added, of shape (width,); 1 and 0 in a checkpoint without."""
+    if "bn.weight" not in tensors:
+        return np.ones(width, dtype=np.float32), np.zeros(width, dtype=np.float32)
+    scale = tensors["bn.weight"] / np.sqrt(tensors["bn.running_var"] + _BATCH_NORM_EPS)
+    offset = tensors["bn.bias"] - tensors["bn.running_mean"] * scale
+    return scale.astype(np.float32), offset.astype(np.float32)
+
+
+def _layers(tensors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The weights of the layers; checkpoints of flash attention name the three projections Wqkv."""
+    prefix = "transformer_encoder."
+    names = {name: name.replace(prefix, "encoder.").replace("Wqkv.", "in_proj_") for name in tensors if name.startswith(prefix)}
+    return {new: tensors[name] for name, new in names.items()}

@@ -1,4 +1,12 @@
-"""How the transformer scorer is trained: its examples, its steps, and what it is validated on."""
+"""How the transformer scorer is trained: its examples, its steps, and what it is validated on.
+
+The loss of the transformer scorer, and the genes that each cell's targets are compared with.
+
+0.7 · mean softplus(negative − positive) over the pairs of a cell, + 0.1 · mean binary cross-entropy of the sigmoid over its
+positives and the same negatives, where a positive counts as many times as there are negatives to a positive, 50 at most; both
+averaged over cells. Every function is given the module torch, which is imported only where a network is trained.
+Source: docs/target_ranking.md, which has the published settings.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +17,34 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.errors import InputError
 from core.target_ranking.controls import N_MATCHED, MatchedControls
 from core.target_ranking.expression import Expression
-from core.target_ranking.loss import ranking_loss, sample_negatives
-from core.target_ranking.models.binning import bin_expression
-from core.target_ranking.models.network import load_weights, score_cells, weights_of
+from core.target_ranking.models.network import bin_expression, load_weights, score_cells, weights_of
 from core.target_ranking.models.training_cells import PerturbedCells, average_conditions, mean_reciprocal_rank
+
+PAIR_WEIGHT: Final = 0.7
+POINT_WEIGHT: Final = 0.1
+MOST_POSITIVE_WEIGHT: Final = 50.0
+
+
+@dataclass(frozen=True, slots=True)
+class NegativeSettings:
+    """How many negatives a cell has. share_hard: of them, rounded, are the top-scored of `candidates` random genes."""
+
+    n: int = 64
+    share_hard: float = 0.05
+    candidates: int = 128
+
+
+PUBLISHED_NEGATIVES: Final = NegativeSettings()
+
 
 MOST_VALIDATED: Final = 256  # cells; the averages of all conditions are ranked as well
 AVERAGED: Final = (1, 4, 16)  # cells in an example: people rank the genes of cells and of averaged conditions
 MOST_GRADIENT: Final = 1.0
 WEIGHT_DECAY: Final = 0.01
 CELLS_AT_ONCE: Final = 256  # with their controls, which are encoded again for each block
-
 Codes = NDArray[np.intp]
 
 
@@ -137,7 +160,9 @@ class TransformerLearner:
         """One step of the optimizer on the examples that start from some rows; returns their loss."""
         torch, n_averaged = self.network.torch, int(rng.choice(AVERAGED))
         targets = self.cells.targets[rows]
-        genes = self._choose_genes(targets, rng)
+        needed = np.flatnonzero(targets.any(axis=0))
+        others = rng.permutation(np.flatnonzero(~targets.any(axis=0)))
+        genes = np.concatenate([needed, others[: max(self.options.tokens - len(needed), len(needed))]])
         x = _average(self.cells.x, [_draw(self.members[self.group_of[row]], n_averaged, rng, row) for row in rows])
         controls = self.controls[batch]
         drawn = [_draw(controls, n_averaged, rng) for _ in range(N_MATCHED)]
@@ -154,12 +179,6 @@ class TransformerLearner:
         self.optimizer.step()
         return float(loss.item())
 
-    def _choose_genes(self, targets: NDArray[np.bool_], rng: np.random.Generator) -> Codes:
-        """Every target, then random other genes, at least as many."""
-        needed = np.flatnonzero(targets.any(axis=0))
-        others = rng.permutation(np.flatnonzero(~targets.any(axis=0)))
-        return np.concatenate([needed, others[: max(self.options.tokens - len(needed), len(needed))]])
-
 
 def _draw(members: Codes, n: int, rng: np.random.Generator, first: int | None = None) -> Codes:
     """n random members, or all where there are fewer; `first` is among them if it is given."""
@@ -170,3 +189,50 @@ def _draw(members: Codes, n: int, rng: np.random.Generator, first: int | None = 
 def _average(x: Expression, groups: list[Codes]) -> Expression:
     """The mean expression of each group of rows, of shape (n_groups, n_genes)."""
     return np.stack([x[group].mean(axis=0) for group in groups])
+
+
+def sample_negatives(
+    scores: NDArray[Any], positive: NDArray[np.bool_], rng: np.random.Generator, settings: NegativeSettings = PUBLISHED_NEGATIVES
+) -> NDArray[np.bool_]:
+    """Returns flags of each cell's negatives, of the shape (n_cells, n_genes) of `scores` and of `positive`, which flags targets.
+
+    Hard ones are the best-scored of `candidates` random genes that are no targets; the others are drawn from the rest of the
+    genes that are no targets. A cell with fewer such genes than wanted has all of them. Raises InputError for other shapes.
+    """
+    if scores.shape != positive.shape:
+        raise InputError(f"scores of shape {scores.shape}, expected that of the targets, {positive.shape}")
+    n_hard = round(settings.n * settings.share_hard)
+    candidate = _drawn_genes(~positive, np.full(len(scores), settings.candidates), rng)
+    places = np.argsort(np.argsort(-np.where(candidate, scores, -np.inf), axis=1, kind="stable"), axis=1)
+    hard = np.asarray(candidate & (places < n_hard))
+    others = _drawn_genes(~positive & ~hard, settings.n - hard.sum(axis=1), rng)
+    return np.asarray(hard | others)
+
+
+def _drawn_genes(allowed: NDArray[np.bool_], wanted: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Returns flags of `wanted` (n_cells,) random genes of each cell among those allowed; of all, where there are fewer."""
+    keys = np.where(allowed, rng.random(allowed.shape), np.inf)
+    places = np.argsort(np.argsort(keys, axis=1), axis=1)
+    return np.asarray(allowed & (places < wanted[:, None]))
+
+
+def ranking_loss(torch: Any, scores: Any, positive: Any, negative: Any) -> Any:
+    """Returns the loss of cells, a tensor without axes.
+
+    scores: of shape (n_cells, n_genes). positive, negative: flags of the same shape; every cell needs one of each. Raises
+    InputError if a cell has none.
+    """
+    n_positive, n_negative = positive.sum(dim=1), negative.sum(dim=1)
+    if len(scores) == 0 or int(n_positive.min()) == 0 or int(n_negative.min()) == 0:
+        raise InputError("ranking loss: a cell without targets or without other genes, expected at least one of each")
+    softplus = torch.nn.functional.softplus
+    # Of each cell the few targets, so that no (n_genes, n_genes) table of pairs is made.
+    cell, target = positive.nonzero(as_tuple=True)
+    differences = softplus(scores[cell] - scores[cell, target][:, None]) * negative[cell]
+    of_target = differences.sum(dim=1) / (n_negative * n_positive)[cell]
+    pair = of_target.sum() / len(scores)
+    weight = (n_negative / n_positive).clamp(max=MOST_POSITIVE_WEIGHT)
+    # −log σ(s) = softplus(−s) of a target, −log(1 − σ(s)) = softplus(s) of another gene
+    entropy = positive * softplus(-scores) * weight[:, None] + negative * softplus(scores)
+    point = (entropy.sum(dim=1) / (n_positive + n_negative)).mean()
+    return PAIR_WEIGHT * pair + POINT_WEIGHT * point

@@ -17,11 +17,14 @@ from core.target_ranking.controls import Control, subtract_controls
 from core.target_ranking.expression import Expression, ExpressionSet
 from core.target_ranking.models.base import REQUIREMENTS, FitSettings, RankingModel, Report, Scores, check_columns, options_of
 from core.target_ranking.models.saved_model import SavedModel, read_model, write_model
-from core.target_ranking.models.target_classes import ClassRows, flag_columns, make_class_rows, spread_scores
 from core.target_ranking.models.training_cells import (
+    ClassRows,
     PerturbedCells,
     choice_cells,
+    flag_columns,
+    make_class_rows,
     mean_reciprocal_rank,
+    spread_scores,
     take_perturbed,
     take_validation,
 )

@@ -26,8 +26,8 @@ from core.texts import estimate_text
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.background import Result, background
 from core.ui.shared.linked import choose_one
-from core.ui.shared.method_words import method_text
 from core.ui.shared.option_controls import show_settings
+from core.ui.shared.run_choice import method_text
 from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.shell import draw_until_ready
 from core.ui.shared.widgets import as_text, pair_text, show_captioned, show_empty

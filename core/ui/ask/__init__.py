@@ -5,7 +5,6 @@ live_row     a row as far as it has come: built from the events of its worker, o
 argued       one row: its title, what is said about it, what can be done with it
 following    follows a row while the page is open
 drawing      a row as HTML: cards of the dossier, texts side by side, the numbers
-expectation  what the person expects, before the label is shown
 asked_list   what was asked before
 further      what a row can be asked further, folded
 again_panel  a row asked again with another dossier, beside what asking again changes

@@ -11,8 +11,16 @@ from core.actions.workspace import Workspace
 from core.engine.run_state import LIVE_STATES
 from core.evidence import describe
 from core.evidence.changed_cards import card_name, describe_changes, text_of
-from core.experiments.asked_again import AskedAgain, changes_of, pair_askings
-from core.experiments.asked_again_words import LIMITS, change_sentence, noise_sentence, power_sentence, who_sentence
+from core.experiments.asked_again import (
+    LIMITS,
+    AskedAgain,
+    change_sentence,
+    changes_of,
+    noise_sentence,
+    pair_askings,
+    power_sentence,
+    who_sentence,
+)
 from core.experiments.attribution_words import cost_sentence
 from core.fields.record import make
 from core.methods.debate_again import DebateAgain
@@ -36,14 +44,9 @@ _NONE = "none"
 _OWNER = "again_"  # the begin of keys and query parameters
 
 
-def can_ask_again(run: Run) -> bool:
-    """Whether the rows of a run can be asked again: a debate that was made here."""
-    return run.method == DebateAgain.asks_again and "options" in run.spec
-
-
 def show_again(run: Run, pair_id: str, *, workspace: Workspace, hides_label: bool = False) -> None:
     """Show what was asked again about a row of a run, and the form that asks. hides_label: as in `further.show_again`."""
-    if not can_ask_again(run):
+    if not (run.method == DebateAgain.asks_again and "options" in run.spec):
         st.markdown("Only a debate that was made here can be asked again: of others the settings are not known.")
         return
     st.caption(_ABOUT)
@@ -150,7 +153,11 @@ def _show_form(workspace: Workspace, run: Run, pair_id: str) -> None:
 
 def _show_choices(run: Run, pair: Pair, items: list[Evidence]) -> AgainRequest:
     names = [card_name(item.tool, item.key) for item in items]
-    titles = {name: as_text(_card_title(item)) for name, item in zip(names, items, strict=True)}
+    # The title of a card without the label view, which is the same for all
+    titles = {
+        name: as_text(describe.card_title({"tool": item.tool, "key": item.key.partition(" @ ")[0]}))
+        for name, item in zip(names, items, strict=True)
+    }
     with_text = {name: title for (name, title), item in zip(titles.items(), items, strict=True) if text_of(item, pair)}
     without = choose_several(st.pills, f"{_OWNER}without", "Cards to switch off", with_text, selection_mode="multi", wrap=True)
     others = {_NONE: _NONE, **{name: title for name, title in titles.items() if name not in without}}
@@ -170,8 +177,3 @@ def _show_choices(run: Run, pair: Pair, items: list[Evidence]) -> AgainRequest:
     chosen |= show_more(AgainRequest, _OWNER, ("without", "text", "judge_only", *chosen))
     chosen |= {"without": without, "text": texts, "judge_only": who != "debate"}
     return make(AgainRequest, chosen, run=run.id, row=pair.pair_id, calls=show_calls(_OWNER))
-
-
-def _card_title(item: Evidence) -> str:
-    """The title of a card without the label view, which is the same for all."""
-    return describe.card_title({"tool": item.tool, "key": item.key.partition(" @ ")[0]})

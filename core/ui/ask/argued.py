@@ -1,19 +1,32 @@
-"""One row that is argued: its title, what the person expects, the argument as it comes, and what can be done with it."""
+"""One row that is argued: its title, what the person expects, the argument as it comes, and what can be done with it.
+
+What the person expects of a labelled pair. The label stays on the server until they have said so, or asked for it.
+"""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from core.actions import ask
+from core.actions import ask, expectations
 from core.actions.ask import SCRIPTED
+from core.actions.expectations import EXPECTED, Expectation, Expected
+from core.actions.workspace import Workspace
+from core.errors import DeskError
+from core.plots import theme
 from core.store.runs import Run
 from core.types import ASKED
-from core.ui.ask import expectation, following, form, further
+from core.ui.ask import following, form, further
 from core.ui.ask.live_row import LiveRow
 from core.ui.shared import links
-from core.ui.shared.method_words import method_text
-from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import as_text, pair_text
+from core.ui.shared.run_choice import method_text
+from core.ui.shared.shell import PageContext, show_error
+from core.ui.shared.widgets import as_text, coloured_text, label_text, pair_text
+
+_HELP = (
+    "The first answer to a pair counts, and none once you have asked for its label. The best single answer is the one that would "
+    "have been right most often had you given it to every pair."
+)
+
 
 _HIDDEN = "Rows shows the label too: the link comes once you have said what you expect."
 
@@ -23,7 +36,7 @@ def show(context: PageContext, run: Run) -> None:
     if not run.is_asked:
         st.markdown(f"### A row of {as_text(run.name)}")
         row = following.show(context, run)
-        if row is not None and expectation.show(context.workspace, run.id, row.pair_id):
+        if row is not None and ask_expectation(context.workspace, run.id, row.pair_id):
             st.caption(_HIDDEN)
         elif row is not None:
             links.to_row(run, row.pair_id, "This row in Rows")
@@ -33,7 +46,7 @@ def show(context: PageContext, run: Run) -> None:
         st.markdown(f"### {pair_text(pair.pert, pair.gene)}", width="content")
         known = "" if pair.split != ASKED else " · a pair that the dataset does not have"
         st.caption(as_text(f"{method_text(run.method)} · {_answered_by(run)}{known}"), width="content")
-    is_hidden = expectation.show(context.workspace, run.id, pair.pair_id)
+    is_hidden = ask_expectation(context.workspace, run.id, pair.pair_id)
     row = following.show(context, run)
     if row is not None:
         _show_actions(context, run, row, is_hidden=is_hidden)
@@ -53,3 +66,54 @@ def _show_actions(context: PageContext, run: Run, row: LiveRow, *, is_hidden: bo
             st.caption(_HIDDEN)
         else:
             links.to_row(run, row.pair_id, "In Rows, with notes and every call")
+
+
+def ask_expectation(workspace: Workspace, run: str, pair_id: str) -> bool:
+    """Show what can be said of a row, and the label once something was; return whether a label is still hidden."""
+    if not expectations.has_label(workspace, run, pair_id):
+        st.caption("This pair has no label here: nothing tells who is right.")
+        return False
+    said = expectations.expectation_of(workspace, run, pair_id)
+    with st.container(horizontal=True, vertical_alignment="center", key="expectation"):
+        if said is None:
+            _show_choice(workspace, run, pair_id)
+        else:
+            st.markdown(_describe(said), width="content")
+        _show_tally(workspace)
+    return said is None
+
+
+def _show_choice(workspace: Workspace, run: str, pair_id: str) -> None:
+    if workspace.settings.read_only:
+        st.caption("This pair has a label, which is hidden: this workspace is open for reading only.")
+        return
+    st.markdown("This pair has a label. **What do you expect?**", width="content")
+    for answer in EXPECTED:
+        st.button(label_text(answer), key=f"expect-{answer}", on_click=_say, args=(workspace, run, pair_id, answer))
+    st.button("Show the label", type="tertiary", key="expect-shown", on_click=_say, args=(workspace, run, pair_id, None))
+
+
+def _say(workspace: Workspace, run: str, pair_id: str, expected: Expected | None) -> None:
+    try:
+        expectations.expect(workspace, run, pair_id, expected)
+    except DeskError as error:
+        show_error(error)
+
+
+def _describe(said: Expectation) -> str:
+    label = coloured_text(label_text(said.label), theme.LABEL_COLOURS[said.label])
+    if said.expected is None:
+        return f"label: **{label}**, which you asked for"
+    outcome = "hit" if said.is_right else "miss"
+    return f"you expected {label_text(said.expected)} · label: **{label}** · {theme.OUTCOME_SIGNS[outcome]} {outcome}"
+
+
+def _show_tally(workspace: Workspace) -> None:
+    tally = expectations.tally(workspace)
+    if tally.said:
+        shown = f"; {tally.shown} shown without an answer" if tally.shown else ""
+        st.caption(
+            f"You were right {tally.right} of {tally.said} times; the best single answer {tally.commonest}{shown}.",
+            help=_HELP,
+            width="content",
+        )

@@ -10,7 +10,7 @@ import streamlit as st
 from core.actions.ask import SCRIPTED
 from core.store.runs import Run
 from core.ui.shared import links, tables
-from core.ui.shared.method_words import method_text
+from core.ui.shared.run_choice import method_text
 from core.ui.shared.widgets import show_empty
 
 

@@ -79,7 +79,11 @@ def cards(row: LiveRow, simulated: bool) -> str:
 
 def _card(item: Mapping[str, Any], simulated: bool) -> str:
     head = _div("title", _coloured("✓", theme.CHOSEN), f"<span>{html.escape(_title(item))}</span>", _tag(simulated))
-    return _div("card", head, _div("line", html.escape(_describe(item))))
+    lines, lists = describe.split_body(item["body"])
+    text = " · ".join([*(line for line in lines if line.strip()), *(f"{len(entries):,} entries" for entries in lists)])
+    return _div(
+        "card", head, _div("line", html.escape(text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE].rstrip()} …"))
+    )
 
 
 def _card_of_nothing(items: Sequence[Mapping[str, Any]], simulated: bool) -> str:
@@ -96,13 +100,6 @@ def _card_of_nothing(items: Sequence[Mapping[str, Any]], simulated: bool) -> str
 def _title(item: Mapping[str, Any]) -> str:
     """A tool and what it was asked, without the label view that it saw."""
     return describe.card_title({**item, "key": str(item["key"]).partition(" @ ")[0]}).replace(" ⟶ *", "").replace("* ⟶ ", "")
-
-
-def _describe(item: Mapping[str, Any]) -> str:
-    """What a tool answered in a line."""
-    lines, lists = describe.split_body(item["body"])
-    text = " · ".join([*(line for line in lines if line.strip()), *(f"{len(entries):,} entries" for entries in lists)])
-    return text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE].rstrip()} …"
 
 
 def stage(row: LiveRow, name: str, simulated: bool) -> str:

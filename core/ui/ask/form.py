@@ -17,8 +17,8 @@ from core.ui.ask import following
 from core.ui.run.run_form import read_health, show_options
 from core.ui.shared import links
 from core.ui.shared.linked import bind, choose_one
-from core.ui.shared.method_words import method_text
 from core.ui.shared.option_controls import show_calls
+from core.ui.shared.run_choice import method_text
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
 

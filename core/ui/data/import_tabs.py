@@ -1,6 +1,12 @@
-"""The tabs of the Data page about imports, runs and changes."""
+"""The tabs of the Data page about imports, runs and changes.
+
+Data, tab Runs: what a run is and how it was made, and below it the record with its ids and hashes.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -9,12 +15,16 @@ from core.actions import demo, imports, page_imports, runs, undo
 from core.actions.imports import ImportOptions
 from core.config import import_folders
 from core.store.runs import Run
-from core.ui.data import exports, predicted_expression, run_facts
-from core.ui.shared import after_import, links, loaders, run_choice, tables, upload_form
+from core.ui.data import exports, predicted_expression
+from core.ui.shared import after_import, links, loaders, run_choice, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
+from core.ui.shared.run_choice import method_text, option_text
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty
+
+_OF_RUNS = ("base", "with", "reference_runs")  # options that name runs by id
+
 
 _FILE_COLUMNS = ["file", "kind", "rows", "rejected", "run", "dataset", "imported_at", "author"]  # those that matter most first
 _ZEROS = {"": "ask about it where many rows have it", "score": "a score", "not-covered": "that the row is not covered"}
@@ -49,7 +59,7 @@ def show_import(context: PageContext) -> None:
     upload, path, public = st.columns(3, gap="medium")
     with upload:
         st.markdown("**Upload**")
-        upload_form.show(context.workspace, "", options)
+        after_import.show_upload(context.workspace, "", options)
     with path:
         _show_path(context, options)
     with public:
@@ -74,7 +84,7 @@ def _show_path(context: PageContext, options: ImportOptions) -> None:
     st.caption(f"Inside {' or '.join(as_text(folder) for folder in folders)}.")
     if go:
         with explain_errors():
-            show_step = upload_form.show_progress()
+            show_step = after_import.show_progress()
             after_import.take(page_imports.import_path(context.workspace, path, options, address, show_step), show_step)
 
 
@@ -149,7 +159,7 @@ def show_run(context: PageContext) -> None:
     if run is None:
         show_empty("No run is chosen: this dataset has none.")
         return
-    run_facts.show(run, {each.id: each.name for each in loaders.all_runs()})
+    _show_facts(run, {each.id: each.name for each in loaders.all_runs()})
     exports.show(context, run)
     if context.workspace.settings.read_only:
         return
@@ -182,3 +192,62 @@ def _save(context: PageContext, run: Run, name: str, score: str, note: str) -> N
         text = f"Renamed {run.name} to {name.strip()}." if name != run.name else f"Saved {run.name}."
         confirm(text, lambda: links.to_rows(run, "Open rows"))
         st.rerun()
+
+
+def _show_facts(run: Run, names: Mapping[str, str]) -> None:
+    """Show a run's facts in words, links to its rows, and its record folded. names: of all runs, by id."""
+    st.markdown("  \n".join(f"**{title}**: {as_text(value)}" for title, value in describe_run(run, names)))
+    with st.container(horizontal=True):
+        links.to_rows(run, "Open rows")
+    with st.expander("Record: ids, hashes and settings"):
+        record = {"id": run.id, "origin": run.origin, "PerturbDesk version": run.code_version, **run.spec}
+        st.text("\n".join(f"{name}: {value}" for name, value in record.items()))
+
+
+def describe_run(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """What a person wants to know of a run, as (title, words), as far as it is known. names: of all runs, by id."""
+    track = f", track {run.track}" if run.track else ""
+    yield "Method", f"{method_text(run.method)}{track}, {run.origin}"
+    if run.model:
+        yield "Model", run.model
+    failed = f", {run.failed:,} failed" if run.failed else ""
+    yield "Rows", f"{run.done:,} of {run.total:,}{failed}"
+    if run.created_at:
+        yield "Created", f"{run.created_at:%Y-%m-%d %H:%M}"
+    if run.parents:
+        yield "Made from", ", ".join(names.get(parent, "a deleted run") for parent in run.parents)
+    if "file" in run.spec:
+        yield "File", str(run.spec["file"])
+    yield from _describe_maps(run)
+    settings = [
+        f"{option_text(name)} {_value_text(name, value, names)}"
+        for name, value in run.spec.get("options", {}).items()
+        if value not in ("", None) and not (name in ("base", "with") and run.parents)
+    ]
+    if settings:
+        yield "Settings", "; ".join(settings)
+
+
+def _describe_maps(run: Run) -> Iterator[tuple[str, str]]:
+    """How the numbers of a run of predicted expression came about; nothing for other runs."""
+    maps = run.spec.get("maps")
+    if not isinstance(maps, Mapping):
+        return
+    yield "Read as", ", ".join(f"{role}: {name}" for role, name in run.spec.get("read_as", {}).items())
+    if run.has_rank_scores:
+        yield "Numbers", "ranks among the pairs that the file has"
+    for name, fit in maps.items():
+        if isinstance(fit, Mapping):
+            fitted = f"{fit['n']:,} training pairs, {fit['positives']:,} of them positive"
+            yield f"Map of {name}", f"logistic, intercept {fit['intercept']:.3g}, slope {fit['slope']:.3g}, fitted on {fitted}"
+        else:
+            yield f"Map of {name}", f"none: {fit}"
+
+
+def _value_text(name: str, value: Any, names: Mapping[str, str]) -> str:
+    """The value of an option; runs by their names."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if name in _OF_RUNS:
+        return ", ".join(names.get(key, key) for key in str(value).split(","))
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -17,10 +17,9 @@ from core.stats.run_probe import LIMIT
 from core.stats.space_probe import LIMITS
 from core.texts import NO_BIOLOGY, number_text
 from core.ui.shared import loaders, tables
-from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.score_box import range_text, score_text
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import as_text, show_captioned, show_empty
+from core.ui.shared.widgets import Number, as_text, show_captioned, show_empty, show_numbers
 
 _CEILING = (
     "How well the vectors predict label shares, beside the noise ceiling: the most that is possible without seeing "
@@ -47,7 +46,10 @@ def show(context: PageContext) -> None:
         rows, audit = loaders.dataset_rows(context.dataset.id), loaders.leakage_audit(context.dataset.id)
     _show_findings(audit)
     _show_splits(audit)
-    _show_texts(audit)
+    if audit.texts:
+        st.markdown("**Texts**")
+        lines = [{"pack": text.name, "found": text.describe()} for text in audit.texts]
+        tables.show_table(pd.DataFrame(lines), "texts")
     _show_spaces(audit)
     _show_runs(audit)
     if rows["label"].notna().any():
@@ -96,14 +98,6 @@ def _show_splits(audit: LeakageAudit) -> None:
 
 def _paralogs_text(group: Paralogs) -> str:
     return f"{', '.join(group.a)} and {', '.join(group.b)} ({group.ortholog})"
-
-
-def _show_texts(audit: LeakageAudit) -> None:
-    """Show how many labelled rows the texts of each knowledge pack name."""
-    if audit.texts:
-        st.markdown("**Texts**")
-        lines = [{"pack": text.name, "found": text.describe()} for text in audit.texts]
-        tables.show_table(pd.DataFrame(lines), "texts")
 
 
 def _show_spaces(audit: LeakageAudit) -> None:

@@ -14,8 +14,8 @@ from core.store.datasets import Dataset
 from core.store.spaces import PackRecord, SpaceRecord
 from core.texts import number_text
 from core.transfer import cuts
-from core.transfer.knn_numbers import means_of
 from core.transfer.knn_settings import KnnSettings
+from core.transfer.permutation_null import means_of
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
 from core.ui.shared import links, loaders, neighbour_controls, shell, space_builder, space_numbers, tables
 from core.ui.shared.confirmation import confirm

@@ -6,13 +6,12 @@ import pandas as pd
 import streamlit as st
 
 from core.actions.benchmark_ledger import looked_lines
-from core.actions.benchmark_process import start_apart
+from core.actions.benchmark_plans import start_apart
 from core.actions.benchmarks import PAGE, SavedBenchmark, job_of, record_result
 from core.experiments.arm_differences import check_arms
 from core.experiments.benchmark_report import ArmResult, BenchmarkReport
 from core.experiments.benchmark_spec import BenchmarkSpec, parse_benchmark
-from core.experiments.benchmark_words import noise_sentence, result_sentences
-from core.experiments.delta_table import delta_table
+from core.experiments.benchmark_words import delta_table, noise_sentence, result_sentences
 from core.experiments.ledger import line_of_benchmark
 from core.experiments.ledger_words import benchmark_sentence
 from core.plots import benchmark_deltas

@@ -7,14 +7,14 @@ from typing import Any
 
 import streamlit as st
 
-from core.explorer import state as states
+from core.explorer import prepare as states
 from core.explorer.prepare import CutNoise, prepare_noise
 from core.stats.selection_optimism import Optimism
 from core.store.runs import Run
 from core.transfer import weight_grid
 from core.transfer.live_fusion import LiveFusion
 from core.transfer.run_cells import folds_among
-from core.ui.fuse import explorer, fusion_controls, mixes
+from core.ui.fuse import explorer, fusion_controls
 from core.ui.fuse.fusion_controls import FusionChoice
 from core.ui.shared import shell
 from core.ui.shared.background import Progress, Result, background
@@ -60,7 +60,7 @@ def _state_at_once(choice: FusionChoice) -> dict[str, Any]:
         "position": fusion_controls.moved_component(choice),
         "noise": None,
         "caution": "",
-        "mixes": [mix.as_json() for mix in mixes.of_choice(choice)],
+        "mixes": [mix.as_json() for mix in fusion_controls.of_choice(choice)],
         "links": explorer.row_links(choice),
         "rest": states.REST[choice.by_support],
     }

@@ -1,22 +1,32 @@
-"""The explorer's plane and rows as figures with their tables, to download; drawn once somebody opens them."""
+"""The explorer's plane and rows as figures with their tables, to download; drawn once somebody opens them.
+
+The rows that a fusion moves most, as a table and a figure.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from core.errors import InputError
-from core.plots import rank_scatter, weight_heatmap
+from core.plots import rank_movers, rank_scatter, weight_heatmap
 from core.report.captioned import CaptionedFigure
 from core.scoring.sentences import TWO_WAY
 from core.stats.ranks import ranks_from_top
+from core.texts import number_text
 from core.transfer import weight_grid
 from core.transfer.live_fusion import FusionComparison, LiveFusion
-from core.ui.fuse import fusion_controls, movers
+from core.ui.fuse import fusion_controls
 from core.ui.fuse.fusion_controls import FusionChoice
-from core.ui.shared import loaders
+from core.ui.shared import links, loaders, tables
 from core.ui.shared.linked import bind
-from core.ui.shared.widgets import show_figure
+from core.ui.shared.widgets import label_text, show_figure
+
+LISTED = 20  # rows that move most
+MOVED = {"P(DE)": "the DE score", "P(up | DE)": "the DIR score"}  # a fusion's numbers are rank scores
 
 
 def show_figures(choice: FusionChoice, prepared: LiveFusion, found: FusionComparison) -> None:
@@ -29,7 +39,7 @@ def show_figures(choice: FusionChoice, prepared: LiveFusion, found: FusionCompar
             _show_weight_grid(choice, prepared)
         else:
             _show_rank_scatter(choice, found)
-        movers.show_movers(choice, found)
+        show_movers(choice, found)
 
 
 def _show_weight_grid(choice: FusionChoice, prepared: LiveFusion) -> None:
@@ -66,3 +76,64 @@ def _show_rank_scatter(choice: FusionChoice, found: FusionComparison) -> None:
     caption = f"{choice.base.name} and the fusion · {len(moved):,} rows · ranks of the DE score, 1 is the largest"
     chart = rank_scatter.figure(moved, choice.base.name, "the fusion", "the DE score")
     show_figure(chart, moved, "mix-ranks", "Ranks before and after the fusion", caption)
+
+
+def show_movers(choice: FusionChoice, found: FusionComparison) -> None:
+    """Show the rows that the fusion moves most against its base, with links to their debates."""
+    which = st.segmented_control("Rows that move most in", list(MOVED), default=next(iter(MOVED)), **bind("moved"), required=True)
+    table = _find_movers(choice, found, which)
+    with st.container(key="movers"):
+        if table.empty:
+            st.markdown("No row moves at these weights.")
+            return
+        left, right = st.columns([0.48, 0.52], gap="medium")  # the table whole at 1280 px
+        with left:
+            _show_table(choice, table)
+        with right:
+            chart = rank_movers.figure(table, choice.base.name, "the fusion", MOVED[which])
+            caption = f"{choice.base.name} · the {len(table)} of {found.n:,} rows that move most · ranks, so no interval"
+            show_figure(chart, table, "movers", "Rows that move most", caption)
+
+
+def _find_movers(choice: FusionChoice, found: FusionComparison, which: str) -> pd.DataFrame:
+    """The rows whose ranks move most, up or down."""
+    rows = loaders.run_rows(choice.base.id)
+    base, fused = (rows["p_de"], found.fused.p_de) if which == "P(DE)" else (rows["p_up_given_de"], found.fused.p_up)
+    before = base.to_numpy(dtype=np.float64)
+    table = rows[["pair_id", "pert", "gene", "label"]].assign(
+        rank_a=ranks_from_top(before), rank_b=ranks_from_top(np.where(np.isnan(before), np.nan, fused))
+    )
+    moved = (table["rank_b"] - table["rank_a"]).abs()
+    return table.loc[moved[moved > 0].nlargest(LISTED).index]
+
+
+def _show_table(choice: FusionChoice, table: pd.DataFrame) -> None:
+    address = {"dataset": choice.base.dataset, "run": choice.base.id}
+    link = st.column_config.LinkColumn
+    shown = pd.DataFrame(
+        {
+            "row": table["pert"] + " ⟶ " + table["gene"],
+            "label": [label_text(label if isinstance(label, str) else None) for label in table["label"]],
+            "places": table["rank_a"] - table["rank_b"],
+            "debate": [links.page_address("rows", **address, row=key) for key in table["pair_id"]],
+            "neighbours": [links.page_address("neighbours", **address, row=key) for key in table["pair_id"]],
+        }
+    )
+    tables.show_table(
+        # The numbers stay numbers, by which the table is sorted; a column's format knows no minus sign and no separators.
+        shown.style.format({"places": _places_text}),
+        "rows that move",
+        {
+            "places": st.column_config.NumberColumn(
+                width=80,  # as written, which is wider than the bare number
+                help="How many ranks the row rises (+) or falls (−); rank 1 is the largest, tied rows share a rank.",
+            ),
+            "debate": link(display_text="open"),
+            "neighbours": link(display_text="open"),
+        },
+    )
+
+
+def _places_text(moved: Any) -> str:
+    """How far a row moves, "−1,187"; the half ranks of tied rows are in the table to download."""
+    return number_text(moved, "+,.0f")

@@ -1,8 +1,11 @@
-"""The controls of Fuse: what is fused with the base run, by which weights, and over what percentiles are taken."""
+"""The controls of Fuse: what is fused with the base run, by which weights, and over what percentiles are taken.
+
+Mixes: weights under a name, as the explorer's buttons set them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +13,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from core.explorer.prepare import Mix, starters
 from core.explorer.prepare import prepare_fusion as prepare
 from core.methods.cut_scores import fusion_protocols
 from core.methods.fusion_settings import BySupport, FusionSettings
@@ -17,11 +21,10 @@ from core.scoring import sentences
 from core.scoring.run_scores import RunRows
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.store.spaces import SpaceRecord
 from core.transfer.fusion import Reference, shares_of
-from core.transfer.knn_numbers import KnnNumbers
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.live_fusion import LiveFusion
+from core.transfer.permutation_null import KnnNumbers
 from core.transfer.protocols import EvaluationProtocol
 from core.ui.shared import loaders, neighbour_controls, space_builder, space_numbers
 from core.ui.shared.cached_components import CachedComponents
@@ -98,7 +101,9 @@ def make_places() -> Places:
 def show_fusion_controls(context: PageContext, dataset: Dataset, base: Run, places: Places) -> FusionChoice | None:
     """Show the controls and return the choice; None, with a sentence on the page, if there is nothing to fuse yet."""
     spaces = neighbour_controls.usable_spaces(dataset)
-    titles = _components(base, context.runs, spaces)
+    names = {run.id: run.name for run in context.runs}
+    same_rows = {key: names[key] for key in loaders.shared_row_counts(base.id) if key in names}
+    titles = ({KNN: NEIGHBOURS} if spaces else {}) | same_rows
     if not spaces:
         with places.offers:
             space_builder.offer(context)
@@ -116,16 +121,11 @@ def show_fusion_controls(context: PageContext, dataset: Dataset, base: Run, plac
         places.components.markdown("Choose at least one gene space, in the settings below.")
         return None
     labelled = bool(loaders.run_rows(base.id)["label"].notna().any())
-    values = _keep_weights(others)
+    even = round(1 / (len(others) + 1), 2)
+    kept = keep_shares({f"{prefix}_{key}": even for _, prefix in WEIGHTS for key in others})
+    values = [[kept[f"{prefix}_{key}"] for key in others] for _, prefix in WEIGHTS]
     w_de, w_dir = (tuple(shares_of(part).tolist()) for part in values)
     return replace(found, others=tuple(others), w_de=w_de, w_dir=w_dir, labelled=labelled)
-
-
-def _components(base: Run, runs: Sequence[Run], spaces: Sequence[SpaceRecord]) -> dict[str, str]:
-    """What can be fused with the base, by id: neighbours in gene spaces that cover some of its rows, and runs that have some."""
-    names = {run.id: run.name for run in runs}
-    same_rows = {key: names[key] for key in loaders.shared_row_counts(base.id) if key in names}
-    return ({KNN: NEIGHBOURS} if spaces else {}) | same_rows
 
 
 def _show_settings(dataset: Dataset, base: Run, runs: Sequence[Run], others: Sequence[str]) -> FusionChoice:
@@ -152,13 +152,6 @@ def _show_by_support(place: DeltaGenerator) -> BySupport:
         "Neighbours' weight", list(BY_SUPPORT), default="even", **bind("by_support"), help=HELP["by_support"], required=True
     )
     return BY_SUPPORT[chosen]
-
-
-def _keep_weights(others: Sequence[str]) -> list[list[float]]:
-    """The weights of the others in DE and in DIR as the explorer's sliders stand, which may sum to more than 1."""
-    even = round(1 / (len(others) + 1), 2)
-    kept = keep_shares({f"{prefix}_{key}": even for _, prefix in WEIGHTS for key in others})
-    return [[kept[f"{prefix}_{key}"] for key in others] for _, prefix in WEIGHTS]
 
 
 def slider_weights(choice: FusionChoice) -> dict[str, list[float]]:
@@ -253,3 +246,22 @@ def moved_component(choice: FusionChoice) -> int:
     """The component whose weights the plane moves: its place among the others."""
     titles = {key: title_of(key) for key in choice.others}
     return choice.others.index(keep_one("plane", titles, choice.others[0]))
+
+
+PAGE = "what-if"  # whose presets the saved mixes are
+
+
+def of_choice(choice: FusionChoice) -> list[Mix]:
+    """The mixes of the components that are chosen: those that every fusion has, and saved ones with the settings on screen."""
+    saved = [_as_mix(choice, name, values) for name, values in loaders.all_presets(PAGE).items()]
+    return [*starters(len(choice.others)), *(mix for mix in saved if mix is not None)]
+
+
+def _as_mix(choice: FusionChoice, name: str, values: Mapping[str, Any]) -> Mix | None:
+    """A saved preset as a mix; None if it is of other components or of other settings than those on screen."""
+    keys = [[f"{prefix}_{key}" for key in choice.others] for _, prefix in WEIGHTS]
+    weights = {key for part in keys for key in part}
+    settings = {key: value for key, value in values.items() if key not in weights}
+    if not weights <= values.keys() or any(st.session_state.get(key, value) != value for key, value in settings.items()):
+        return None
+    return Mix(name, *(tuple(float(values[key]) for key in part) for part in keys))

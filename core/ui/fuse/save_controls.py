@@ -1,4 +1,7 @@
-"""Save what Fuse shows: as a preset, as a run, or applied to a test run."""
+"""Save what Fuse shows: as a preset, as a run, or applied to a test run.
+
+Take the fusion on the screen along: one HTML file in which a colleague weighs it anew.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,12 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.actions import derived_runs, launch, runs, walks
+from core.actions import derived_runs, launch, machine_names, runs, walks
 from core.actions.workspace import Workspace
 from core.errors import DeskError
+from core.explorer.component import make_file
+from core.explorer.prepare import REST, Mix
+from core.explorer.travel import Fusion, data_of_file
 from core.report.walk import keep_figure
 from core.scoring.sentences import interval_text
 from core.store.runs import Run
@@ -19,21 +25,24 @@ from core.store.walks import Stop
 from core.transfer.knn_settings import read_knn_settings
 from core.transfer.live_fusion import LiveFusion
 from core.transfer.protocols import EvaluationProtocol
-from core.ui.fuse import figures, take_along
-from core.ui.fuse.fusion_controls import KNN, FusionChoice, title_of
-from core.ui.fuse.mixes import PAGE
+from core.transfer.run_cells import describe_scoring
+from core.ui.fuse import at_rest, explorer, figures, fusion_controls
+from core.ui.fuse.fusion_controls import KNN, PAGE, FusionChoice, title_of
 from core.ui.shared import links, loaders, neighbour_controls, stop_buttons
 from core.ui.shared.confirmation import confirm
+from core.ui.shared.figure_menu import file_name_of
 from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
+
+_NOW = "as on the page"  # the mix that the file begins at
 
 
 def show_save_controls(context: PageContext, choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> None:
     """Show presets, taking along, saving and the test run in one row; a reader has the first two."""
     one, four, two, three, five = st.columns([0.19, 0.22, 0.23, 0.28, 0.08], vertical_alignment="bottom")
     with four.popover("Take along", width="stretch", icon=":material/download:"):
-        take_along.show_take_along(context.workspace, choice, baseline, prepared)
+        show_take_along(context.workspace, choice, baseline, prepared)
     with one.popover("Presets", width="stretch", icon=":material/bookmark:"):
         _show_presets(context.workspace, choice)
     if context.workspace.settings.read_only:
@@ -199,3 +208,31 @@ def _save_component(workspace: Workspace, choice: FusionChoice, key: str, name: 
         settings = replace(settings, protocol=EvaluationProtocol("test"))
     request = derived_runs.knn_request(choice.dataset, settings, f"{name}: {'neighbours' if run is None else run.name}")
     return launch.start(workspace, request).id
+
+
+def show_take_along(workspace: Workspace, choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> None:
+    """Show whether labels travel, and the button that makes the file."""
+    labels = choice.labelled and st.toggle("With the labels of its rows", value=True, **bind("take_labels", default=True))
+    weights = fusion_controls.slider_weights(choice)
+    now = Mix(_NOW, tuple(weights["de"]), tuple(weights["up"]))
+    fusion = Fusion(
+        f"{choice.dataset.name} · {choice.base.name} with {', '.join(map(fusion_controls.title_of, choice.others))}",
+        prepared,
+        explorer.name_rows(choice, baseline),
+        at_rest.find_noise(choice, baseline) if choice.labelled else None,
+        describe_scoring(fusion_controls.protocols_of(choice)),
+        REST[choice.by_support],
+    )
+    build = partial(_make, workspace, fusion, now, fusion_controls.of_choice(choice), labels=labels)
+    st.download_button(
+        "HTML file", build, f"{file_name_of('fusion')}.html", key="take-along", on_click="ignore", icon=":material/download:"
+    )
+    if choice.labelled:
+        with_labels = "Scores, intervals and plane follow the hand." if labels else "Labels stay here: ranks follow the hand."
+        st.caption(f"{with_labels} It opens in a browser without a network, and asks nothing of any server.")
+
+
+def _make(workspace: Workspace, fusion: Fusion, now: Mix, saved: list[Mix], *, labels: bool) -> bytes:
+    content = make_file(data_of_file(fusion, now, saved, labels=labels))
+    machine_names.refuse_secrets(workspace.settings, "the fusion", [content])
+    return content

@@ -21,9 +21,8 @@ from core.transfer.protocols import EvaluationProtocol
 from core.ui.shared import links, loaders, space_numbers, tables, widgets
 from core.ui.shared.linked import bind, select_rows
 from core.ui.shared.neighbour_controls import LiveNeighbours
-from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import as_text, show_figure
+from core.ui.shared.widgets import Number, as_text, show_figure, show_numbers
 
 PER = ("gene", "row")  # what a point of the figure, and a line of the table, stands for
 LISTED = 400  # neighbours in the table; the others are counted

@@ -6,10 +6,9 @@ import pandas as pd
 import streamlit as st
 
 from core.actions.imports import ImportOptions
-from core.ui.shared import links, upload_form
-from core.ui.shared.number_box import Number, show_numbers
+from core.ui.shared import after_import, links
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import show_empty
+from core.ui.shared.widgets import Number, show_empty, show_numbers
 
 _SUM = "Sum over the splits: one that is in two splits counts twice."
 
@@ -22,7 +21,7 @@ def show_welcome(context: PageContext) -> None:
         lambda: links.to_data("Go to Data"),
     )
     if not context.workspace.settings.read_only:
-        upload_form.show(context.workspace, "-overview", ImportOptions())
+        after_import.show_upload(context.workspace, "-overview", ImportOptions())
 
 
 def say_if_simulated(context: PageContext) -> None:

@@ -1,4 +1,7 @@
-"""Overview: the table of runs, by the rows that they are on."""
+"""Overview: the table of runs, by the rows that they are on.
+
+Overview: what a run took, in words: time, tokens and cost. What is not known is left out, never guessed.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,12 @@ from core.scoring.run_scores import RunScore
 from core.scoring.sentences import TWO_WAY, UNSEEN
 from core.scoring.standing import Standing
 from core.store.runs import Run
-from core.texts import NO_BIOLOGY
+from core.texts import NO_BIOLOGY, describe_duration
 from core.transfer.run_cells import ALL_ROWS
 from core.types import Flag
-from core.ui.overview.usage import cost_text, time_text, tokens_text
 from core.ui.shared import links, loaders, score_box, tables
 from core.ui.shared.linked import bind
-from core.ui.shared.method_words import method_text
+from core.ui.shared.run_choice import method_text
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import show_empty
 
@@ -182,3 +184,34 @@ def _columns(noise: PublicNoise | None) -> Mapping[str, Any]:
         "fewer seeds": number(format="localized", help="Rows whose mean is over fewer seeds than asked."),
         "collapsed": number("did not argue", format="localized", help=_COLLAPSED),
     }
+
+
+def time_text(run: Run) -> str | None:
+    """The time from the start of a finished run to its end; None for a run that was imported or is not done."""
+    if run.status != "done" or run.started_at is None or run.finished_at is None:
+        return None
+    return describe_duration((run.finished_at - run.started_at).total_seconds())
+
+
+def tokens_text(run: Run) -> str | None:
+    """The tokens of a run's rows, with ≥ if the count is missing for some rows; None if no row does."""
+    if run.tokens is None:
+        return None
+    number = f"{run.tokens / 1e6:.1f} M" if run.tokens >= 1e6 else f"{run.tokens:,}"
+    return f"≥ {number}" if run.tokens_unknown else number
+
+
+def cost_text(run: Run, spent: Mapping[str, tuple[int, int]], price: Price | None) -> str | None:
+    """What a run cost, from the tokens of its calls (`loaders.tokens_by_run`).
+
+    A run whose calls are not recorded knows only the sum of its tokens: a range if prompts and answers differ in price. None
+    without a price, or if the tokens of some rows are not known.
+    """
+    if price is None:
+        return None
+    if run.id in spent:
+        return f"{price.of(*spent[run.id]):,.2f}"
+    if run.tokens is None or run.tokens_unknown:
+        return None
+    low, high = sorted((price.of(run.tokens, 0), price.of(0, run.tokens)))
+    return f"{low:,.2f}" if low == high else f"{low:,.2f}–{high:,.2f}"

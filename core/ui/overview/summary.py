@@ -1,4 +1,7 @@
-"""Overview, first screen: one verdict, one picture, what needs attention, what to do next, how to bring one's own data."""
+"""Overview, first screen: one verdict, one picture, what needs attention, what to do next, how to bring one's own data.
+
+Overview: public scores, and the noise that they have.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,15 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from core.actions.imports import ImportOptions
-from core.audit.debate_audit import DebateAudit, debates_sentence
+from core.audit.debate_audit import debates_sentence
 from core.report.figures import ladder
 from core.scoring import terms
+from core.scoring.public_noise import PublicNoise, public_noise
 from core.scoring.standing import Standing, headline
 from core.store.predictions import CONFIDENTLY_WRONG
 from core.store.runs import Run
 from core.ui.overview import concerns
-from core.ui.shared import links, loaders, score_box, upload_form
+from core.ui.shared import after_import, links, loaders, score_box
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, flush, show_captioned, show_empty
 
@@ -39,7 +43,8 @@ def show_first_screen(context: PageContext) -> None:
         _show_picture(context, standings)
     with side:
         concerns.show_first(context)
-    if sentence := debates_sentence(_audits(context.runs)):
+    audits = {run.name: loaders.debate_audit(run.id)[0] for run in context.runs if run.method == "debate"}
+    if sentence := debates_sentence({name: audit for name, audit in audits.items() if len(audit.roles)}):
         verdict.markdown(as_text(sentence), help=terms.explain(sentence) or None)
 
 
@@ -67,12 +72,6 @@ def _show_picture(context: PageContext, standings: Mapping[str, Standing]) -> No
     show_captioned(ladder.of_all(dataset, groups, standings, counts, chosen), "standings")
 
 
-def _audits(runs: Sequence[Run]) -> dict[str, DebateAudit]:
-    """The audits of the debates that have briefs, by the run's name."""
-    audits = {run.name: loaders.debate_audit(run.id)[0] for run in runs if run.method == "debate"}
-    return {name: audit for name, audit in audits.items() if len(audit.roles)}
-
-
 def _show_next(context: PageContext) -> None:
     """Show what to do next: read what the run gets wrong, compare it, fuse it."""
     run = context.run
@@ -93,5 +92,19 @@ def _show_bring_your_own(context: PageContext) -> None:
     if context.workspace.settings.read_only:
         return
     with st.expander("Bring your own data", icon=":material/upload:"):
-        upload_form.show(context.workspace, "-overview", ImportOptions())
+        after_import.show_upload(context.workspace, "-overview", ImportOptions())
         st.caption("Or `perturbdesk import FOLDER`. Data has more ways.")
+
+
+def noise_of(context: PageContext, n_unlabelled: int) -> PublicNoise | None:
+    """The noise of a public score of the chosen dataset."""
+    return public_noise([loaders.standing(run.id).score for run in context.runs], n_unlabelled)
+
+
+def show_published(context: PageContext, noise: PublicNoise | None) -> None:
+    """Show the public scores of runs that have one, which are of other rows than any score here."""
+    published = ladder.published_of(context.runs)
+    if published:
+        dataset, chosen = context.dataset.name if context.dataset else "", context.run.id if context.run else None
+        st.markdown("### Public scores")
+        show_captioned(ladder.of_published(dataset, published, noise, chosen), "ladder-public")

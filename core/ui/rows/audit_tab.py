@@ -15,9 +15,8 @@ from core.scoring.row_words import FLAG_HELP
 from core.store.runs import Run
 from core.types import FLAG_NAMES
 from core.ui.rows import filters
-from core.ui.shared.method_words import method_text
-from core.ui.shared.number_box import Number, show_numbers
-from core.ui.shared.widgets import as_text, flush, show_captioned, show_empty
+from core.ui.shared.run_choice import method_text
+from core.ui.shared.widgets import Number, as_text, flush, show_captioned, show_empty, show_numbers
 
 # Finding → the title of its column.
 _ANSWERS = {

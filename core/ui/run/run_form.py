@@ -18,14 +18,13 @@ from core.llm.health import START_COMMAND, Health, describe_logprobs
 from core.log import record_error
 from core.methods.base import AsksAgain, DerivedMethod, Method, ReadsTexts, methods
 from core.store.datasets import Dataset
-from core.store.runs import Run
 from core.texts import describe_duration
 from core.ui.run.backend_choice import choose_backend
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
-from core.ui.shared.method_words import method_text
 from core.ui.shared.option_controls import SOURCES, show_calls, show_option, show_settings
+from core.ui.shared.run_choice import method_text
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
 
@@ -123,7 +122,10 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
     if len(found) > 1:
         _show_each(found)
     if not health.models:
-        _show_nobody(health)
+        st.warning("No model answers there.", icon=":material/cloud_off:")
+        st.caption(as_text(health.problem))
+        st.markdown("Start one, for example on a machine with a GPU:")
+        st.code(START_COMMAND, language=None, wrap_lines=True)
     model = st.selectbox("Model", health.models, disabled=not health.models, placeholder="none answers", **bind("model"))
     if len(health.models) > 1 and model:
         found = read_health(workspace, address, calls, model)
@@ -135,14 +137,6 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
         chosen |= show_settings(RunRequest, "", ["timeout_s", "max_answer_mb", "repeat"], columns=3)
         chosen |= show_settings(RunRequest, "", ["cached"])
     return replace(wanted, endpoint=address, model=model, calls=calls, **chosen, **choose_backend()), health
-
-
-def _show_nobody(health: Health) -> None:
-    """Show why no model can be asked, and what to start."""
-    st.warning("No model answers there.", icon=":material/cloud_off:")
-    st.caption(as_text(health.problem))
-    st.markdown("Start one, for example on a machine with a GPU:")
-    st.code(START_COMMAND, language=None, wrap_lines=True)
 
 
 def _show_what_it_can(health: Health, model: str, n_servers: int) -> None:
@@ -218,15 +212,14 @@ def _show_start(context: PageContext, wanted: RunRequest, health: Health | None)
         except DeskError as error:
             show_error(error)
             return
-        _confirm_start(run, is_new=run.id not in known)
+        text = (
+            f"Started {run.name}."
+            if (run.id not in known)
+            else f"{run.name} has these settings already: no second run was started."
+        )
+        confirm(text, lambda: st.markdown("[Watch](#run)", width="content"), lambda: links.to_rows(run, "Open rows"))
         links.set_parameter("watched", run.id)
         st.rerun()
-
-
-def _confirm_start(run: Run, *, is_new: bool) -> None:
-    """Say that a run was started, or that the one with the same settings is here already."""
-    text = f"Started {run.name}." if is_new else f"{run.name} has these settings already: no second run was started."
-    confirm(text, lambda: st.markdown("[Watch](#run)", width="content"), lambda: links.to_rows(run, "Open rows"))
 
 
 def _describe_estimate(spec: RunSpec, expected: Expectation) -> str:

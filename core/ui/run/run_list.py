@@ -23,7 +23,7 @@ from core.ui.run.run_form import ADDRESS_HELP
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.job_panel import Button, Parts, show_job
 from core.ui.shared.linked import read_ids
-from core.ui.shared.method_words import method_text
+from core.ui.shared.run_choice import method_text
 from core.ui.shared.shell import PageContext, draw_until_ready, fragment
 from core.ui.shared.widgets import as_text, show_empty
 

@@ -17,9 +17,8 @@ from core.store.runs import Run
 from core.texts import number_text
 from core.ui.shared import loaders, tables
 from core.ui.shared.linked import bind
-from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.score_box import range_text
-from core.ui.shared.widgets import as_text, show_captioned
+from core.ui.shared.widgets import Number, as_text, show_captioned, show_numbers
 
 _MACRO = "The mean of three AUROCs: up, down and none, each against the other two, by its own probability."
 _LOG_LOSS = "The mean of −log p of what happened. The classes' shares alone have the number below."

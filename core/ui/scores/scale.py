@@ -6,13 +6,12 @@ import streamlit as st
 
 from core.errors import InputError
 from core.scoring.score_scale import RunScale, caution, ends_text
-from core.stats.score_scale import RESAMPLES, ScaledScore
+from core.stats.official_score import RESAMPLES, ScaledScore
 from core.store.runs import Run
 from core.texts import number_text
 from core.ui.shared import loaders
 from core.ui.shared.linked import choose_one
-from core.ui.shared.number_box import Number, show_numbers
-from core.ui.shared.widgets import as_text
+from core.ui.shared.widgets import Number, as_text, show_numbers
 
 _CHOICE = (
     "The same screen done again, with other guides or in another batch, as a dataset of the same pairs. Another cell line is no "

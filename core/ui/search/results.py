@@ -1,20 +1,48 @@
-"""A word or phrase in all runs of a dataset: how many texts hold it by run and role, then the texts around it."""
+"""A word or phrase in all runs of a dataset: how many texts hold it by run and role, then the texts around it.
+
+What was searched for lately in this browser, and what can be searched for.
+
+The list of hits: a component of our own, since hundreds of links and marked words are too many elements for Streamlit.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
-from core.store.text_search import TextQuery
-from core.ui.search import hit_list, recent
+from core.plots import theme
+from core.store.text_search import Hit, TextQuery
 from core.ui.shared import links, loaders, run_browser, shell
 from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty, symbol_text
 
+_HERE = Path(__file__).parent
+_list = st.components.v2.component(
+    "hit_list",
+    html='<div class="hits"></div>',
+    css=(_HERE / "hit_list.css").read_text("utf-8"),
+    js=links.SCRIPT + (_HERE / "hit_list.js").read_text("utf-8"),
+)
+
+
+_CSS = """.recent p { margin: 0.2rem 0; color: var(--st-text-color); }
+a { display: inline-block; margin: 0.15rem 0.2rem; padding: 0.1rem 0.6rem; border-radius: 4px;
+  border: 1px solid var(--st-border-color);
+  color: inherit; text-decoration: none; overflow-wrap: anywhere; }
+a:hover { border-color: var(--st-primary-color); }
+a:focus-visible { outline: 2px solid var(--st-primary-color); }"""
+_recent = st.components.v2.component(
+    "recent_searches",
+    html='<div class="recent"></div>',
+    css=_CSS,
+    js=links.SCRIPT + (_HERE / "recent.js").read_text("utf-8"),
+)
 EXAMPLES = ("interferon", "transcription factor", "no direct")
 PAGE_ROLES = {"pert": "perturbation", "gene": "target gene"}
 
@@ -35,11 +63,11 @@ def show(context: PageContext) -> None:
         st.caption(
             "Searches what the runs wrote and were given: briefs, verdicts, agents' steps, dossiers. Case does not matter."
         )
-        recent.show("", [*loaders.dataset_rows(context.dataset.id)["pert"].head(1), *EXAMPLES])
+        show_recent("", [*loaders.dataset_rows(context.dataset.id)["pert"].head(1), *EXAMPLES])
         return
     shell.set_title(phrase, "Search")
     _show_symbols(context.dataset.id, phrase.strip())
-    recent.show(phrase.strip(), [])
+    show_recent(phrase.strip(), [])
     _show_found({run.id: run.name for run in context.runs}, context.dataset.id, TextQuery(phrase))
 
 
@@ -70,7 +98,7 @@ def _show_found(names: Mapping[str, str], dataset: str, wanted: TextQuery) -> No
     of_chosen = [(each, n) for (each, r), n in found.counts.items() if run in ("", each) and role in ("", r)]
     n_runs = len({each for each, _ in of_chosen})
     st.markdown(_sentence(sum(n for _, n in of_chosen), n_runs, len(found.hits)))
-    hit_list.show(names, dataset, wanted.phrase, found.hits)
+    show_hits(names, dataset, wanted.phrase, found.hits)
 
 
 def _choose(title: str, parameter: str, counts: Mapping[str, int], names: Mapping[str, str]) -> str:
@@ -87,3 +115,48 @@ def _sentence(n: int, n_runs: int, n_listed: int) -> str:
         return said
     in_turn = "one of each run in turn" if n_runs > 1 else "in file order"
     return f"{said}. Listed are {n_listed:,}, {in_turn}; choose a run or a role to see its others."
+
+
+def show_recent(phrase: str, examples: Sequence[str]) -> None:
+    """Show earlier phrases and examples as links where nothing is searched for; keep the phrase that is."""
+    address = links.page_address("search", **links.dataset_and_run())
+    _recent(key="recent-searches", data={"phrase": phrase, "examples": list(examples), "address": address})
+
+
+def show_hits(names: Mapping[str, str], dataset: str, phrase: str, hits: Iterable[Hit]) -> None:
+    """Show hits below the pair of their row, each with links to that row on the page Rows.
+
+    names: run (id) → its name, in order. The same words of a row stand once, with every run that has them: fusions keep their
+    parents' texts.
+    """
+    of_rows: dict[str, dict[tuple[str, ...], list[Hit]]] = {}
+    for hit in hits:
+        of_rows.setdefault(hit.pair_id, {}).setdefault((hit.role, hit.before, hit.hit, hit.after), []).append(hit)
+    groups = [
+        {
+            "pert": (first := next(iter(texts.values()))[0]).pert,
+            "gene": first.gene,
+            "hits": [_content(same, names, dataset, phrase) for same in texts.values()],
+        }
+        for texts in of_rows.values()
+    ]
+    _list(key="hits", data={"groups": groups})
+
+
+def _content(same: Sequence[Hit], names: Mapping[str, str], dataset: str, phrase: str) -> dict[str, Any]:
+    """What the component draws of equal words in several runs; the links have the phrase in the search of the page Rows."""
+    hit = same[0]
+    return {
+        "role": hit.role.replace("_", " "),
+        "colour": theme.ROLE_COLOURS.get(hit.role, theme.NONE),
+        "before": hit.before,
+        "hit": hit.hit,
+        "after": hit.after,
+        "runs": [
+            {
+                "name": names[run],
+                "link": links.page_address("rows", dataset=dataset, run=run, row=hit.pair_id, q=phrase),
+            }
+            for run in sorted({each.run for each in same}, key=[*names].index)
+        ],
+    }

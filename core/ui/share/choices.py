@@ -1,10 +1,14 @@
-"""What a report is to show, chosen on the page; the address carries every choice."""
+"""What a report is to show, chosen on the page; the address carries every choice.
+
+Keeps an abstract that is not saved yet: in the browser's tab, so that a reload does not lose it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import permutations
+from pathlib import Path
 from typing import Any, cast
 
 import streamlit as st
@@ -16,10 +20,13 @@ from core.report.parts import Parts
 from core.report.question import TITLES, find_abstract, find_title
 from core.report.selection import Explorers, Question, ReportSelection, select
 from core.store.runs import Run
-from core.ui.share import draft_keeper
 from core.ui.shared import links, loaders
 from core.ui.shared.linked import bind, choose_one, choose_several
 from core.ui.shared.shell import PageContext
+
+_DRAFT_KEEPER = Path(__file__).with_name("draft_keeper.js").read_text("utf-8")
+_keeper = st.components.v2.component("draft_keeper", html="<div></div>", js=_DRAFT_KEEPER)
+
 
 EXPLORERS: dict[str, Explorers] = {"with the labels of their rows": "labels", "by ranks alone": "ranks", "no": "no"}
 _EXPLORERS_HELP = "With labels, scores and intervals follow the hand. Without, labels stay here, and ranks follow alone."
@@ -40,7 +47,8 @@ def choose(context: PageContext, run: Run) -> ReportSelection | None:
     questions = {str(question): title for question, title in TITLES.items()}
     question = choose_one(st.selectbox, "question", "It answers", questions, placeholder="by what is chosen")
     chosen = choose_several(st.multiselect, "runs", "Runs, the first of which stands out", names, [run.id])
-    pairs = _pairs_of(chosen, names)
+    shared = {key: loaders.shared_row_counts(key) for key in chosen}
+    pairs = {f"{a}|{b}": f"{names[b]} against {names[a]}" for a, b in permutations(chosen, 2) if shared[a].get(b)}
     against_first = [pair for pair in pairs if pair.endswith(f"|{chosen[0]}")]
     compared = choose_several(
         st.multiselect,
@@ -108,7 +116,7 @@ def write_texts(parts: Parts) -> ReportSelection:
         st.session_state["note-abstract"] = kept.get(selection.runs, "")
     abstract = st.text_area("Abstract", key="note-abstract", height=180, placeholder=draft, help=_ABSTRACT_HELP)
     kept[selection.runs] = abstract
-    draft_keeper.show(" ".join(selection.runs), abstract, _write_abstract, is_new=is_new and not abstract)
+    _keep_draft(" ".join(selection.runs), abstract, _write_abstract, is_new=is_new and not abstract)
     if not abstract:
         st.button("Edit the draft", key="edit-draft", icon=":material/edit:", on_click=_write_abstract, args=(draft,))
     authors = st.text_input("Authors", placeholder=parts.byline.authors, max_chars=200, **bind("authors"))
@@ -132,12 +140,6 @@ def _choose_explorers() -> Explorers:
     return EXPLORERS[chosen]
 
 
-def _pairs_of(chosen: Sequence[str], names: Mapping[str, str]) -> dict[str, str]:
-    """Every two of the chosen runs that have rows in common, either way round: baseline|run → in words."""
-    shared = {key: loaders.shared_row_counts(key) for key in chosen}
-    return {f"{a}|{b}": f"{names[b]} against {names[a]}" for a, b in permutations(chosen, 2) if shared[a].get(b)}
-
-
 def apply_saved(saved: Mapping[str, Any], name: str) -> None:
     """Set the choices to those of a saved report; before the page is drawn."""
     selection = from_json(ReportSelection, saved, f"saved report {name!r}")
@@ -153,3 +155,18 @@ def apply_saved(saved: Mapping[str, Any], name: str) -> None:
     st.session_state.update({"finding": selection.title, "note-abstract": selection.abstract, "authors": selection.authors})
     explorers = next(title for title, value in EXPLORERS.items() if value == selection.explorers)
     st.session_state.update({"rows": "\n".join(selection.rows), "title": name, "explorers": explorers})
+
+
+def _keep_draft(of: str, text: str, take: Callable[[str], object], *, is_new: bool) -> None:
+    """Keep a text, which the tab then holds by what it is about (of); is_new: nobody has written in this session yet.
+
+    take: is called with what the tab kept of an earlier session, before the page is drawn again.
+    """
+    key = "draft-keeper"
+
+    def give_back() -> None:
+        kept = st.session_state[key]["draft"]
+        if kept and kept["of"] == of:
+            take(kept["text"])
+
+    _keeper(key=key, data={"of": of, "text": text, "isNew": is_new}, on_draft_change=give_back)

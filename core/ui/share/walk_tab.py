@@ -1,9 +1,14 @@
-"""The parts of the page Share's tab Walk-throughs: choose one, word and order its stops, play and export it."""
+"""The parts of the page Share's tab Walk-throughs: choose one, word and order its stops, play and export it.
+
+Slides that play in the page, and full-screen by a click: the file itself, in a frame.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 import streamlit as st
 
@@ -13,11 +18,22 @@ from core.plots import printed
 from core.report.printing import as_pdf
 from core.report.walk import walk_file
 from core.store.walks import Stop
-from core.ui.share import player
 from core.ui.shared import loaders, stop_buttons
 from core.ui.shared.linked import choose_one
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty
+
+_HTML = """<div class="player"><button type="button">▶ Play full-screen</button>
+<iframe title="Slides" allow="fullscreen"></iframe></div>"""
+_CSS = """.player { display: flex; flex-direction: column; gap: 0.5rem; }
+button { align-self: start; border: 1px solid var(--st-primary-color); border-radius: 0.5rem; background: var(--st-primary-color);
+  color: #fff; cursor: pointer; font: inherit; padding: 0.3rem 0.9rem; }
+button:focus-visible { outline: 2px solid var(--st-text-color); outline-offset: 2px; }
+iframe { width: 100%; aspect-ratio: 16 / 9; border: 1px solid var(--st-border-color); border-radius: 0.5rem; }
+iframe:fullscreen { border: 0; border-radius: 0; }"""
+_PLAYER = Path(__file__).with_name("player.js").read_text("utf-8")
+_player = st.components.v2.component("player", html=_HTML, css=_CSS, js=_PLAYER)
+
 
 _NONE = (
     "No stops yet. While you read, click :material/add_location_alt: beside a row, a figure or a comparison: "
@@ -103,7 +119,9 @@ def _show_tools(workspace: Workspace, stop: Stop, place: int, n: int) -> None:
 def _show_slides(workspace: Workspace, dataset: str, name: str, stops: Sequence[Stop]) -> None:
     """Show the walk-through as it plays, and its files."""
     page = make_walk_file(workspace, dataset, name, stops)
-    player.show(page, "walk-player")
+    # Show slides; the arrow keys move through them once they are clicked or play
+    version = hashlib.sha256(page).hexdigest()
+    _player(key="walk-player", data={"page": page.decode(), "version": version}, width="stretch")
     file = printed.file_name(name)
     with st.container(horizontal=True):
         st.download_button("Slides", page, f"{file}.html", key="walk-html", on_click="ignore", icon=":material/download:")

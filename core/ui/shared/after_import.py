@@ -1,4 +1,7 @@
-"""After an import: the dataset and the best run of what came are chosen, and a box leads to what it gets wrong."""
+"""After an import: the dataset and the best run of what came are chosen, and a box leads to what it gets wrong.
+
+The upload of one's own files: tables, packs and embeddings, recognised by their content.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,16 @@ from pathlib import Path
 
 import streamlit as st
 
+from core.actions import imports
 from core.actions.import_target import Imported
+from core.actions.imports import ImportOptions, OnFile
+from core.actions.workspace import Workspace
 from core.store.datasets import Dataset
 from core.store.predictions import CONFIDENTLY_WRONG
 from core.store.runs import Run
 from core.ui.shared import links, loaders, run_choice
 from core.ui.shared.confirmation import confirm
+from core.ui.shared.shell import explain_errors
 from core.ui.shared.widgets import as_text
 
 NOTHING = ("failed", "unknown")  # kinds of files of which nothing was imported
@@ -124,3 +131,20 @@ def _show_problem(result: Imported) -> None:
         rejected = f": **{len(result.rejected):,} rows rejected** (listed under History)" if result.rejected else ""
         note = f" – {as_text(result.message)}" if result.message else ""
         (st.warning if result.rejected else st.info)(name + rejected + note)
+
+
+def show_upload(workspace: Workspace, key: str, options: ImportOptions) -> None:
+    """Show the upload and its button; afterwards what came is chosen on the page."""
+    label = "Tables, knowledge packs, embeddings: recognised by content"
+    files = st.file_uploader(label, accept_multiple_files=True, key=f"upload{key}")
+    if st.button("Import uploaded files", disabled=not files, type="primary"):
+        with explain_errors():
+            uploads = [(f.name, f) for f in files]
+            show_step = show_progress()
+            take(imports.import_uploads(workspace, uploads, options, show_step), show_step)
+
+
+def show_progress() -> OnFile:
+    """Show a bar, and return what moves it and names what begins."""
+    bar = st.progress(0.0, "Reading …")
+    return lambda share, what: bar.progress(share, as_text(f"{what} …"))

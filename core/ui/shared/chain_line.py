@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.store.chain_check import Finding
+from core.store.chain import Finding
 from core.ui.shared.widgets import as_text
 
 

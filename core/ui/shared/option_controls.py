@@ -17,7 +17,7 @@ from core.llm.call_settings import CallSettings
 from core.store.datasets import Dataset
 from core.ui.shared import loaders
 from core.ui.shared.linked import bind, choose_one, choose_several
-from core.ui.shared.method_words import option_text
+from core.ui.shared.run_choice import option_text
 from core.ui.shared.sign_in import may_upload
 
 _LONG = 60  # characters of a text that gets several lines

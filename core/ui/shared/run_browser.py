@@ -1,9 +1,15 @@
-"""Browsing a run's rows: the list, previous and next, and a choice of runs to compare with."""
+"""Browsing a run's rows: the list, previous and next, and a choice of runs to compare with.
+
+A switch for showing rows to others: larger type, nothing but the row, and the keys and buttons that go to the next.
+
+A button that copies the link to the view on screen, by one click or by the key c of the list of rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -13,12 +19,40 @@ from core.stats.ranks import rank_from_top
 from core.store.runs import Run
 from core.store.walks import Stop
 from core.types import Flag
-from core.ui.shared import copy_link, links, loaders, presentation, row_list, stop_buttons
-from core.ui.shared.linked import choose_several
+from core.ui.shared import links, loaders, row_list, stop_buttons
+from core.ui.shared.linked import bind, choose_several
 from core.ui.shared.row_list import ListedRows
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty
 
+_ICON = """<svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" fill="none" stroke="currentColor">
+<path d="M6.5 9.5l3-3M7.5 4.5l1.2-1.2a2.8 2.8 0 014 4L11.5 8.5M8.5 11.5l-1.2 1.2a2.8 2.8 0 01-4-4L4.5 7.5"/></svg>"""
+_HTML = f"""<span class="copy"><button type="button" title="Copy the link (c)" aria-label="Copy link">{_ICON}</button>
+<input hidden readonly aria-label="Link to this view"><span class="said" role="status"></span></span>"""
+_CSS = """.copy { position: relative; display: inline-block; color: var(--st-text-color); }
+button { display: flex; align-items: center; border: 1px solid var(--st-border-color); border-radius: 4px; background: none;
+  color: inherit; cursor: pointer; font: inherit;
+  height: 2rem; padding: 0 0.5rem; }
+button:hover { border-color: var(--st-primary-color); }
+button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 1px; }
+.said:not(:empty) { position: absolute; right: 0; top: 2.2rem; white-space: nowrap; padding: 0.2rem 0.6rem; border-radius: 4px;
+  background: #25313c; color: #fff; font-size: 0.9rem; z-index: 30; }
+input:not([hidden]) { position: absolute; right: 0; top: 4.2rem; width: 20rem; z-index: 30; }"""
+_COPY_LINK = Path(__file__).with_name("copy_link.js").read_text("utf-8")
+_button = st.components.v2.component("copy_link", html=_HTML, css=_CSS, js=_COPY_LINK)
+
+
+_HELP = "Larger type, without the list and the filters. The arrow keys walk through the rows that the filters leave."
+# The list is out of sight rather than gone: it hears the keys.
+_STYLE = """<style>
+html { font-size: 19px !important; }
+[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], [data-testid="stTabs"] [role="tablist"], .st-key-notes,
+[data-testid="stMain"] h2, [role="tabpanel"] > [data-testid="stVerticalBlock"] > :not(:has(.st-key-row-header)),
+.st-key-copy-link { display: none; }
+[data-testid="stHorizontalBlock"] > [data-testid="stColumn"]:has([class*="st-key-list-"]) { position: absolute; left: -200vw; }
+[data-testid="stColumn"]:has(.st-key-row-header) { flex: 1 1 100%; width: 100%; }
+[data-testid="stMainBlockContainer"] { padding-top: 1rem; }
+</style>"""
 PART_ROWS = 20_000  # in one list
 MOST_BESIDE = 2  # runs beside the one that is read
 _STEP_HELP = {"left": "previous row", "right": "next row"}
@@ -68,10 +102,10 @@ def show_toolbar(context: PageContext, run: Run, ids: Sequence[str], pair_id: st
         _show_step("left", ids, place - 1)
         st.markdown(f"row {place + 1:,} of {len(ids):,}", width="content")
         _show_step("right", ids, place + 1)
-        copy_link.show(row=pair_id)
+        _show_copy_link(row=pair_id)
         stop_buttons.show(context.workspace, partial(_stop_of_row, run, pair_id), "row")
         with st.popover("", icon=":material/more_horiz:", help="Compare with other runs, present", key="row-more"):
-            presentation.show_switch()
+            show_switch()
             if not names:
                 st.caption("No other run has this row.")
             chosen = choose_several(st.pills, "with", "Compare with", names, selection_mode="multi", wrap=True)
@@ -132,3 +166,14 @@ def offer_labelled_run(context: PageContext, page: str) -> None:
     if found is not None and context.run is not None and not labelled.get(context.run.id, 0):
         text = f"Open {as_text(found.name)} here: {labelled[found.id]:,} of its rows have labels"
         st.page_link(page, label=text, query_params={"dataset": found.dataset, "run": found.id}, width="content")
+
+
+def show_switch() -> None:
+    """Show the switch; while it is on, the page shows the row alone."""
+    is_on = st.toggle("Present", help=_HELP, **bind("present"))
+    st.html(_STYLE if is_on else "<style></style>")  # a fragment that leaves a style out does not take it away
+
+
+def _show_copy_link(**parameters: str) -> None:
+    """Show the button; its link is the address of the view with these query parameters, below the base address if one is set."""
+    _button(key="copy-link", data={"base": links.base_address(), "parameters": parameters}, width="content")

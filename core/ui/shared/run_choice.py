@@ -1,6 +1,8 @@
 """Which dataset and run a page opens on: those of its link, else those last shown, else a run that it can show something of.
 
 What the app has chosen it says, with the reason; what a person has chosen stays, whatever the page.
+
+What people read for methods and for their options, whose own names are for the command line and for links.
 """
 
 from __future__ import annotations
@@ -13,7 +15,26 @@ import streamlit as st
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui.shared import loaders
-from core.ui.shared.method_words import method_text
+
+# Of options whose names are short; the others are read as they are, with blanks.
+_OPTIONS = {
+    "base": "run that is fused",
+    "with": "runs to fuse with it",
+    "w_de": "weights for DE",
+    "w_dir": "weights for DIR",
+    "reference": "percentiles taken over",
+    "by_support": "weights by support",
+    "by_agreement": "weights by agreement",
+    "reference_runs": "labelled runs for percentiles",
+    "spaces": "gene spaces",
+    "k": "nearest genes",
+    "de_power": "power for DE",
+    "shots": "measured pairs in the prompt",
+    "context": "description of the cells",
+    "prompts": "file of prompts, one per row",
+}
+_METHODS = {"knn": "kNN"}
+
 
 _RUN, _DATASET, _WHY = "_run", "_dataset", "_why"  # session keys: ids of what was last shown, and why the app chose that run
 _NEED_LABELS = ("scores", "compare", "fuse")  # addresses of the pages that show next to nothing of a run without labels
@@ -114,3 +135,13 @@ def _describe_missing(wanted: str) -> str:
     is_reading = any(wanted in (each.id, each.name) for each in loaders.all_runs())
     what = "reads the texts of another run and predicts nothing" if is_reading else "is not in this workspace"
     return f"The run that this link names {what}; showing another."
+
+
+def method_text(name: str) -> str:
+    """A method in words: "evidence rules"."""
+    return _METHODS.get(name, name.replace("_", " "))
+
+
+def option_text(name: str) -> str:
+    """A method's option in words: "weights for DE"."""
+    return _OPTIONS.get(name, name.replace("_", " "))

@@ -14,8 +14,7 @@ from core.stats.official_score import ScoreIntervals
 from core.store.runs import Run
 from core.texts import number_text, rows_behind
 from core.ui.shared import links, loaders
-from core.ui.shared.number_box import Number, show_numbers
-from core.ui.shared.widgets import as_text
+from core.ui.shared.widgets import Number, as_text, show_numbers
 
 _INTERVALS = f"{TWO_WAY}, by rows alone"  # what stands below every score
 

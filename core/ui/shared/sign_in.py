@@ -14,10 +14,11 @@ from streamlit import config
 
 from core.actions.workspace import Person, Workspace
 from core.config import Settings
+from core.ui import sign_ins
 from core.ui.access import is_enforced
-from core.ui.shared import account, server_workspace
-from core.ui.shared.account import account_of
+from core.ui.shared import server_workspace
 from core.ui.shared.widgets import as_text
+from core.ui.sign_ins import account_of
 
 _DRAWN_FOR = "_drawn_for"  # a session key: the person whom the page was drawn for
 
@@ -48,7 +49,7 @@ def _nobody() -> Person | None:
 def may_upload() -> bool:
     """Return whether the person at this browser may upload files."""
     workspace = session_workspace()
-    return workspace is not None and account.may_upload(workspace.settings)
+    return workspace is not None and sign_ins.may_upload(workspace.settings)
 
 
 def refuse_unprotected(settings: Settings) -> bool:

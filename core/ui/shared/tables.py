@@ -120,7 +120,11 @@ def _cell_texts(values: pd.Series, settings: Column) -> Iterable[str]:
     kind = _type_of(settings)
     known = values.head(MEASURED_ROWS).dropna()
     if kind.get("type") == "link" and kind.get("display_text"):
-        return _link_texts(str(kind["display_text"]), known)
+        display_text = str(kind["display_text"])
+        if "(" not in display_text:
+            return [display_text]
+        found = (re.search(display_text, str(address)) for address in known.tolist())
+        return {match[1] for match in found if match}
     if pd.api.types.is_bool_dtype(known):
         return []
     if pd.api.types.is_numeric_dtype(known):
@@ -129,14 +133,6 @@ def _cell_texts(values: pd.Series, settings: Column) -> Iterable[str]:
         return ["2000-00-00 00:00:00"]
     texts = {str(value) for value in known.tolist()}
     return sorted(texts, key=len)[-20:]
-
-
-def _link_texts(display_text: str, addresses: pd.Series) -> Iterable[str]:
-    """What links are called: one text for all, or what the group of a regular expression finds in each address."""
-    if "(" not in display_text:
-        return [display_text]
-    found = (re.search(display_text, str(address)) for address in addresses.tolist())
-    return {match[1] for match in found if match}
 
 
 def _type_of(settings: Column) -> Mapping[str, Any]:

@@ -1,18 +1,23 @@
-"""Small elements that several pages show: texts, headings, tabs, figures with their table."""
+"""Small elements that several pages show: texts, headings, tabs, figures with their table.
+
+Numbers to be read first, side by side: each with its name above, and what belongs to it below.
+"""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.plots import theme
 from core.report.captioned import CaptionedFigure
@@ -148,3 +153,27 @@ def draw_figures_last() -> Iterator[None]:
             for draw in waiting:
                 draw()
             st.session_state[_PLOTLY_IS_LOADED] = True
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number, as text. help: what it means. below: Markdown, as its interval and how many rows it is from."""
+
+    name: str
+    value: str
+    help: str = ""
+    below: str = ""
+
+
+def show_numbers(key: str, numbers: Iterable[Number], widths: Sequence[float] | int) -> list[DeltaGenerator]:
+    """Show numbers in the first of the columns that `widths` make; the columns, for what else belongs there.
+
+    They are Markdown, styled by the container's class: a browser shows text at once, and Streamlit's own metric a third
+    of a second after the first other element whose script it has to load.
+    """
+    with st.container(key=f"numbers-{key}"):
+        columns = st.columns(widths)
+    for column, number in zip(columns, numbers, strict=False):
+        parts = (as_text(number.name), f"**{as_text(number.value)}**", number.below)
+        column.markdown("  \n".join(part for part in parts if part), help=number.help or None)
+    return list(columns)

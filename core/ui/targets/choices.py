@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.actions import target_ranking
 from core.actions.workspace import Workspace
-from core.target_ranking.masking import MASKS
+from core.target_ranking.expression import MASKS
 from core.target_ranking.results import ALL_GENES, RankingFolder, SavedEvaluation
 from core.target_ranking.splits import Split
 from core.target_ranking.tables import METRICS

@@ -6,8 +6,8 @@ import pandas as pd
 import streamlit as st
 
 from core.actions.workspace import Workspace
-from core.target_ranking.conditions import targets_in
 from core.target_ranking.evaluate import TOP
+from core.target_ranking.expression import targets_in
 from core.target_ranking.results import SavedEvaluation
 from core.target_ranking.splits import Split
 from core.texts import number_text

@@ -1,4 +1,7 @@
-"""Targets, tab Table: every model on the same rows, beside a random ranking and what no model of trained genes exceeds."""
+"""Targets, tab Table: every model on the same rows, beside a random ranking and what no model of trained genes exceeds.
+
+Targets, tab Published: the published table beside ours, and what of it is not comparable.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +15,28 @@ from core.actions.workspace import Workspace
 from core.fields.record import make
 from core.plots import ranking_by_k
 from core.target_ranking.ceilings import ceilings_of
-from core.target_ranking.conditions import targets_in
 from core.target_ranking.evaluate import STRATA, EvaluationRequest, by_model
-from core.target_ranking.masking import MASKS
+from core.target_ranking.expression import MASKS, targets_in
 from core.target_ranking.metrics import MRR
 from core.target_ranking.splits import Split
-from core.target_ranking.tables import METRICS, WHAT_A_TIE_IS, evaluation_text, margin_table, metric_text, wide_table
+from core.target_ranking.tables import (
+    METRICS,
+    NOT_COMPARABLE,
+    SOURCE,
+    WHAT_A_TIE_IS,
+    differences,
+    evaluation_text,
+    margin_table,
+    metric_text,
+    published_wide,
+    wide_table,
+)
 from core.texts import estimate_text, number_text
 from core.ui.shared import tables
 from core.ui.shared.confirmation import confirm
-from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.option_controls import show_more, show_settings
 from core.ui.shared.shell import explain_errors
-from core.ui.shared.widgets import as_text, show_figure
+from core.ui.shared.widgets import Number, as_text, show_figure, show_numbers
 from core.ui.targets import training_tab
 from core.ui.targets.choices import MASK_WORDS, UNIT_WORDS, ShownRanking
 
@@ -137,3 +149,21 @@ def _show_form(workspace: Workspace, shown: ShownRanking) -> None:
             confirm(f"{shown.folder.name}: evaluated on {UNIT_WORDS[saved.facts['unit']]}, {MASK_WORDS[saved.facts['mask']]}.")
             st.query_params["evaluation"] = saved.key
             st.rerun()
+
+
+def show_published(shown: ShownRanking | None) -> None:
+    """Show the published table of a metric, and below it ours."""
+    metric = "recall" if shown is None else shown.metric
+    st.markdown(f"#### Published {METRICS[metric]}")
+    tables.show_table(published_wide(metric), "targets-published")
+    st.caption(as_text(f"From {SOURCE}. No intervals were published."))
+    if shown is not None and shown.saved is not None and shown.split is not None:
+        st.markdown(f"#### Ours: {as_text(shown.folder.name)}")
+        tables.show_table(wide_table(shown.saved.table, metric), "targets-ours")
+        st.caption(as_text(evaluation_text(shown.saved)))
+        sentences = differences(shown.saved.facts, shown.split.kind)
+    else:
+        sentences = list(NOT_COMPARABLE)
+    st.markdown("#### What is not comparable")
+    for sentence in sentences:
+        st.markdown(f"- {as_text(sentence)}")

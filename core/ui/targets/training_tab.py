@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.actions import target_process
+from core.actions import target_ranking
 from core.actions.job_kinds.targets import KIND
 from core.actions.workspace import Workspace
 from core.plots import ranking_training
@@ -51,7 +51,7 @@ def _show_quick_start(workspace: Workspace) -> None:
 
 def _start(workspace: Workspace, request: TrainingRequest) -> None:
     with explain_errors(), st.spinner("Starting …"):
-        folder = target_process.start_apart(workspace, request)
+        folder = target_ranking.start_apart(workspace, request)
         confirm(f"{folder.name} is being trained in a process of its own.")
         st.query_params["tab"] = "Training"
         st.rerun()

@@ -7,10 +7,9 @@ import pytest
 
 from core.actions.workspace import Workspace
 from core.audit import pattern
-from core.audit.answer_counts import ALL, count_answers
 from core.audit.brief_checks import FINDINGS
 from core.audit.debate_audit import DebateAudit, audit_debate
-from core.audit.rubric import Rubric
+from core.audit.rubric import ALL, Rubric, count_answers
 from core.audit.rules.registry import RuleText, answer_by_rule, built_in_rubrics, rule_named, rules
 from core.errors import InputError, NotFound
 from core.records import from_json, to_json

@@ -11,10 +11,15 @@ import pytest
 
 from core.errors import InputError, MissingPackage
 from core.experiments.benchmark_baselines import graph_attention
-from core.experiments.benchmark_baselines.attention_layers import make_network, node_vectors
 from core.experiments.benchmark_baselines.attention_settings import PUBLISHED_SIZES, AttentionGrid, read_grid
 from core.experiments.benchmark_baselines.base import Prediction
-from core.experiments.benchmark_baselines.graph_attention import edges_of, hold_out_perturbations, train_networks
+from core.experiments.benchmark_baselines.graph_attention import (
+    edges_of,
+    hold_out_perturbations,
+    make_network,
+    node_vectors,
+    train_networks,
+)
 from core.experiments.benchmark_baselines.table import score_baselines
 from core.transfer.gene_graph import make_gene_graph
 from tests.experiments.benchmark_baselines import cases

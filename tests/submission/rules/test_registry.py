@@ -190,7 +190,7 @@ def test_a_planted_defect_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -
     # A tokenizer of one token a word, or none.
     words = SimpleNamespace(encode_ordinary=str.split)
     fake = SimpleNamespace(encoding_name_for_model=str, get_encoding=lambda _: words) if planted.tokenizer else None
-    monkeypatch.setattr("core.llm.tokens.has_table", lambda _: True)
+    monkeypatch.setattr("core.llm.kept_answer.has_table", lambda _: True)
     monkeypatch.setitem(sys.modules, "tiktoken", fake)
     s = sound(planted.track)
     done = planted.plant(s)

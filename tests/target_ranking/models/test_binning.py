@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.target_ranking.models.binning import bin_expression
+from core.target_ranking.models.network import bin_expression
 
 
 def test_bins_by_rank_among_the_expressed_genes() -> None:

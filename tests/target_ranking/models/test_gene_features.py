@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.target_ranking.expression import ExpressionSet
-from core.target_ranking.models.gene_features import N_COMPONENTS, make_gene_features
+from core.target_ranking.models.transformer import N_COMPONENTS, make_gene_features
 
 
 def test_features_are_standardised_and_equal_for_genes_that_vary_alike() -> None:

@@ -13,7 +13,7 @@ from core.cells.simulator import ScreenSettings
 from core.errors import InputError
 from core.target_ranking.models.base import FitSettings, load_model, ranking_model_named
 from core.target_ranking.models.network import encode, load_weights, make_network
-from core.target_ranking.models.scgpt_start import read_start
+from core.target_ranking.models.transformer import read_start
 from tests.target_ranking import screens
 
 pytestmark = pytest.mark.torch

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.target_ranking.expression import ExpressionSet
-from core.target_ranking.models.target_classes import flag_columns, make_class_rows, spread_scores
-from core.target_ranking.models.training_cells import take_perturbed
+from core.target_ranking.models.training_cells import flag_columns, make_class_rows, spread_scores, take_perturbed
 
 
 def test_a_double_is_a_row_for_each_target_with_half_its_weight() -> None:

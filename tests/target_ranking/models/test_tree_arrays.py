@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
-from core.target_ranking.models.tree_arrays import TreeArrays
+from core.target_ranking.models.random_forest import TreeArrays
 
 
 def test_predictions_equal_scikit_learns_to_the_last_bit() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.actions import ask, bundles, inspect_log, run_control
+from core.actions import ask, bundles, export, run_control
 from core.actions.ask import Question
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace, open_workspace
@@ -235,4 +235,4 @@ def test_a_pair_that_the_dataset_does_not_have_can_be_read_on_every_page(visit: 
         assert not app.error, (page, [each.value for each in app.error])
     assert pair_of(visit(small_workspace, "rows", run=run)) == "### *Nobody1* ⟶ *Nothing2*"
     assert bundles.build_bundle(small_workspace, run).content
-    assert inspect_log.build_log(small_workspace, run)
+    assert export.build_log(small_workspace, run)

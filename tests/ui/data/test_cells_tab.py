@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.actions import cell_jobs, cells
+from core.actions import cells
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace
 from core.cells.screen import LabelSettings
@@ -50,7 +50,7 @@ def test_a_file_is_described_and_a_start_carries_what_was_filled_in(
     visit: Visit, workspace: Workspace, screen: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[tuple[object, ...]] = []
-    monkeypatch.setattr(cell_jobs, "start_labels", lambda *given: started.append(given[1:]))
+    monkeypatch.setattr(cells, "start_labels", lambda *given: started.append(given[1:]))
     monkeypatch.setenv("PERTURBDESK_IMPORT_ROOTS", str(screen.parent))
     app = visit(workspace, "data", tab="Import", cells_path=str(screen), cells_name="lab", cells_least="4")
     assert "perturbations of one gene: 20" in text_of(app)

@@ -6,7 +6,7 @@ import json
 
 from core.actions import runs as actions
 from core.actions.workspace import Workspace
-from core.ui.data.changes_tab import detail_text
+from core.ui.data.tabs import detail_text
 from tests import worlds
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import the_run

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import benchmark_process, benchmarks, job_control, ledger
+from core.actions import benchmark_plans, benchmarks, job_control, ledger
 from core.actions import runs as runs_actions
 from core.actions.workspace import Workspace
 from core.experiments.benchmark_spec import BenchmarkSpec, parse_benchmark
@@ -136,7 +136,7 @@ def leave_dead(folder: JobFolder, line: str) -> None:
 @pytest.mark.soak
 def test_one_is_started_and_resumed(visit: Visit, workspace_with_benchmarks: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[BenchmarkSpec] = []
-    monkeypatch.setattr(benchmark_process, "_start_process", lambda _workspace, spec: started.append(spec))
+    monkeypatch.setattr(benchmark_plans, "_start_process", lambda _workspace, spec: started.append(spec))
     app = visit(workspace_with_benchmarks, "benchmark", benchmark="later")
     assert "Not finished: 0 of its runs are recorded" in text_of(app)
     press(app, "Resume")

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.actions.workspace import Workspace
 from core.texts import number_text
-from core.ui.fuse import movers
+from core.ui.fuse import figures
 from tests.ui.conftest import KNN, LABELLED, Visit
 from tests.ui.fuse import explorer_view
 from tests.ui.fuse.explorer_view import move
@@ -36,14 +36,14 @@ def test_figures_are_those_of_the_weights(glance: Visit, little_demo: Workspace)
     assert not [each for each in app.dataframe if "places" in each.value]  # folded
     app = glance(little_demo, "fuse", run=LABELLED, figures="true")
     drawn = listed(app)
-    assert len(drawn) == movers.LISTED
+    assert len(drawn) == figures.LISTED
     assert not listed(move(app, w_de_knn=0.9)).equals(drawn)
 
 
 def test_without_labels_the_figures_show_ranks(glance: Visit, little_demo: Workspace) -> None:
     app = glance(little_demo, "fuse", run="simulated debate test", figures="true")
     assert not app.exception
-    assert max(len(each.value) for each in app.dataframe if {"rank_a", "rank_b"} <= set(each.value)) > movers.LISTED
+    assert max(len(each.value) for each in app.dataframe if {"rank_a", "rank_b"} <= set(each.value)) > figures.LISTED
 
 
 @pytest.mark.soak

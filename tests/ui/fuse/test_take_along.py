@@ -15,9 +15,9 @@ from core.actions import fusion_files
 from core.actions.site import build_site
 from core.actions.workspace import Workspace
 from core.errors import InputError
+from core.explorer.component import ExplorerData, make_file
 from core.explorer.content import METRICS, FusionRows, make_content
-from core.explorer.page import ExplorerData, make_file
-from core.explorer.state import Mix, starters, state_of_file
+from core.explorer.prepare import Mix, starters, state_of_file
 from core.explorer.travel import Fusion, data_of_file
 from core.report.build import Finders, build_report
 from core.report.selection import Explorers, select

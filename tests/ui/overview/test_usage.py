@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from core.actions.workspace import Workspace
 from core.engine.request import Price
-from core.ui.overview.usage import cost_text, time_text, tokens_text
+from core.ui.overview.runs_table import cost_text, time_text, tokens_text
 from tests.ui.test_apptest import the_run
 
 START = datetime(2026, 1, 1, 12)

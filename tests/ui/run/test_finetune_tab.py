@@ -10,7 +10,7 @@ import pytest
 from core.actions import finetunes
 from core.actions.job_kinds.finetune import progress_text
 from core.actions.workspace import Workspace
-from core.finetune import process
+from core.finetune import job_folder
 from core.finetune.job_folder import FinetuneFolder
 from core.finetune.status import FinetuneStatus
 from core.jobs.state import beat
@@ -30,7 +30,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if everything were installed, so that the process begins."""
-    monkeypatch.setattr(process, "PACKAGES", ("json",))
+    monkeypatch.setattr(job_folder, "PACKAGES", ("json",))
 
 
 def begun(workspace: Workspace) -> FinetuneFolder:
@@ -63,7 +63,7 @@ def test_nothing_was_made_yet_and_what_is_missing_is_said(
     assert "No model was fine-tuned here" in text_of(app)
     [base] = [widget for widget in app.text_input if widget.label == "Model"]
     assert base.value == "Qwen/Qwen3-4B-Thinking-2507"
-    monkeypatch.setattr(process, "PACKAGES", ("torch_that_is_not_there",))
+    monkeypatch.setattr(job_folder, "PACKAGES", ("torch_that_is_not_there",))
     app = press(app, "Start fine-tune")
     assert "requirements-train.txt" in text_of(app).replace("\\", "")
     assert not finetunes.list_all(here)

@@ -13,7 +13,7 @@ import pytest
 
 from core.actions import run_control
 from core.actions.workspace import Workspace
-from core.engine.node_status import NodeStatus
+from core.engine.run_state import NodeStatus
 from core.llm.scripted_server import serving
 from core.methods.base import method_named
 from core.store.runs import Run

@@ -11,7 +11,7 @@ from core.actions.workspace import Workspace
 from core.store import cell_evaluations, changes
 from core.store.cell_evaluations import StoredEvaluation
 from core.types import PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS
-from core.ui.scores.cell_evaluation import table_of
+from core.ui.scores.other_scores import table_of
 from tests.actions.test_cell_evaluation import TABLE
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of, the_run

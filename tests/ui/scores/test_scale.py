@@ -10,7 +10,7 @@ import pytest
 from core.actions.imports import ImportOptions, import_upload
 from core.actions.workspace import Workspace
 from core.scoring.score_scale import caution
-from core.stats.score_scale import ScaledScore
+from core.stats.official_score import ScaledScore
 from core.texts import NO_BIOLOGY
 from tests.cases import TRAIN
 from tests.commands import core_json

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.actions import ledger
 from core.actions.workspace import Workspace
-from core.ui.shared import palette
+from core.ui.shared import sidebar
 from tests.ui.conftest import OpenTab, Visit, settle, then
 from tests.ui.serving import Server
 
@@ -59,8 +59,8 @@ def test_a_page_that_holds_something_or_is_open_stands_by_itself(visit: Visit, s
     ],
 )
 def test_words_find_symbols_and_rows(monkeypatch: pytest.MonkeyPatch, wanted: str, expected: list[tuple[str, str]]) -> None:
-    monkeypatch.setattr(palette.loaders, "runs_with_row", lambda *_: ["r"])
-    found = list(palette.find(ROWS, SYMBOLS, wanted, {"dataset": "d", "run": "r"}))
+    monkeypatch.setattr(sidebar.loaders, "runs_with_row", lambda *_: ["r"])
+    found = list(sidebar.find_hits(ROWS, SYMBOLS, wanted, {"dataset": "d", "run": "r"}))
     assert [(each["kind"], each["label"]) for each in found] == expected
 
 
@@ -70,8 +70,8 @@ def test_a_row_opens_in_a_run_that_has_it(monkeypatch: pytest.MonkeyPatch) -> No
         (["old", "new"], "./rows?dataset=d&run=new&row=Stat2_Mx1"),
         ([], "./neighbours?dataset=d&run=r&row=Stat2_Mx1"),
     ):
-        monkeypatch.setattr(palette.loaders, "runs_with_row", lambda *_, having=having: having)
-        [row] = palette.find(ROWS, SYMBOLS, "stat2 mx1", {"dataset": "d", "run": "r"})
+        monkeypatch.setattr(sidebar.loaders, "runs_with_row", lambda *_, having=having: having)
+        [row] = sidebar.find_hits(ROWS, SYMBOLS, "stat2 mx1", {"dataset": "d", "run": "r"})
         assert row["link"] == link
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 import pytest
 
-from core.actions import target_process, target_ranking
+from core.actions import target_ranking
 from core.actions.workspace import Workspace
 from core.jobs.state import record_ending
 from core.target_ranking.evaluate import EvaluationRequest, EvaluationSettings
@@ -23,7 +23,7 @@ from tests.ui.test_apptest import numbers, press, text_of
 def trained(workspace: Workspace) -> Iterator[Workspace]:
     """A workspace with a target ranking, evaluated twice: on averaged conditions, and last on cells with masked targets."""
     with cases.registered():
-        target_process.train(workspace, cases.request(), lambda _line: None)
+        target_ranking.train(workspace, cases.request(), lambda _line: None)
         target_ranking.evaluate_saved(workspace, "small", EvaluationRequest(EvaluationSettings("targets", "cell")))
         yield workspace
 

@@ -11,8 +11,7 @@ from core.experiments.published.sources import Computed, Sources
 from core.stats.arrays import Floats
 from core.stats.ranks import round_for_ranks
 from core.stats.scores_and_labels import Scores, scores_from_probabilities, submitted_parts
-from core.transfer.fusion import Component, fuse, percentiles_of, weights_of
-from core.transfer.fusion_decomposition import RecoveredComponent, decompose_fusion
+from core.transfer.fusion import Component, RecoveredComponent, decompose_fusion, fuse, percentiles_of, weights_of
 
 W_DIR = {"scgpt_fusion": 0.5, "scgpt_fusion_wdir07": 0.7, "knn_fusion": 0.5}  # W_DE is 0.5 in all of them
 W_DE, DECIMALS = 0.5, 6  # of the published files

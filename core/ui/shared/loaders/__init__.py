@@ -4,28 +4,27 @@ cache     one reading of the store's counters a page run, and the caches that ar
 records   datasets, runs, imports, changes, presets
 labels    samples of texts that people read, and what they answered
 rows      the rows of one run: filters, lists, and all that the page Rows shows of one row
-texts     the texts of all runs of a dataset that hold a phrase
 scores    scores, controls and protocols of runs
 more_scores  of each gene or perturbation, of three classes, by distance to the training rows
-benchmarks  benchmarks that were started here, and what they found
-asked_again  rows that were asked again, and how sure judges are
 attributions  which evidence moved runs, as it was asked here
-jobs      background jobs other than runs
 leakage   what splits share, and which rows, texts, spaces and runs give labels away
 spaces    gene spaces, knowledge packs and what is computed from them
 """
 
-from core.ui.shared.loaders.asked_again import again_report, askings_of_row, seed_report
 from core.ui.shared.loaders.attributions import (
+    again_report,
+    askings_of_row,
     attribution_report,
+    benchmark_plan,
+    benchmark_report,
     contamination_reports,
     count_done_arms,
     saved_attributions,
+    saved_benchmarks,
+    seed_report,
     unfinished_contaminations,
 )
-from core.ui.shared.loaders.benchmarks import benchmark_plan, benchmark_report, saved_benchmarks
 from core.ui.shared.loaders.cache import label_version, refresh, run_version, versions_of
-from core.ui.shared.loaders.jobs import other_jobs
 from core.ui.shared.loaders.labels import labels, samples, texts_by_place
 from core.ui.shared.loaders.leakage import leakage_audit, probe_power
 from core.ui.shared.loaders.more_scores import (
@@ -56,8 +55,10 @@ from core.ui.shared.loaders.records import (
     latest_changes,
     ledger_entries,
     ledger_lines,
+    other_jobs,
     predicting_runs,
     rejected_rows,
+    search_texts,
     settle_runs,
     tokens_by_run,
     walk_stops,
@@ -110,7 +111,6 @@ from core.ui.shared.loaders.spaces import (
     space_matches,
     space_vectors,
 )
-from core.ui.shared.loaders.texts import search_texts
 
 __all__ = [
     "RowDetails",

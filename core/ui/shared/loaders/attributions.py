@@ -1,11 +1,24 @@
-"""Attributions and experiments with other gene names that were started here, and what they found."""
+"""Attributions and experiments with other gene names that were started here, and what they found.
+
+Rows that were asked again here, and how sure judges are.
+
+Benchmarks that were started here, and what they found.
+"""
 
 from __future__ import annotations
 
-from core.actions import attribution
+from core.actions import attribution, benchmarks
 from core.actions.attribution import SavedAttribution
+from core.actions.benchmark_plans import plan_inputs
+from core.actions.benchmarks import SavedBenchmark
+from core.experiments.asked_again import AskedAgain, is_asked_again, report_again
 from core.experiments.attribution import Attribution, report_attribution
+from core.experiments.benchmark_report import BenchmarkReport, report_benchmark
+from core.experiments.benchmark_spec import parse_benchmark
 from core.experiments.contamination import PAGE, Contamination, SavedContamination, finished_of, read_saved, report_contamination
+from core.experiments.planning import BenchmarkPlan, plan_benchmark
+from core.experiments.seed_askings import JudgeNoise, report_seeds
+from core.store.runs import Run
 from core.ui.shared.loaders.cache import cache_by, reading
 from core.ui.shared.loaders.records import all_presets, all_runs
 from core.ui.shared.server_workspace import read_workspace
@@ -43,3 +56,45 @@ def unfinished_contaminations(run: str) -> list[SavedContamination]:
     done = {each.id for each in all_runs() if each.status == "done"}
     saved = map(read_saved, all_presets(PAGE).values())
     return [one for one in saved if one.spec.run == run and not done.issuperset(one.runs.values())]
+
+
+def askings_of_row(run: str, pair_id: str) -> list[Run]:
+    """The runs that ask about a row of the run with this id again, oldest first."""
+    return [each for each in all_runs() if is_asked_again(each, run, pair_id)]
+
+
+@cache_by("runs", "datasets", entries=8, shared=True)
+def again_report(pair_id: str, unchanged: str, changed: str | None) -> AskedAgain:
+    """What two runs that asked about a row again found, both done. Raises StateError."""
+    with reading() as db:
+        return report_again(db, pair_id, unchanged, changed)
+
+
+@cache_by("runs", "datasets", entries=4, shared=True)
+def seed_report(run: str) -> JudgeNoise:
+    """How sure the judge of the run with this id is. Raises StateError if it was asked once."""
+    with reading() as db:
+        return report_seeds(db, [run])
+
+
+@cache_by("presets", entries=1)
+def saved_benchmarks() -> list[SavedBenchmark]:
+    """Every benchmark that was started here, by name."""
+    return [benchmarks.read_saved(values) for values in all_presets(benchmarks.PAGE).values()]
+
+
+@cache_by("presets", "runs", "datasets", entries=8, shared=True)
+def benchmark_report(name: str) -> BenchmarkReport:
+    """What a benchmark found, whose runs are all done. Raises NotFound, StateError."""
+    saved = benchmarks.find_saved(read_workspace(), name)
+    with reading() as db:
+        return report_benchmark(db, saved.spec, saved.dataset, saved.rows, saved.runs)
+
+
+@cache_by("presets", "runs", "datasets", "spaces", entries=8)
+def benchmark_plan(text: str) -> BenchmarkPlan:
+    """The plan of a specification. Raises InputError for a wrong one, and without runs to take variances from."""
+    spec = parse_benchmark(text)
+    inputs = plan_inputs(read_workspace(), spec)
+    with reading() as db:
+        return plan_benchmark(db, spec, inputs)

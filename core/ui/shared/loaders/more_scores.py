@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from core.actions.other_labels import Labels, label_at_thresholds
 from core.actions.replicate_scores import scale_to_replicate
-from core.actions.training_distance import list_distances, score_by_distance
+from core.actions.training_distance import Labels, label_at_thresholds, list_distances, score_by_distance
 from core.scoring.abstaining import Curves
 from core.scoring.abstaining import abstain_curves as _abstain_curves
 from core.scoring.class_scores import ClassScores

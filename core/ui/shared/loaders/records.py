@@ -1,4 +1,9 @@
-"""Datasets, runs, imports, changes and presets, as the store lists them."""
+"""Datasets, runs, imports, changes and presets, as the store lists them.
+
+Background jobs in the state that their folders show now.
+
+The texts of all runs of a dataset that hold a phrase.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +12,21 @@ from typing import Any
 
 import pandas as pd
 
-from core.actions import ledger, run_states
+from core.actions import job_control, jobs, ledger
 from core.actions.comparison_log import looked_by_dataset
+from core.actions.job_kinds.base import Job, kinds
 from core.experiments.ledger import LedgerLine
 from core.experiments.ledger import ledger_lines as _ledger_lines
-from core.store import calls, changes, datasets, hypotheses, imports, notes, pairs, runs, walks
-from core.store.chain_check import Finding
+from core.store import calls, changes, datasets, hypotheses, imports, notes, pairs, runs, text_search, walks
+from core.store.chain import Finding
 from core.store.datasets import Dataset
 from core.store.hypotheses import Entry
 from core.store.runs import Run
+from core.store.text_search import Found, TextQuery
 from core.store.walks import Stop
 from core.types import TRAIN, Label, Pair
 from core.ui.shared import server_workspace
-from core.ui.shared.loaders.cache import cache_by, reading
+from core.ui.shared.loaders.cache import cache_by, reading, run_version
 from core.ui.shared.server_workspace import read_workspace
 
 
@@ -72,7 +79,7 @@ def _recorded_runs() -> list[Run]:
 
 def all_runs() -> list[Run]:
     """The runs of every dataset, oldest first, each in the state that its folder shows now: the store may learn of it later."""
-    return run_states.with_present_states(read_workspace(), _recorded_runs())
+    return jobs.with_present_states(read_workspace(), _recorded_runs())
 
 
 def predicting_runs() -> list[Run]:
@@ -167,3 +174,21 @@ def all_presets(page: str) -> dict[str, dict[str, Any]]:
     """The named settings of a page."""
     with reading() as db:
         return notes.presets_of_page(db, page)
+
+
+def other_jobs() -> list[Job]:
+    """Every job but the runs that predict, which pages load as runs."""
+    return job_control.list_jobs(read_workspace(), [name for name in kinds() if name != "run"])
+
+
+def search_texts(dataset: str, wanted: TextQuery) -> Found:
+    """The texts of all runs of a dataset (id) that hold a phrase."""
+    versions = tuple(run_version(run.id) for run in all_runs() if run.dataset == dataset)
+    return _search_texts(dataset, wanted, versions)
+
+
+@cache_by("runs", "datasets", entries=20, shared=True)
+def _search_texts(dataset: str, wanted: TextQuery, versions: tuple[tuple[int, ...], ...]) -> Found:
+    del versions  # part of the key only
+    with reading() as db:
+        return text_search.search(db, dataset, wanted)

@@ -11,9 +11,9 @@ from core.actions.knn_numbers import kept_vectors, space_to_scramble
 from core.cells.cell_eval import CellEvaluation
 from core.errors import NotFound, StateError
 from core.scoring import run_scores, sentences
+from core.scoring.baselines import add_expression
 from core.scoring.compare_runs import RunComparison, compare_runs
 from core.scoring.controls import Control, RunControls, control_run
-from core.scoring.expression_controls import add_expression
 from core.scoring.other_scores import OtherScores, other_scores_of_run
 from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.space_controls import control_spaces
@@ -24,8 +24,8 @@ from core.store.cell_evaluations import StoredEvaluation
 from core.store.datasets import Dataset
 from core.store.predictions import RowFilter
 from core.store.runs import Run
-from core.transfer.knn_numbers import KnnNumbers
 from core.transfer.knn_settings import read_knn_settings
+from core.transfer.permutation_null import KnnNumbers
 from core.transfer.row_index import RowIndex
 from core.ui.shared.loaders.cache import cache_by, reading
 from core.ui.shared.loaders.records import all_datasets, all_runs, dataset_rows

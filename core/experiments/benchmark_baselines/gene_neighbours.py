@@ -1,0 +1,70 @@
+"""Baselines from what joins genes: kNN over a gene space, and an edge of the network.
+
+A kNN weights the training rows by how alike both of their symbols are to the row's.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.experiments.benchmark_baselines.base import KnowledgeBaseline, Prediction
+from core.experiments.benchmark_baselines.material import NO_DESCRIPTIONS, NO_NETWORK, Material
+from core.transfer.knn import Similarities, Weighting, knn_priors
+from core.transfer.similarity import OwnSimilarity, Space, cosine_similarity
+
+WEIGHTING = Weighting(axis="both")
+
+
+def predict_by_space(material: Material, space: Space) -> Prediction:
+    """The priors of the rows to predict from all training rows (protocol test), by a product of both axes' similarities.
+
+    A symbol is like itself even where the space does not cover it: a gene's own training rows count for it, weighted by their
+    perturbations. Similar genes alone would tell all perturbations of a gene alike, which scores 0.5 in each gene.
+    """
+    similar = OwnSimilarity(cosine_similarity([space]))
+    found = knn_priors(material.rows, material.known, Similarities(similar, similar), WEIGHTING)
+    return Prediction(found.de, found.up, f"{space.columns.shape[1]} columns, power {WEIGHTING.power:g}, all neighbours")
+
+
+def _by_text(material: Material) -> Prediction:
+    space = material.genes.text
+    assert space is not None
+    return predict_by_space(material, space)
+
+
+def _by_network(material: Material) -> Prediction:
+    space = material.genes.network
+    assert space is not None
+    return predict_by_space(material, space)
+
+
+def _by_edge(material: Material) -> Prediction:
+    graph = material.genes.graph
+    assert graph is not None
+    joined = graph.are_joined(material.rows)
+    known = graph.covered[material.rows.pert] & graph.covered[material.rows.gene]
+    return Prediction(np.where(known, joined.astype(np.float64), np.nan), None, f"{joined.mean():.1%} of rows are joined")
+
+
+TEXT = KnowledgeBaseline(
+    name="text kNN",
+    about="kNN: training rows weighted by how alike perturbation and gene are in words of gene descriptions (TF-IDF)",
+    place=30,
+    find_lacking=lambda material: "" if material.genes.text is not None else NO_DESCRIPTIONS,
+    make=_by_text,
+)
+
+NETWORK = KnowledgeBaseline(
+    name="network kNN",
+    about="kNN: training rows weighted by how alike perturbation and gene are in neighbourhoods in the network",
+    place=40,
+    find_lacking=lambda material: "" if material.genes.network is not None else NO_NETWORK,
+    make=_by_network,
+)
+EDGE = KnowledgeBaseline(
+    name="physical edge",
+    about="1 if an edge of the network joins perturbation and gene, else 0; it says nothing of a direction",
+    place=20,
+    find_lacking=lambda material: "" if material.genes.graph is not None else NO_NETWORK,
+    make=_by_edge,
+)
