@@ -153,7 +153,7 @@ def delete(
 
 @app.command()
 def work(context: typer.Context, name: Annotated[str, typer.Argument(help="The target ranking.")]) -> None:
-    """Train what a target ranking asks for, after the models that are there; the page starts this in a process of its own."""
+    """Train the models of a target ranking that are not there yet. The page starts this in a process of its own."""
     target_ranking.work_on(context.obj, name, say)
 
 

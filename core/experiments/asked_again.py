@@ -263,8 +263,8 @@ def again_lines(found: AskedAgain) -> list[str]:
 
 
 LIMITS = (
-    "This is about one row and one change. Of many cards that are tried one by one, some fall outside by chance; attribute, on "
-    "the page Evidence, tests the tools over many rows."
+    "This is about one row and one change. Of many cards that are tried one by one, some fall outside by chance. On "
+    "the page Evidence, attribute tests the tools over many rows."
 )
 
 

@@ -258,12 +258,12 @@ def damage_error(file: Path, reason: object) -> StoreDamaged:
     """Return the error for a store that DuckDB cannot read, or whose log it cannot."""
     if "WAL file" in str(reason):
         return StoreDamaged(
-            f"{log_of(file)}: cannot be read, and is left as it is: {first_line(reason)} It alone has the last changes; restore "
+            f"{log_of(file)}: cannot be read, and is left as it is: {first_line(reason)} It alone has the last changes. Restore "
             "the store from a backup, or move this log away to open the store without them"
         )
     return StoreDamaged(
-        f"{file}: cannot be read, and is left as it is: {first_line(reason)} Expected a whole PerturbDesk store; "
-        "restore it from a backup, or move it away to start anew"
+        f"{file}: cannot be read, and is left as it is: {first_line(reason)} Expected a whole PerturbDesk store. "
+        "Restore it from a backup, or move it away to start anew"
     )
 
 
@@ -278,5 +278,5 @@ def refuse_foreign(file: Path) -> None:
     if head[_MAGIC] != b"DUCK":
         raise StoreDamaged(
             f"{file}: not a DuckDB file ({file.stat().st_size} bytes, begins with {head[:12]!r}), "
-            "and is left as it is; move it away to start anew"
+            "and is left as it is. Move it away to start anew"
         )

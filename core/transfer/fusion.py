@@ -258,7 +258,7 @@ def _snap_to_percentiles(name: str, values: Floats) -> tuple[Floats, float]:
     snapped, farthest = nearest_percentiles(values)
     if not farthest <= FAR:
         raise InputError(
-            f"{name}: a recovered percentile lies {farthest:.2f} of a step from the grid of {len(values)} ranks; "
-            f"expected at most {FAR}: other weights, or not a fusion of this base"
+            f"{name}: a recovered percentile lies {farthest:.2f} of a step from the grid of {len(values)} ranks. "
+            f"Expected at most {FAR}: other weights, or not a fusion of this base"
         )
     return snapped, farthest

@@ -23,8 +23,8 @@ from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text, coloured_text, label_text, pair_text
 
 _HELP = (
-    "The first answer to a pair counts, and none once you have asked for its label. The best single answer is the one that would "
-    "have been right most often had you given it to every pair."
+    "The first answer to a pair counts, and none once you have asked for its label. The best single answer is the one that, "
+    "given to every pair, would have been right most often."
 )
 
 

@@ -155,6 +155,6 @@ def _how_to_make(run: Run) -> str:
     if not file.endswith(".h5ad"):
         return "The run was made from a table of predicted changes; cell-eval compares predicted cells."
     return (
-        "Not compared yet. cell-eval, the field's own suite, compares the predicted cells with real ones; its table is kept with "
+        "Not compared yet. cell-eval, the field's own suite, compares the predicted cells with real ones. Its table is kept with "
         f"the run:\n\n```\nperturbdesk cells evaluate {file} --real REAL.h5ad --run {run.id}\n```"
     )
