@@ -40,7 +40,7 @@ class UnnamedFile(SpooledTemporaryFile[bytes]):
 
 
 def refuse_special(path: Path) -> None:
-    """Raises UnknownFormat for pipes, sockets and devices, which may never end or act when they are read; OSError as `stat`."""
+    """Raise UnknownFormat for pipes, sockets and devices, which may never end or act when they are read; OSError as `stat`."""
     if "\0" in str(path):
         raise InputError(f"{str(path)!r}: holds the character NUL, expected the path of a file")
     mode = path.stat().st_mode
@@ -104,7 +104,7 @@ def sha256_of_file(path: Path) -> str:
 
 
 def replace_file(path: Path, content: bytes, *, durable: bool = False) -> None:
-    """Writes a file under another name and renames it, so that a reader finds the old content or the new. Raises OSError.
+    """Write a file under another name and rename it, so that a reader finds the old content or the new. Raise OSError.
 
     durable: waits until content and name are on disk.
     """
@@ -131,7 +131,7 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[BufferedRandom]:
 
 @contextmanager
 def part_of(path: Path, *, is_folder: bool = False) -> Iterator[Path]:
-    """Gives the hidden name beside `path` under which it is written until it is whole; whoever writes renames it then. What has
+    """Give the hidden name beside `path` under which it is written until it is whole; whoever writes renames it then. What has
     that name at the end is removed, and so is what processes that were killed left in the folder. Raises OSError.
 
     While it is written it is locked, which tells that its process lives. Two that write the same one wait for each other.
@@ -196,7 +196,7 @@ def _is_at(path: Path, descriptor: int) -> bool:
 
 
 def remove_parts(folder: Path) -> list[Path]:
-    """Removes what processes that were killed had begun to write in a folder, and returns it; what a living process writes
+    """Remove what processes that were killed had begun to write in a folder, and return it; what a living process writes
     stays. Its name holds the number of its process, and that process holds a lock on it."""
     removed = []
     with suppress(OSError):
@@ -258,7 +258,7 @@ def _remove(part: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Waits until the names in a folder are on disk, as `fsync` of a file does not."""
+    """Wait until the names in a folder are on disk, as `fsync` of a file does not."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -58,7 +58,7 @@ class Backup:
 
 
 def back_up(workspace: Workspace, out: Path, *, replace: bool = False) -> Backup:
-    """Writes the whole workspace to a file; caches, locks, the workspace's log, downloads and secrets stay out.
+    """Write the whole workspace to a file; caches, locks, the workspace's log, downloads and secrets stay out.
 
     Works while runs write, and in read-only mode. Raises StateError if something lies at `out`, unless it is a file and
     `replace`; StoreBusy and SystemFailure.
@@ -132,7 +132,7 @@ def _read(file: Path) -> bytes | None:
 
 
 def restore(workspace: Workspace, archive: Path) -> Backup:
-    """Makes an empty workspace the one of a backup. Its unfinished runs can be resumed.
+    """Make an empty workspace the one of a backup. Its unfinished runs can be resumed.
 
     Of its store, the rows of our tables are copied into new ones, and nothing else. Raises StateError if the workspace is not
     empty, InputError for a file that is no backup, is damaged or unsafe, and StoreError if this version cannot read its store;

@@ -45,7 +45,7 @@ def plan_inputs(workspace: Workspace, spec: BenchmarkSpec, method: FindMethod = 
 
 
 def start_apart(workspace: Workspace, spec: BenchmarkSpec) -> None:
-    """Starts a benchmark in a process that outlives this one, or goes on with it; one that a process is on stays as it is.
+    """Start a benchmark in a process that outlives this one, or go on with it; one that a process is on stays as it is.
 
     Raises what `run_benchmark` raises before its first run, and StateError if the process ends before it begins.
     """

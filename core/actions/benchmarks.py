@@ -163,7 +163,7 @@ def run_benchmark(
     progress: Progress | None = None,
     method: FindMethod = method_named,
 ) -> SavedBenchmark:
-    """Makes every run of a benchmark that is not there yet, here, and saves it under its name.
+    """Make every run of a benchmark that is not there yet, here, and save it under its name.
 
     Killed and started again, it goes on: runs that are done are found by their specification, the others are resumed. Raises
     StateError if another benchmark has the name, unless `overwrite`; InputError for arms that differ in several things. The
@@ -193,14 +193,14 @@ def job_of(workspace: Workspace, name: str) -> JobFolder:
 
 
 def record_result(workspace: Workspace, saved: SavedBenchmark) -> Entry | None:
-    """Records the result of the hypothesis that a finished benchmark names; twice the same changes nothing."""
+    """Record the result of the hypothesis that a finished benchmark names; twice the same changes nothing."""
     return benchmark_ledger.record_result(workspace, saved.spec, saved.dataset, saved.rows, saved.runs)
 
 
 def save_benchmark(
     workspace: Workspace, spec: BenchmarkSpec, *, overwrite: bool = False, method: FindMethod = method_named
 ) -> SavedBenchmark:
-    """Saves a benchmark under its name before its first run, and registers the hypothesis that it names; returns it, with its
+    """Save a benchmark under its name before its first run, and register the hypothesis that it names; return it, with its
     runs if it was there already. Raises what `run_benchmark` raises before its first run."""
     workspace.refuse_if_read_only("benchmark", spec.name)
     check_arms(spec)

@@ -94,7 +94,7 @@ class _Source:
 
 
 def import_predictions(workspace: Workspace, path: Path, options: PredictionOptions) -> Imported:
-    """Makes a run from a file of predicted expression; a file that made one before, in the same way, changes nothing.
+    """Make a run from a file of predicted expression; a file that made one before, in the same way, changes nothing.
 
     Every row of the dataset gets one; see `core.cells.predicted_rows`. Raises InputError, MissingPackage, NotFound, and
     StateError for a name that is taken.

@@ -80,7 +80,7 @@ def label_cells(
     backend: BackendName = "local",
     ray_address: str = "",
 ) -> LabelledCells:
-    """Makes a dataset of a file of cells; the same file with the same settings a second time changes nothing.
+    """Make a dataset of a file of cells; the same file with the same settings a second time changes nothing.
 
     say: is called with a line of progress now and then. context: what cells these are, for prompts. backend, ray_address: where
     perturbations are compared, as in `ExecutionSettings`. Raises what `label_screen` and `RayTasks` do, InputError for a name
@@ -205,7 +205,7 @@ def control_expression_of(workspace: Workspace, dataset: str) -> pd.DataFrame | 
 
 
 def remove_tables(workspace: Workspace, dataset: str) -> None:
-    """Deletes the tables of a dataset (id) that was undone."""
+    """Delete the tables of a dataset (id) that was undone."""
     workspace.refuse_if_read_only("remove tables", dataset)
     shutil.rmtree(workspace.settings.data / FOLDER / dataset, ignore_errors=True)
 
@@ -230,7 +230,7 @@ def describe_typed(workspace: Workspace, text: str, settings: LabelSettings, ser
 def start_labels(
     workspace: Workspace, text: str, name: str, settings: LabelSettings, server_address: str | None, context: str = ""
 ) -> None:
-    """Starts `cells labels` on a file whose path a visitor typed, in a process that outlives this one.
+    """Start `cells labels` on a file whose path a visitor typed, in a process that outlives this one.
 
     Raises as `describe_typed`, InputError for a name that cannot be one, and StateError if a dataset has that name or is being
     made under it.

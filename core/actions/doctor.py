@@ -81,7 +81,7 @@ class Diagnosis:
 
 
 def examine(settings: Settings) -> Diagnosis:
-    """Looks at everything that may be wrong with an installation; takes a few seconds if something does not answer."""
+    """Look at everything that may be wrong with an installation. This takes a few seconds if something does not answer."""
     found = _store_state(settings)
     return Diagnosis(
         version=__version__,

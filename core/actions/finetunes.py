@@ -81,7 +81,7 @@ def plan(workspace: Workspace, request: FinetuneRequest, *, replace: bool = Fals
 
 
 def start(workspace: Workspace, request: FinetuneRequest, *, replace: bool = False) -> FinetuneFolder:
-    """Starts a fine-tune in a process of its own; returns the existing one if the same was asked for and it is done.
+    """Start a fine-tune in a process of its own; return the existing one if the same was asked for and it is done.
 
     replace: make it again, in place of an older fine-tune. Raises MissingPackage without what requirements-train.txt pins,
     StateError if the same is unfinished, if its process lives, or if something else lies at the request's `out`.
@@ -110,7 +110,7 @@ def start(workspace: Workspace, request: FinetuneRequest, *, replace: bool = Fal
 
 
 def resume(workspace: Workspace, key: str | None = None) -> FinetuneFolder:
-    """Starts a process on an unfinished fine-tune, the latest begun one by default, which goes on from its last whole checkpoint.
+    """Start a process on an unfinished fine-tune, the latest begun one by default, which goes on from its last whole checkpoint.
 
     One whose process lives, or that is done, is returned as it is.
     """
@@ -128,7 +128,7 @@ def resume(workspace: Workspace, key: str | None = None) -> FinetuneFolder:
 
 
 def stop(workspace: Workspace, key: str) -> None:
-    """Asks a fine-tune's process to write a checkpoint after its step and to end. Raises StateError if none lives."""
+    """Ask a fine-tune's process to write a checkpoint after its step and to end. Raise StateError if none lives."""
     workspace.refuse_if_read_only("stop fine-tune", key)
     folder = find(workspace, key)
     if not status_of(folder).is_live:

@@ -66,7 +66,7 @@ def summarise_gene_sets(
     seed: int = 0,
     replace: bool = False,
 ) -> SummarisedSets:
-    """Asks a model for a phrase on every gene set of a file, and writes the table below the workspace's data.
+    """Ask a model for a phrase on every gene set of a file, and write the table below the workspace's data.
 
     model: by default the server's only one. calls: how it is asked; else as the file of endpoints says. A call that fails leaves
     its set without a phrase, with the error in the table. Raises InputError for a file that is no list of gene sets, a table that

@@ -35,7 +35,7 @@ from core.types import Label, Rejected
 
 
 def write_pairs(db: Cursor, workspace: Workspace, table: PairTable, path: str, options: ImportOptions) -> Imported:
-    """Adds the pairs that are new to their dataset; a label that contradicts the known one is rejected."""
+    """Add the pairs that are new to their dataset; a label that contradicts the known one is rejected."""
     workspace.refuse_if_read_only("import", path)
     target = dataset_of_pairs(db, table, path, options)
     if table.cell_line is not None:
@@ -63,7 +63,7 @@ def write_pairs(db: Cursor, workspace: Workspace, table: PairTable, path: str, o
 
 
 def write_sample(db: Cursor, workspace: Workspace, file: SubmissionFile, path: str, options: ImportOptions) -> Imported:
-    """Records a sample submission, a form to fill in: its ids are checked, no run is made."""
+    """Record a sample submission, a form to fill in: its ids are checked, no run is made."""
     workspace.refuse_if_read_only("import", path)
     target, keep, rejected = _match_rows(db, file, path, options)
     record_import(db, workspace, file, path, ImportedRows(sum(keep), rejected, target.id))
@@ -140,7 +140,7 @@ def find_bundled_run(db: Cursor, file: SubmissionFile, path: str, options: Impor
 def write_file(
     db: Cursor, workspace: Workspace, table: PairTable, path: str, target: Dataset, options: ImportOptions
 ) -> Imported:
-    """Adds what a file says to its cell line; rows that contradict the line's other files are rejected, whichever came first.
+    """Add what a file says to its cell line; rows that contradict the line's other files are rejected, whichever came first.
 
     Raises InputError as `refuse_empty_import` does.
     """
@@ -161,7 +161,7 @@ def write_file(
 
 
 def combine(db: Cursor, dataset: str) -> CellLine:
-    """Makes the rows of a cell line again from what its files say, and returns them."""
+    """Make the rows of a cell line again from what its files say, and return them."""
     files = file_rows.of_dataset(db, dataset)
     line = combine_files(files)
     pairs.replace(db, dataset, line.pairs, line.sources)

@@ -148,7 +148,7 @@ class SettleOnce:
 
 
 def settle_ended(workspace: Workspace) -> list[Run]:
-    """Brings the store up to date with every run that no worker is on any more, and records which other jobs crashed; returns
+    """Bring the store up to date with every run that no worker is on any more, and record which other jobs crashed; return
     those runs. Writes nothing in read-only mode. What fails is in the log and tried again the next time: whoever reads the runs
     goes on."""
     settle_crashed(workspace)

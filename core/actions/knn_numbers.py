@@ -138,7 +138,7 @@ def read_null(path: Path) -> PermutationNull | None:
 
 
 def write_null(path: Path, null: PermutationNull) -> None:
-    """Writes a null so that `read_null` returns the same."""
+    """Write a null so that `read_null` returns the same."""
     path.parent.mkdir(parents=True, exist_ok=True)
     columns: dict[str, Any] = {
         name: [None if math.isnan(value) else value for value in column.tolist()]

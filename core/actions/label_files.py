@@ -89,7 +89,7 @@ def _text_cells(text: SampledText | TextLabel, label: TextLabel | None) -> tuple
 
 
 def import_csv(workspace: Workspace, rubric: Rubric, run: str, content: bytes, file: str) -> ImportedLabels:
-    """Imports labels of a run for a rubric; all or none.
+    """Import labels of a run for a rubric; all or none.
 
     Columns: REQUIRED, and of the others of COLUMNS those that are known; answer and author may be empty in a row of a sample.
     Without `seq` a role must have one text in the row; without `given_by` a person gave the answer; a sample that is not here is
@@ -137,7 +137,7 @@ class _Rows:
         self.lines: dict[tuple[str, int, str, str], int] = {}
 
     def read(self, content: bytes) -> _Read:
-        """Raises InputError for the first row that is wrong."""
+        """Raise InputError for the first row that is wrong."""
         table = Table(io.BytesIO(content), self.file)
         table.require(*REQUIRED)
         unknown = [name for name in table.header if name not in COLUMNS]

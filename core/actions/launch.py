@@ -101,7 +101,7 @@ def start(
     components: ComponentLoader | None = None,
     method: FindMethod = method_named,
 ) -> Run:
-    """Starts the run of a request, by a worker of its own (`detach`) or here until it ends; returns the existing one, whatever
+    """Start the run of a request, by a worker of its own (`detach`) or here until it ends; return the existing one, whatever
     its name, if the specification is the same.
 
     spec: as `resolve` returned it. Raises StateError if the name is another run's, unless `replace`, and, before anything is
@@ -214,7 +214,7 @@ def price_of(workspace: Workspace, endpoint: str | None = None, model: str = "")
 
 
 def read_key_values(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yields (key, value) of "key=value" texts. Raises InputError for one without an equals sign."""
+    """Yield (key, value) of "key=value" texts. Raise InputError for one without an equals sign."""
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():

@@ -83,7 +83,7 @@ def find_head(workspace: Workspace, noted: str) -> tuple[str, int] | None:
 
 
 def register(workspace: Workspace, wanted: Registration) -> Entry:
-    """Registers a hypothesis; the same one again returns the entry that is there.
+    """Register a hypothesis; the same one again returns the entry that is there.
 
     A second registration of the same name is added and linked to the first, whose rule goes on deciding. An entry whose runs
     have their result already says so. Raises InputError for texts that are empty or too long, ReadOnly.
@@ -96,7 +96,7 @@ def register(workspace: Workspace, wanted: Registration) -> Entry:
 
 
 def check_texts(name: str, hypothesis: str, prediction: str, note: str) -> None:
-    """Raises InputError for texts of a registration that are empty or too long."""
+    """Raise InputError for texts of a registration that are empty or too long."""
     check_name("hypothesis", name)
     for what, text in (("hypothesis", hypothesis), ("prediction", prediction)):
         if not 0 < len(text.strip()) <= MAX_TEXT:
@@ -155,7 +155,7 @@ def dataset_name(db: Cursor, name: str, run: Run | None) -> str:
 
 
 def record_result(workspace: Workspace, name: str, wanted: Recording) -> Entry:
-    """Records the result of a registered hypothesis, computed here from two runs; its first registration has the rule.
+    """Record the result of a registered hypothesis, computed here from two runs; its first registration has the rule.
 
     Raises NotFound for an unknown hypothesis or run, StateError for a run that is not done, InputError for runs that are not
     those of the registration, or cannot be compared; ReadOnly.
@@ -248,7 +248,7 @@ def rule_of(entry: Entry) -> DecisionRule:
 
 
 def import_file(workspace: Workspace, content: bytes, name: str) -> list[Entry]:
-    """Imports hypotheses with their results from a CSV or TOML file, as published elsewhere; returns those that were new.
+    """Import hypotheses with their results from a CSV or TOML file, as published elsewhere; return those that were new.
 
     The same line again adds nothing, another about a hypothesis that is there is added and linked to it. All or nothing: raises
     InputError that names the line. ReadOnly.
@@ -268,13 +268,13 @@ def _import_rows(workspace: Workspace, content: bytes, name: str) -> list[Entry]
 
 
 def import_published_ladder(workspace: Workspace) -> list[Entry]:
-    """Imports the published ladder of the challenge, which comes with the project; returns the entries that were new."""
+    """Import the published ladder of the challenge, which comes with the project; return the entries that were new."""
     workspace.refuse_if_read_only("import ledger", LADDER.name)
     return _import_rows(workspace, LADDER.read_bytes(), LADDER.name)
 
 
 def add_once(workspace: Workspace, action: str, entry: Entry) -> Entry:
-    """Adds an entry, unless one that says the same is there, which it then returns. Raises ReadOnly."""
+    """Add an entry, unless one that says the same is there, which it then returns. Raise ReadOnly."""
     workspace.refuse_if_read_only(action, entry.name)
     known = _same_entry(list_entries(workspace), entry)
     return known or _add(workspace, action, [entry])[0]

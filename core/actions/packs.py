@@ -37,7 +37,7 @@ MAX_FILE_NAME = 100  # characters of a pack's name that its file is called by
 
 
 def add_pack(workspace: Workspace, db: Cursor, file: PackFile, name: str, source: str) -> PackRecord:
-    """Records a pack that came with an import and writes its file, in the caller's transaction.
+    """Record a pack that came with an import and write its file, in the caller's transaction.
 
     A pack of that name is replaced, but kept for the runs that were planned with it. A pack of descriptions also describes
     the genes of the workspace.
@@ -57,7 +57,7 @@ def add_pack(workspace: Workspace, db: Cursor, file: PackFile, name: str, source
 
 
 def describe_genes(workspace: Workspace, db: Cursor) -> None:
-    """Sets the descriptions of the workspace's genes from its packs; if several packs have one, the latest counts.
+    """Set the descriptions of the workspace's genes from its packs; if several packs have one, the latest counts.
 
     What an earlier version took for descriptions and is none describes nothing.
     """
@@ -70,7 +70,7 @@ def describe_genes(workspace: Workspace, db: Cursor) -> None:
 
 
 def keep_for_runs(workspace: Workspace, db: Cursor, record: PackRecord) -> None:
-    """Keeps the contents of a pack that goes if a run that has work left was planned with it, in the caller's transaction.
+    """Keep the contents of a pack that goes if a run that has work left was planned with it, in the caller's transaction.
 
     Kept packs that no run needs any more are forgotten.
     """
@@ -132,7 +132,7 @@ def name_of_latest(workspace: Workspace, kind: str, organism: str = "") -> str |
 
 
 def names_of_kind(workspace: Workspace, kind: str, organism: str = "") -> Iterator[str]:
-    """Yields the names of the packs of a kind about an organism, "" for any; the latest first."""
+    """Yield the names of the packs of a kind about an organism, "" for any; the latest first."""
     with workspace.store.read() as db:
         of_kind = [pack for pack in spaces.list_packs(db) if pack.kind == kind]
     yield from (pack.name for pack in reversed(of_kind) if _is_about(workspace, pack, organism))
@@ -178,7 +178,7 @@ def _read_or_note(workspace: Workspace, kind: str, organism: str, effect: str, n
 
 
 def restore(workspace: Workspace, name: str, content: bytes, sha256: str) -> bool:
-    """Writes a pack's file again if it was removed or changed; returns whether that was needed."""
+    """Write a pack's file again if it was removed or changed; return whether that was needed."""
     workspace.refuse_if_read_only("restore pack", name)
     try:
         read(workspace, name, sha256)
@@ -189,7 +189,7 @@ def restore(workspace: Workspace, name: str, content: bytes, sha256: str) -> boo
 
 
 def remove_file(workspace: Workspace, record: PackRecord) -> None:
-    """Deletes a pack's file, after its record."""
+    """Delete a pack's file, after its record."""
     workspace.refuse_if_read_only("remove pack", record.name)
     _file(workspace, record.name).unlink(missing_ok=True)
 
@@ -243,7 +243,7 @@ def _is_about(workspace: Workspace, record: PackRecord, organism: str) -> bool:
 
 
 def refuse_missing(db: Cursor, planned: Mapping[str, str]) -> None:
-    """Raises StateError if a pack that a run is about to be planned with has gone since it was asked for."""
+    """Raise StateError if a pack that a run is about to be planned with has gone since it was asked for."""
     here = {record.sha256 for record in spaces.list_packs(db)}
     gone = [name for name, sha256 in planned.items() if sha256 not in here]
     if gone:

@@ -45,7 +45,7 @@ def of_upload(name: str, content: bytes) -> PromptFile:
 
 
 def check(workspace: Workspace, spec: RunSpec, file: PromptFile | None) -> None:
-    """Raises InputError if the prompts of a file cannot be those of the run that names it; a prompt's length is checked by
+    """Raise InputError if the prompts of a file cannot be those of the run that names it; a prompt's length is checked by
     `check_lengths`. Prompts for ids that the dataset lacks are not asked, see `describe_unknown`.
 
     file: None for the one that the workspace keeps; StateError if it is gone or has changed.
@@ -91,7 +91,7 @@ def describe_unknown(workspace: Workspace, spec: RunSpec, file: PromptFile | Non
 
 
 def check_lengths(workspace: Workspace, spec: RunSpec, file: PromptFile | None, settings: ExecutionSettings) -> None:
-    """Raises InputError if prompts that a run would ask are longer than allowed, as its model server counts them.
+    """Raise InputError if prompts that a run would ask are longer than allowed, as its model server counts them.
 
     file: as in `check`.
     """
@@ -124,7 +124,7 @@ def _named_prompts(workspace: Workspace, sha256: str, file: PromptFile | None) -
 
 
 def keep(workspace: Workspace, file: PromptFile) -> None:
-    """Keeps a file of prompts under its SHA-256; nothing changes if it is kept already."""
+    """Keep a file of prompts under its SHA-256; nothing changes if it is kept already."""
     workspace.refuse_if_read_only("prompts", file.name)
     path = _path(workspace, file.sha256)
     try:

@@ -39,7 +39,7 @@ class RubricRegistration:
 
 
 def register(workspace: Workspace, wanted: RubricRegistration) -> Entry:
-    """Registers a hypothesis about a rubric; the same one again returns the entry that is there.
+    """Register a hypothesis about a rubric; the same one again returns the entry that is there.
 
     An entry whose result could be computed already, since the run has labels and the rubric its answers, says so. Raises
     InputError for texts that are empty or too long, NotFound for an unknown rubric, ReadOnly.
@@ -69,7 +69,7 @@ def register(workspace: Workspace, wanted: RubricRegistration) -> Entry:
 
 
 def record_result(workspace: Workspace, name: str, reading: str = "", note: str = "") -> Entry:
-    """Records the result of a hypothesis about a rubric, by the rubric's rule or a model's reading of the run.
+    """Record the result of a hypothesis about a rubric, by the rubric's rule or a model's reading of the run.
 
     reading: the run of `judge_rubric` whose answers count, by default the newest that is finished. Raises NotFound for an unknown
     hypothesis, rubric, run or reading, StateError for a run that is not done and a rubric that was worded anew, InputError where

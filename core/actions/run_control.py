@@ -37,7 +37,7 @@ CACHE = "llm.sqlite"  # of replies, in the workspace's cache
 
 
 def start_worker(workspace: Workspace, run: str) -> int:
-    """Starts a worker on the run with this id, in a process that outlives this one; returns its process id."""
+    """Start a worker on the run with this id, in a process that outlives this one; return its process id."""
     workspace.refuse_if_read_only("worker", run)
     return start_process(workspace.run_folder(run), settings_of_worker(workspace, run))
 
@@ -57,7 +57,7 @@ def work_on(
     components: ComponentLoader | None = None,
     ingest_every_s: float = INGEST_EVERY_S,
 ) -> Status:
-    """Works on a run in this process until it ends, as the command `worker RUN` does; returns its status then.
+    """Work on a run in this process until it ends, as the command `worker RUN` does; return its status then.
 
     method: finds a method by its name. components: by default loaded from the workspace. ingest_every_s: the least time
     between two ingests.
@@ -97,7 +97,7 @@ def start(
     begin: Begin = start_worker,
     origin: str = run_writer.RUN_HERE,
 ) -> Run:
-    """Starts a run; returns the existing one, as it is and whatever its name, if the specification is the same.
+    """Start a run; return the existing one, as it is and whatever its name, if the specification is the same.
 
     calls: how many calls of a model are expected. begin: `start_worker`, or `work_on` to work here until it ends. origin: as in
     `RunRecord`. Raises StateError if the name is another run's, unless `replace`, and if a worker is on the run that would be
@@ -154,7 +154,7 @@ def _start_work(workspace: Workspace, run: str, begin: Begin) -> Run:
 
 
 def pause(workspace: Workspace, run: str) -> Run:
-    """Lets the worker finish the rows in flight and wait. Raises StateError if no worker is on the run."""
+    """Let the worker finish the rows in flight and wait. Raise StateError if no worker is on the run."""
     found, folder, status = _find_with_folder(workspace, run)
     if status.state not in LIVE_STATES:
         raise StateError(f"pause {run}: it is {status.state}, expected a run that is running")
@@ -162,7 +162,7 @@ def pause(workspace: Workspace, run: str) -> Run:
 
 
 def cancel(workspace: Workspace, run: str) -> Run:
-    """Ends the work on a run and keeps its finished rows. Raises StateError if it is done or cancelled."""
+    """End the work on a run and keep its finished rows. Raise StateError if it is done or cancelled."""
     found, folder, status = _find_with_folder(workspace, run)
     if status.state in ("done", "cancelled"):
         raise StateError(f"cancel {run}: it is {status.state} already, expected a run that is not")
@@ -177,7 +177,7 @@ def cancel(workspace: Workspace, run: str) -> Run:
 
 
 def resume(workspace: Workspace, run: str, *, settings: ExecutionSettings | None = None, begin: Begin = start_worker) -> Run:
-    """Continues a run that is paused, or that ended with rows missing. settings: replace those it was started with, for good.
+    """Continue a run that is paused, or that ended with rows missing. settings: replace those it was started with, for good.
 
     Raises StateError if every row is finished or the run is running, and what `check_change` and `refuse_unlisted` raise.
     """
@@ -200,7 +200,7 @@ def resume(workspace: Workspace, run: str, *, settings: ExecutionSettings | None
 
 
 def retry(workspace: Workspace, run: str, *, settings: ExecutionSettings | None = None, begin: Begin = start_worker) -> Run:
-    """Predicts every failed row again, and the missing ones. settings: replace those it was started with, for good.
+    """Predict every failed row again, and the missing ones. settings: replace those it was started with, for good.
 
     Raises StateError if no row failed or a worker is on the run, and what `check_change` and `refuse_unlisted` raise.
     """
@@ -243,7 +243,7 @@ def states(workspace: Workspace) -> dict[str, Status]:
 
 
 def settle(workspace: Workspace, run: str) -> Run:
-    """Ingests what a worker left in the journal and records the run's state; changes nothing while a worker is on it."""
+    """Ingest what a worker left in the journal and record the run's state; change nothing while a worker is on it."""
     found, folder = _find_folder(workspace, run)
     state, cause = state_of(folder)
     if state not in LIVE_STATES and state != "waiting":

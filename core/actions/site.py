@@ -47,7 +47,7 @@ class BuiltSite:
 
 
 def build_site(workspace: Workspace, run: str, walks: Sequence[tuple[str, bytes]] = ()) -> BuiltSite:
-    """Makes the site of a run; nothing is written. walks: name and slides of each walk-through that is in it.
+    """Make the site of a run; nothing is written. walks: name and slides of each walk-through that is in it.
 
     Raises StateError while a worker is on the run, or if an API key stands in it; InputError for a run without rows.
     """
@@ -71,7 +71,7 @@ def _dataset_sha256(db: Cursor, dataset: str) -> str:
 def write_site(
     workspace: Workspace, run: str, out: Path, *, walks: Sequence[tuple[str, bytes]] = (), replace: bool = False
 ) -> BuiltSite:
-    """Writes the site of a run to a folder, the page last. walks: as of `build_site`.
+    """Write the site of a run to a folder, the page last. walks: as of `build_site`.
 
     replace: also into a folder that is not empty, where other files stay as they are. Raises StateError if the folder is
     not empty, unless `replace`, and SystemFailure if it cannot be written.

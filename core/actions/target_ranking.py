@@ -65,7 +65,7 @@ def status_of(folder: RankingFolder) -> RankingStatus:
 
 
 def create(workspace: Workspace, request: TrainingRequest, *, replace: bool = False) -> RankingFolder:
-    """Creates the folder of a target ranking, which nothing is fitted in yet. Raises InputError for a wrong request, and
+    """Create the folder of a target ranking, which nothing is fitted in yet. Raise InputError for a wrong request, and
     StateError if the name is taken, unless `replace`."""
     workspace.refuse_if_read_only("train target ranking", request.name)
     if not _NAME.fullmatch(request.name):
@@ -100,7 +100,7 @@ def evaluate_saved(
     request: EvaluationRequest,
     report: Report = lambda _share, _what: None,
 ) -> SavedEvaluation:
-    """Evaluates the fitted models of a target ranking and keeps the table.
+    """Evaluate the fitted models of a target ranking and keep the table.
 
     The cells are read again from where they came. Raises NotFound,
     InputError for other settings or for cells that are no longer there, and StateError while it is being trained.
@@ -125,7 +125,7 @@ def evaluate_saved(
 
 
 def delete(workspace: Workspace, name: str) -> None:
-    """Deletes a target ranking with its models and evaluations. Raises NotFound, and StateError while it is being trained."""
+    """Delete a target ranking with its models and evaluations. Raise NotFound, and StateError while it is being trained."""
     workspace.refuse_if_read_only("delete target ranking", name)
     folder = find(workspace, name)
     if status_of(folder).is_live:
@@ -158,7 +158,7 @@ KIND = "target ranking"
 
 
 def start_apart(workspace: Workspace, request: TrainingRequest, *, replace: bool = False) -> RankingFolder:
-    """Starts the training of a request in a process of its own; one of that name with the same options goes on, or is returned if
+    """Start the training of a request in a process of its own; one of that name with the same options goes on, or is returned if
     it is done. Raises InputError for a wrong request, StateError if the name is taken or the process ends before its first
     heartbeat."""
     if not replace and find_same(workspace, request) is not None:
@@ -169,7 +169,7 @@ def start_apart(workspace: Workspace, request: TrainingRequest, *, replace: bool
 
 
 def resume(workspace: Workspace, name: str) -> RankingFolder:
-    """Starts a process on a training that failed or crashed, which goes on after the models that are there.
+    """Start a process on a training that failed or crashed, which goes on after the models that are there.
 
     One that is live or done is returned as it is.
     """
@@ -191,7 +191,7 @@ def _start(workspace: Workspace, folder: RankingFolder) -> None:
 def train(
     workspace: Workspace, request: TrainingRequest, say: Callable[[str], object], *, replace: bool = False
 ) -> RankingFolder:
-    """Trains and evaluates every model of a request in this process; `say` hears how far it is.
+    """Train and evaluate every model of a request in this process; `say` hears how far it is.
 
     One of that name with the same options goes on after the models that are there; one that is done is returned as it is.
     Cells, split and options are checked before anything is written. Raises InputError, StateError, MissingPackage.
@@ -220,7 +220,7 @@ def _go_on(
 
 
 def work_on(workspace: Workspace, name: str, say: Callable[[str], object]) -> RankingFolder:
-    """Trains what a folder asks for, in this process, after the models that are there. Raises what `train` raises."""
+    """Train what a folder asks for, in this process, after the models that are there. Raise what `train` raises."""
     workspace.refuse_if_read_only("train target ranking", name)
     folder = find(workspace, name)
     _work(folder, lambda: training.prepare(folder.request()), say)

@@ -15,7 +15,7 @@ from core.store.imports import Import
 
 
 def undo(workspace: Workspace, name: str, *, with_runs: bool = False) -> Import:
-    """Undoes an import, by id, file or run name. Raises StateError while runs predict its rows, unless `with_runs`."""
+    """Undo an import, by id, file or run name. Raise StateError while runs predict its rows, unless `with_runs`."""
     with workspace.change("undo import", name) as (db, detail):
         by_run = next((imports.of_run(db, run.id) for run in runs.list_all(db) if run.name == name), None)
         found = by_run or imports.find(db, name)

@@ -92,7 +92,7 @@ def _settle_once() -> Callable[[Workspace], None]:
 
 
 def say(text: str) -> None:
-    """Prints a remark on standard error, in one line that no name in it can break, colour or make endless."""
+    """Print a remark on standard error, in one line that no name in it can break, colour or make endless."""
     print(shorten(printable(text), _LONGEST_LINE), file=sys.stderr)
 
 
@@ -102,18 +102,18 @@ def is_watched() -> bool:
 
 
 def say_progress(text: str) -> None:
-    """Prints how far a command is on standard error: for people at a terminal, since a command that fails says one line."""
+    """Print how far a command is on standard error: for people at a terminal, since a command that fails says one line."""
     if is_watched():
         say(text)
 
 
 def say_arm(name: str, done: int, total: int) -> None:
-    """Prints which run of several a command makes now, as `say_progress` does."""
+    """Print which run of several a command makes now, as `say_progress` does."""
     say_progress(f"{done + 1} of {total}: {name}")
 
 
 def show(result: Mapping[str, Any], as_json: bool, text: str) -> None:
-    """Prints a command's result: one JSON object (NaN as null), or text for people."""
+    """Print a command's result: one JSON object (NaN as null), or text for people."""
     print(json.dumps(_without_nan(result), ensure_ascii=False) if as_json else text)
 
 
@@ -133,6 +133,6 @@ def _without_nan(value: Any) -> Any:
 
 
 def say_if_named_otherwise(run: Run, name: str) -> None:
-    """Says that a request's run was there already, under another name."""
+    """Say that a request's run was there already, under another name."""
     if run.name != name:
         say(f"{name}: the same specification as run {run.name} ({run.id}), which is returned")

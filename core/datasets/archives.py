@@ -93,7 +93,7 @@ def unpack(
 def iterate_members(
     content: Content, name: str, wanted: Callable[[str], bool], max_bytes: int = MAX_UNPACKED_BYTES
 ) -> Iterator[tuple[str, bytes]]:
-    """Yields the path and the bytes of each file inside the zip `content` that is wanted, in its order; see `unpack`."""
+    """Yield the path and the bytes of each file inside the zip `content` that is wanted, in its order; see `unpack`."""
     for path, stream in open_members(content, name, wanted, max_bytes):
         yield path, stream.readall() or b""
 
@@ -101,7 +101,7 @@ def iterate_members(
 def open_members(
     content: Content, name: str, wanted: Callable[[str], bool], max_bytes: int = MAX_UNPACKED_BYTES
 ) -> Iterator[tuple[str, io.RawIOBase]]:
-    """Yields the path of each file that is wanted and what its bytes are read from, until the next one; see `unpack`."""
+    """Yield the path of each file that is wanted and what its bytes are read from, until the next one; see `unpack`."""
     try:
         file = open_content(content)
         archive = open_archive(file, name)
@@ -188,7 +188,7 @@ def _refuse_unsafe(members: list[zipfile.ZipInfo], name: str, packed: int, max_b
 
 
 def refuse_unsafe_member(member: zipfile.ZipInfo, name: str) -> None:
-    """Raises UnsafeFile for a member of the archive `name` with an absolute or parent path, a link or an encrypted one."""
+    """Raise UnsafeFile for a member of the archive `name` with an absolute or parent path, a link or an encrypted one."""
     path = member.orig_filename.replace("\\", "/")
     if path.startswith("/") or _DRIVE.match(path) or ".." in path.split("/"):
         raise UnsafeFile(f"{name}: member {quote(path)} leaves the archive, expected a path inside it")

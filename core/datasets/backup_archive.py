@@ -45,7 +45,7 @@ class BackupWriter:
         return self
 
     def add(self, name: str, file: IO[bytes], *, most_bytes: int | None = None, compress: bool = False) -> None:
-        """Adds a file under a path inside the archive, read from where it stands. most_bytes: read no further."""
+        """Add a file under a path inside the archive, read from where it stands. most_bytes: read no further."""
         info = zipfile.ZipInfo(name)
         info.compress_type = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
         info.external_attr = 0o100600 << 16
@@ -76,7 +76,7 @@ class BackupWriter:
 
 
 def unpack_backup(archive: Path, folder: Path, belongs: Callable[[PurePosixPath], bool]) -> Mapping[str, Any]:
-    """Unpacks a backup into a new folder; returns the heads that it states, which may be anything.
+    """Unpack a backup into a new folder; return the heads that it states, which may be anything.
 
     belongs: whether a path is one of a backup. Raises UnsafeFile for members that are no plain files or lie elsewhere,
     UnknownFormat for another file, InputError for a damaged one, and OSError. What was unpacked by then stays in the folder.

@@ -58,7 +58,7 @@ def is_external_score(header: tuple[str, ...]) -> bool:
 
 
 def read_external_scores(table: Table, sha256: str) -> ScoreTable:
-    """Reads every row with an id that stands once; of rows with the same id the first counts."""
+    """Read every row with an id that stands once; of rows with the same id the first counts."""
     by_id = "id" in table.header
     keys = tuple(i for i, name in enumerate(table.header) if name in (("id",) if by_id else ("pert", "gene")))
     ids: dict[str, int] = {}

@@ -121,7 +121,7 @@ class _Rows:
         self._disagreeing: list[str] = []
 
     def add(self, sample: Sample, path: str) -> None:
-        """Reads a sample of a path; its row is passed on once no other sample of its path's id is left."""
+        """Read a sample of a path; its row is passed on once no other sample of its path's id is left."""
         self._read(sample)
         if self._left is not None:
             self._left[_stem(path)] -= 1
@@ -156,7 +156,7 @@ class _Rows:
         self._passed.add(pair_id)
 
     def end(self) -> None:
-        """Passes on the rows that waited for more epochs."""
+        """Pass on the rows that waited for more epochs."""
         for pair_id in list(self._waiting):
             self._pass_on(pair_id)
 

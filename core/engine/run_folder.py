@@ -139,7 +139,7 @@ def start_worker(
     within_s: float = FIRST_HEARTBEAT_S,
     keep: Sequence[str] = (),
 ) -> int:
-    """Starts a run's worker in a session of its own, as `core.jobs.start` does; returns its process id.
+    """Start a run's worker in a session of its own, as `core.jobs.start` does; return its process id.
 
     settings: with the keys that it needs, which go into its environment only. command: by default that of `command_of`. keep:
     further secrets of the environment that it needs.

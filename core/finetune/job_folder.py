@@ -128,7 +128,7 @@ def _begun_at(folder: FinetuneFolder) -> tuple[float, str]:
 
 
 def mark_whole(checkpoint: Path) -> None:
-    """Records that everything of a checkpoint is written."""
+    """Record that everything of a checkpoint is written."""
     replace_file(checkpoint / WHOLE, b"", durable=True)
 
 
@@ -156,7 +156,7 @@ def default_python() -> Path:
 
 
 def refuse_missing_packages(python: Path) -> None:
-    """Raises MissingPackage if an interpreter lacks what a fine-tune needs; imports none of it."""
+    """Raise MissingPackage if an interpreter lacks what a fine-tune needs; import none of it."""
     try:
         found = subprocess.run(
             (str(python), "-c", _LIST_MISSING, *PACKAGES), capture_output=True, text=True, check=False, env=bare_environment()
@@ -169,7 +169,7 @@ def refuse_missing_packages(python: Path) -> None:
 
 
 def start_training(folder: FinetuneFolder, settings: Settings, python: Path) -> int:
-    """Starts a fine-tune's process and waits for its first heartbeat; returns its process id.
+    """Start a fine-tune's process and wait for its first heartbeat; return its process id.
 
     It goes on from the last whole checkpoint. Raises StateError if it ends before its first heartbeat.
     """

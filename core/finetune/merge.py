@@ -63,7 +63,7 @@ def write_merged(adapted: Any, tokenizer: Any, spec: FinetuneSpec, made: Mapping
 
 
 def make_readable(folder: Path) -> bool:
-    """Rewrites a tokenizer's settings in which extra special tokens are a list, which older releases refuse; whether it did."""
+    """Rewrite a tokenizer's settings in which extra special tokens are a list, which older releases refuse; whether it did."""
     values = read_json(folder / CONFIG)
     if values is None or not isinstance(values.get(_FIELD), list):
         return False
@@ -86,7 +86,7 @@ def name_tokens(tokens: Sequence[str | Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def write_manifest(folder: Path, spec: FinetuneSpec, made: Mapping[str, Any]) -> None:
-    """Writes the manifest of a folder whose other files are complete. made: what the process that trained knows."""
+    """Write the manifest of a folder whose other files are complete. made: what the process that trained knows."""
     values = {
         "format": FORMAT,
         "version": VERSION,

@@ -96,16 +96,16 @@ class Reporter(work.Reporter):
         return self._signalled.is_set() or self._finetune.worker.command() == "cancel"
 
     def enter(self, stage: Stage) -> None:
-        """Records what is done now."""
+        """Record what is done now."""
         self.say(stage)
         self.update(state=stage, left_s=None)
 
     def write_losses(self, log: Sequence[Mapping[str, Any]]) -> None:
-        """Records the losses in a trainer's log: of steps, and of the validation rows."""
+        """Record the losses in a trainer's log: of steps, and of the validation rows."""
         self._finetune.write_losses([loss for entry in log if (loss := read_loss(entry)) is not None])
 
     def say(self, text: str) -> None:
-        """Prints a line, which goes to the log."""
+        """Print a line, which goes to the log."""
         print(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}", flush=True)
 
     def _take_signal(self, _number: int, _frame: FrameType | None) -> None:

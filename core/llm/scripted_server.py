@@ -171,7 +171,7 @@ if __name__ == "__main__":
 
 
 def stream_parts(answer: Mapping[str, Any], reasoning: Sequence[str], content: Sequence[str], usage: bool) -> Iterator[bytes]:
-    """Yields the events of an answer; its reasoning and content are cut into these tokens. usage: whether it comes last.
+    """Yield the events of an answer; its reasoning and content are cut into these tokens. usage: whether it comes last.
 
     An answer that a fault has changed streams as it was changed: without choices, or without content.
     """

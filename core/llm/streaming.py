@@ -56,7 +56,7 @@ class Sends(Protocol):
 async def send_streamed(
     server: Sends, request: Request, most: int, say: Callable[[LiveWords], object], scrub: Scrubber
 ) -> str | Fault:
-    """Asks for a stream; returns the JSON of the whole answer. most: of its bytes. say: takes answer and thinking as they come.
+    """Ask for a stream; return the JSON of the whole answer. most: of its bytes. say: takes answer and thinking as they come.
     scrub: takes secrets out of both, also one that comes in pieces.
 
     A stream that breaks off or holds no JSON is a fault that may be retried, as a broken answer is. What follows its end is not

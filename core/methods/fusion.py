@@ -152,7 +152,7 @@ class Fusion(DerivedMethod):
         return rows
 
     def check(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> None:
-        """Raises InputError or StateError as `load_components` does, and for a row that the base does not have."""
+        """Raise InputError or StateError as `load_components` does, and for a row that the base does not have."""
         _fuse_rows(pair_ids, options, components)
 
     def evaluation(

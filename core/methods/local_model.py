@@ -79,7 +79,7 @@ class LocalModel(ConversationMethod):
         return "\n\n".join((texts, prompt_text("critic"), prompt_text("reask_prob"))) if _has_critic(options) else texts
 
     async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
-        """Asks for every sample, and takes their mean or the best of them.
+        """Ask for every sample, and take their mean or the best of them.
 
         A call that fails fails the row. An answer that cannot be read is left out, and flagged; where nothing that speaks for an
         answer can be read, the mean stands in, flagged too.

@@ -109,7 +109,7 @@ class PromptOnly(ConversationMethod):
         )
 
     async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
-        """Asks under every seed and averages the answers that could be read; a mean over fewer seeds is flagged.
+        """Ask under every seed and average the answers that could be read; a mean over fewer seeds is flagged.
 
         A call that fails fails the row: only an answer that came and cannot be read is left out.
         """

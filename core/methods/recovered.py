@@ -64,7 +64,7 @@ class Recovered(DerivedMethod):
         return rows
 
     def check(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> None:
-        """Raises InputError for runs on different rows, a base with uncovered rows, or weights that are not the fusion's."""
+        """Raise InputError for runs on different rows, a base with uncovered rows, or weights that are not the fusion's."""
         _recover_rows(pair_ids, options, components)
 
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:

@@ -113,7 +113,7 @@ class Summer(ConversationMethod):
         return packs_read_by(map(tool_named, tools))
 
     async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
-        """Summarises both genes; for each question looks up labelled pairs and averages the answers of all samples."""
+        """Summarise both genes; for each question, look up labelled pairs and average the answers of all samples."""
         options = context.options
         summaries = await _summarise_both(conversation, pair, context)
         stages = _STAGES[options["task"]]

@@ -97,7 +97,7 @@ def names_file(text: str) -> bool:
 
 
 def check_addresses(text: str) -> None:
-    """Raises InputError if addresses, as settings hold them, cannot be used; a file is not read."""
+    """Raise InputError if addresses, as settings hold them, cannot be used; a file is not read."""
     if not names_file(text):
         read_addresses(text)
 

@@ -113,7 +113,7 @@ def _labelled_rows(labels: ArrayLike, runs: Sequence[Scores], pert: ArrayLike, g
 
 
 def resampling_weights(axes: Sequence[Codes], plan: ResamplingPlan) -> Iterator[Floats]:
-    """Yields weights in blocks of shape (n_units, n_resamples in the block).
+    """Yield weights in blocks of shape (n_units, n_resamples in the block).
 
     axes: the unit of each row on each resampled axis. For one axis, weights belong to its units, drawn with replacement;
     for two, to the rows, as the product over the axes. Each axis has its own random stream, so that the resamples do not

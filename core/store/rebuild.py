@@ -195,7 +195,7 @@ def _refuse_above(needed: int, most: int, said: str) -> None:
 
 @contextmanager
 def hold_files(store: Store) -> Iterator[tuple[Cursor, list[Path]]]:
-    """Gives a cursor and the store's files, which together are its state while the block lasts: others read, nobody writes.
+    """Give a cursor and the store's files, which together are its state while the block lasts: others read, nobody writes.
 
     What was committed and is not in the main file yet stands in the log beside it. Raises StoreBusy, at the end of the block, if
     a program that does not know the lock has changed them meanwhile.

@@ -75,7 +75,7 @@ class FoldSums:
     gene_part: Codes
 
     def priors(self, keys: Sequence[Floats | None]) -> Iterator[Priors]:
-        """Yields the priors of the query rows for each permutation, by the random keys of all symbols; None: as they are."""
+        """Yield the priors of the query rows for each permutation, by the random keys of all symbols; None: as they are."""
         n = len(self.table.genes)
         for batch in batches(len(keys), BATCH):
             owners = [

@@ -54,7 +54,7 @@ class Ablation:
 
 
 def run(ablation: Ablation, material: Material, settings: Mapping[str, object]) -> Outcome:
-    """Computes an ablation. Raises InputError for impossible settings, MissingInput for what is not in the workspace."""
+    """Compute an ablation. Raise InputError for impossible settings, MissingInput for what is not in the workspace."""
     values = read_options(ablation.options, settings)
     missing = find_missing(ablation.needs, material)
     if missing:

@@ -71,7 +71,7 @@ def hold_out_perturbations(known: Knowledge, seed: int) -> Bools:
 
 
 def train_networks(material: Material, graph: GeneGraph, grid: AttentionGrid) -> Iterator[Trained]:
-    """Yields the network of each size of the grid. Raises MissingPackage without torch."""
+    """Yield the network of each size of the grid. Raise MissingPackage without torch."""
     torch = require_package("torch", f"a {NAME}")
     known, held_out = material.known, hold_out_perturbations(material.known, grid.seed)
     edges = torch.as_tensor(edges_of(graph), device=_device(torch))

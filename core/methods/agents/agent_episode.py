@@ -118,7 +118,7 @@ class Episode:
 
     @contextmanager
     def consult_as(self, agent: str) -> Iterator[None]:
-        """Makes another agent the current one for the duration of the context."""
+        """Make another agent the current one for the duration of the context."""
         self._agents.append(agent)
         self._steps.append(0)
         self._chosen.append([])
@@ -149,19 +149,19 @@ class Episode:
         return reply
 
     def record_step(self, thought: str, tool: str, arguments: Mapping[str, Any]) -> None:
-        """Records an agent's thought and the tool call that it decided on."""
+        """Record an agent's thought and the tool call that it decided on."""
         self._chosen[-1].append(tool)
         self.record_event(self.agent, "thought", thought)
         if tool != "finish":
             self.record_event(tool, "tool_call", json.dumps(dict(arguments), ensure_ascii=False))
 
     def record_observation(self, tool: str, observation: str, **meta: Any) -> None:
-        """Records a tool's answer, which ends a step."""
+        """Record a tool's answer, which ends a step."""
         self.record_event(tool, "observation", observation, **meta)
         self._steps[-1] += 1
 
     def record_event(self, role: str, kind: str, content: str, **meta: Any) -> None:
-        """Adds an event; the replies since the last event count as its cost."""
+        """Add an event; the replies since the last event count as its cost."""
         replies, self._unrecorded = self._unrecorded, []
         tokens = sum(reply.usage.prompt_tokens + reply.usage.completion_tokens for reply in replies) if replies else None
         latency = round(sum(reply.latency_ms for reply in replies), 1) if replies else None
@@ -169,7 +169,7 @@ class Episode:
         self.events.append(TraceEvent(self.stage, role, kind, replace_surrogates(content), tokens, latency, {**where, **meta}))
 
     def keep_evidence(self, item: Evidence) -> None:
-        """Stores a tool's evidence; an answer replaces a failure under the same key."""
+        """Store a tool's evidence; an answer replaces a failure under the same key."""
         before = self.evidence.get((item.tool, item.key))
         if before is None or before.status in ("error", "offline"):
             self.evidence[item.tool, item.key] = item
@@ -186,13 +186,13 @@ class Episode:
             self.end_row(f"{len(self.tools)} distinct tools, expected at most {B_TOOLS}")
 
     def check_prompt(self, counted: TokenCount) -> None:
-        """Raises TrackLimitExceeded if the system prompt, tool definitions included, is longer than allowed."""
+        """Raise TrackLimitExceeded if the system prompt, tool definitions included, is longer than allowed."""
         if counted.tokens > B_PROMPT_TOKENS:
             who = "an upper bound: nobody counted them" if counted.counted_by == "bytes" else f"counted by {counted.counted_by}"
             self.end_row(f"system prompt of {counted.tokens:,} tokens ({who}), expected at most {B_PROMPT_TOKENS:,}")
 
     def end_row(self, why: str) -> None:
-        """Ends the row with TrackLimitExceeded; the model is not asked again."""
+        """End the row with TrackLimitExceeded; the model is not asked again."""
         self.failure = TrackLimitExceeded(f"{self.pair.pair_id}: {why}")
         raise self.failure
 

@@ -32,7 +32,7 @@ def agent_prompts(options: Mapping[str, Any], outlines: Sequence[PromptOutline])
 async def answer_row(
     episode: Episode, outline: PromptOutline, tools: Sequence[BoundTool], colleagues: Sequence[PromptOutline] = ()
 ) -> RowResult:
-    """Checks the length of every agent's prompt, runs the agent on its pair, and returns its prediction."""
+    """Check the length of every agent's prompt, run the agent on its pair, and return its prediction."""
     program = _program()
     outlines = (outline, *colleagues)
     counted = await system_tokens(episode.context, lambda: [p for each in outlines for p in program.system_prompts(each)])

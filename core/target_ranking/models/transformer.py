@@ -215,7 +215,7 @@ def read_start(folder: Path, genes: tuple[str, ...], dropout: float) -> ScgptSta
 
 
 def freeze(module: Any, n_layers: int) -> None:
-    """Takes the tokens and all but the last four layers of a network out of its training."""
+    """Take the tokens and all but the last four layers of a network out of its training."""
     frozen = [module["gene"], module["value"], module["cell"], *module["encoder"].layers[: max(n_layers - N_TRAINED_LAYERS, 0)]]
     for part in frozen:
         for weight in part.parameters():
