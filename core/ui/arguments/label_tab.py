@@ -96,7 +96,7 @@ def _show_form(context: PageContext, run: Run, rubric: Rubric, n_samples: int) -
     by = choose_one(st.radio, "sample_by", "How they are drawn", designs, "random")
     design = next(each for each in labels.DESIGNS if each == by)
     if len(designs) < len(DESIGN_WORDS):
-        st.caption("By the judge's answers: once a rule or a model has read this run; where it is unsure: once a model has.")
+        st.caption("Drawing by the judge's answers needs a rule or a model that has read this run; by its doubts, a model.")
     if st.button("Draw texts", type="primary", key="draw-sample"):
         with explain_errors(), st.spinner("Drawing …"):
             sample = labels.draw_sample(context.workspace, rubric, run.id, chosen["sample"], design, n_samples)
