@@ -178,7 +178,7 @@ class SettingRow(NamedTuple):
 
 
 def settings_table() -> list[SettingRow]:
-    """Returns every setting, in the order of Settings."""
+    """Return every setting, in the order of Settings."""
     rows = []
     for each in fields(Settings):
         about = each.metadata
@@ -189,7 +189,7 @@ def settings_table() -> list[SettingRow]:
 
 
 def load_settings(workspace: Path | None = None) -> Settings:
-    """Returns settings from PERTURBDESK_* variables; an explicit `workspace` wins over the variable.
+    """Return settings from PERTURBDESK_* variables; an explicit `workspace` wins over the variable.
 
     Secrets and roles that are not in the environment are looked up in .streamlit/secrets.toml. Raises InputError for a value that
     cannot be read; its text names the variable and never shows a secret.
@@ -210,7 +210,7 @@ def load_settings(workspace: Path | None = None) -> Settings:
 
 
 def read_base_url(text: str) -> str:
-    """Returns where others are to reach the app, without a slash at its end. Raises InputError for what is no address."""
+    """Return where others are to reach the app, without a slash at its end. Raises InputError for what is no address."""
     check_address("--base-url", text, EXAMPLE)
     return text.rstrip("/")
 
@@ -221,7 +221,7 @@ def reaches_others(server_address: str, base_url: str) -> bool:
 
 
 def default_import_roots(settings: Settings) -> tuple[Path, ...]:
-    """Returns the folders that pages may import from unless others are set: the workspace, the folder that this process was
+    """Return the folders that pages may import from unless others are set: the workspace, the folder that this process was
     started from, and the home folder; never the whole machine, which the last two are in some containers."""
     folders = [settings.workspace, Path.cwd()]
     with suppress(RuntimeError):  # a user without a home folder
@@ -231,7 +231,7 @@ def default_import_roots(settings: Settings) -> tuple[Path, ...]:
 
 
 def import_folders(settings: Settings, server_address: str | None) -> tuple[Path, ...]:
-    """Returns the folders below which pages may import by path; none if others can reach the app.
+    """Return the folders below which pages may import by path; none if others can reach the app.
 
     server_address: what the app's server listens on; None for every network. Behind a proxy it may listen to this machine alone.
     """
@@ -264,6 +264,6 @@ def _user() -> str:
 
 
 def tiktoken_folder() -> Path:
-    """Returns the folder in which the package tiktoken keeps tables that it downloaded."""
+    """Return the folder in which the package tiktoken keeps tables that it downloaded."""
     chosen = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR")
     return Path(chosen) if chosen else Path(tempfile.gettempdir()) / "data-gym-cache"

@@ -50,14 +50,14 @@ def refuse_special(path: Path) -> None:
 
 
 def read_head(path: Path, n_bytes: int) -> bytes:
-    """Returns the first bytes of a file. Raises InputError for pipes, sockets and devices, and OSError."""
+    """Return the first bytes of a file. Raises InputError for pipes, sockets and devices, and OSError."""
     refuse_special(path)
     with open(path, "rb", buffering=0, opener=_open_at_once) as file:
         return file.read(n_bytes) or b""
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Opens a file without waiting: a pipe may have been put in its place, and some files of /proc wait for news."""
+    """Open a file without waiting: a pipe may have been put in its place, and some files of /proc wait for news."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
@@ -175,7 +175,7 @@ def _remove_folders_once(above: Path) -> None:
 
 
 def _create_locked(part: Path, *, is_folder: bool, mode: int = 0o777) -> int:
-    """Makes a part, and locks it; returns what is to be closed. One that was removed meanwhile is made anew."""
+    """Make a part, and locks it; return what is to be closed. One that was removed meanwhile is made anew."""
     while True:
         if is_folder:
             part.mkdir(mode, parents=True, exist_ok=True)
@@ -233,7 +233,7 @@ def _is_alive(process: int) -> bool:
 
 
 def _remove_unlocked(part: Path) -> bool:
-    """Removes a part, unless a process holds a lock on it; returns whether it is gone."""
+    """Remove a part, unless a process holds a lock on it; return whether it is gone."""
     try:
         descriptor = os.open(part, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError:

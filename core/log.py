@@ -36,7 +36,7 @@ _RECORDED = "_perturbdesk_recorded"
 
 
 def log_file(settings: Settings) -> Path:
-    """Returns where the log of a workspace lies."""
+    """Return where the log of a workspace lies."""
     return settings.data / "desk.log"
 
 
@@ -98,7 +98,7 @@ def record_error(what: str, error: BaseException) -> bool:
 
 
 def last_problems(settings: Settings, limit: int = 5) -> list[str]:
-    """Returns the last warnings and errors in the log, oldest first, one line each; none if there is no log.
+    """Return the last warnings and errors in the log, oldest first, one line each; none if there is no log.
 
     What a command was given wrongly, such as a name that is not there, was said to whoever typed it, and is left out.
     """

@@ -58,7 +58,7 @@ class Column:
         return LARGEST[self.kind]
 
     def allows(self, value: object) -> bool:
-        """Returns whether a value of JSON may stand in this column of a row that did not fail; for the kinds that traces hold."""
+        """Return whether a value of JSON may stand in this column of a row that did not fail; for the kinds that traces hold."""
         return self.missing == "allowed" if value is None else _CHECKS[self.kind](self, value)
 
 
@@ -84,13 +84,13 @@ class TableSchema:
         return tuple(column.name for column in self.columns)
 
     def columns_of(self, record: type, *, without: Iterable[str] = ()) -> tuple[Column, ...]:
-        """Returns the columns that are fields of a record of `core.types`, in the order of the table."""
+        """Return the columns that are fields of a record of `core.types`, in the order of the table."""
         chosen = set(field_names(record)) - set(without)
         return tuple(column for column in self.columns if column.name in chosen)
 
 
 def field_names(record: type) -> tuple[str, ...]:
-    """Returns the fields of a dataclass or named tuple, in its own order."""
+    """Return the fields of a dataclass or named tuple, in its own order."""
     return tuple(field.name for field in fields(record)) if is_dataclass(record) else record._fields  # type: ignore[attr-defined]
 
 
@@ -234,7 +234,7 @@ R = TypeVar("R", Prediction, TraceEvent, Evidence, Call)
 
 
 def record_values(record: Prediction | TraceEvent | Evidence | Call) -> list[Any]:
-    """Returns a record's values as JSON can hold them, in the order of its fields."""
+    """Return a record's values as JSON can hold them, in the order of its fields."""
     values = list(_GETTERS[type(record)](record))
     for position, write in _WRITERS[type(record)]:
         values[position] = write(values[position])
@@ -247,5 +247,5 @@ def record_as_json(record: Prediction | TraceEvent | Evidence | Call) -> dict[st
 
 
 def record_from_json(record: type[R], values: Mapping[str, Any]) -> R:
-    """Returns the record of `record_as_json`. Raises KeyError, TypeError or ValueError for other values."""
+    """Return the record of `record_as_json`. Raises KeyError, TypeError or ValueError for other values."""
     return record(**{**values, **{name: read(values[name]) for name, read in _READERS[record].items()}})

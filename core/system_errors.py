@@ -38,7 +38,7 @@ _SAYS_NO_ACCESS = ("unable to open database file", "Permission denied")
 
 
 def explain(error: OSError | MemoryError, place: Path | str = "") -> SystemFailure:
-    """Returns an error of the operating system in words. place: what was read or written, if the error does not say.
+    """Return an error of the operating system in words. place: what was read or written, if the error does not say.
 
     A full disk is DiskFull, which says how much is free and where.
     """
@@ -63,7 +63,7 @@ def in_words(place: Path | str = "") -> Iterator[None]:
 
 
 def explain_text(text: object, place: Path) -> SystemFailure | None:
-    """Returns the error of the operating system that a library's message tells of; None if it tells of none that is known."""
+    """Return the error of the operating system that a library's message tells of; None if it tells of none that is known."""
     for signs, number in ((_SAYS_NO_SPACE, errno.ENOSPC), (_SAYS_READ_ONLY, errno.EROFS), (_SAYS_NO_ACCESS, errno.EACCES)):
         if any(sign in str(text) for sign in signs):
             return explain(OSError(number, ""), place)
@@ -71,7 +71,7 @@ def explain_text(text: object, place: Path) -> SystemFailure | None:
 
 
 def existing_folder(path: Path) -> Path:
-    """Returns the folder, or the nearest one above that exists."""
+    """Return the folder, or the nearest one above that exists."""
     return next((place for place in (path, *path.parents) if os.path.isdir(place)), Path("/"))
 
 

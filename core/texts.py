@@ -35,17 +35,17 @@ _PROVISIONAL: tuple[tuple[re.Pattern[str], SymbolKind], ...] = (
 
 
 def symbol_kind(symbol: str) -> SymbolKind:
-    """Returns the kind of a symbol; every kind but "named" is provisional, so little is known of the gene."""
+    """Return the kind of a symbol; every kind but "named" is provisional, so little is known of the gene."""
     return next((kind for pattern, kind in _PROVISIONAL if pattern.search(symbol)), "named")
 
 
 def number_text(value: float, form: str = ".3f") -> str:
-    """Returns a number with a real minus sign; an en dash if it is NaN."""
+    """Return a number with a real minus sign; an en dash if it is NaN."""
     return "–" if math.isnan(value) else f"{value:{form}}".replace("-", "−")
 
 
 def quantity_text(value: float) -> str:
-    """Returns a number of any size with three digits, for a sentence: "0.0123", "1,230", "5.49 × 10⁻¹¹"; an en dash if NaN."""
+    """Return a number of any size with three digits, for a sentence: "0.0123", "1,230", "5.49 × 10⁻¹¹"; an en dash if NaN."""
     if value == 0 or not math.isfinite(value):
         return "–" if math.isnan(value) else number_text(value, "g")
     exponent = int(f"{value:.2e}".partition("e")[2])
@@ -62,7 +62,7 @@ def rows_behind(metric: str, n: int) -> str:
 
 
 def estimate_text(estimate: float, low: float, high: float, form: str = ".3f") -> str:
-    """Returns an estimate with its interval, "0.621 [0.604, 0.638]" or "0.621 [no interval]"; an en dash if it is NaN."""
+    """Return an estimate with its interval, "0.621 [0.604, 0.638]" or "0.621 [no interval]"; an en dash if it is NaN."""
     if math.isnan(estimate):
         return number_text(estimate, form)
     if math.isnan(low) or math.isnan(high):
@@ -71,7 +71,7 @@ def estimate_text(estimate: float, low: float, high: float, form: str = ".3f") -
 
 
 def replace_surrogates(text: str) -> str:
-    """Returns the text with � for each unpaired surrogate, which can be neither sent nor written to a file."""
+    """Return the text with � for each unpaired surrogate, which can be neither sent nor written to a file."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -114,7 +114,7 @@ def is_encodable(text: str) -> bool:
 
 
 def printable(text: str) -> str:
-    """Returns the text on one line: characters that cannot be printed are escaped as in Python."""
+    """Return the text on one line: characters that cannot be printed are escaped as in Python."""
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
@@ -133,7 +133,7 @@ def _first(names: Sequence[str], most: int) -> str:
 
 
 def shorten(text: str, most: int) -> str:
-    """Returns the text with its middle left out if it is longer than `most` characters: what is wrong stands at the beginning of
+    """Return the text with its middle left out if it is longer than `most` characters: what is wrong stands at the beginning of
     a message, what is expected at its end."""
     if len(text) <= most:
         return text

@@ -165,7 +165,7 @@ class Prediction:
 
 
 def row_of_reading(pair_id: str, flags: tuple[Flag, ...], tokens: int | None) -> Prediction:
-    """Returns what stands in the place of a prediction in a row of a reading: all of its numbers are None, as nothing is
+    """Return what stands in the place of a prediction in a row of a reading: all of its numbers are None, as nothing is
     predicted. tokens: of all calls, None if they are unknown."""
     none: Any = None
     return Prediction(pair_id, none, none, none, none, "none", flags, tokens, tool_calls=0)

@@ -15,7 +15,7 @@ _SHOWN = 10  # characters of a commit
 
 @cache
 def describe() -> str:
-    """Returns the version and, behind a plus, the commit, such as "0.2.0+1d0391d53a"; recorded with every run.
+    """Return the version and, behind a plus, the commit, such as "0.2.0+1d0391d53a"; recorded with every run.
 
     The version alone if the code is no checkout. Uncommitted changes are not looked for. Read once in a process, so that
     a checkout that moves on meanwhile does not change what is recorded.
@@ -25,12 +25,12 @@ def describe() -> str:
 
 
 def version_in(description: str) -> str:
-    """Returns the version in a description of `describe`, without the commit."""
+    """Return the version in a description of `describe`, without the commit."""
     return description.partition("+")[0]
 
 
 def commit_of(repository: Path) -> str:
-    """Returns the first ten characters of the commit that a checkout is at, read from its files; "" if it cannot be told."""
+    """Return the first ten characters of the commit that a checkout is at, read from its files; "" if it cannot be told."""
     try:
         git = _git_folder(repository / ".git")
         head = (git / "HEAD").read_text("utf-8").strip()
@@ -41,14 +41,14 @@ def commit_of(repository: Path) -> str:
 
 
 def _git_folder(place: Path) -> Path:
-    """Returns where a checkout's HEAD lies: in .git, or where that file of a linked worktree points."""
+    """Return where a checkout's HEAD lies: in .git, or where that file of a linked worktree points."""
     if place.is_dir():
         return place
     return place.parent / place.read_text("utf-8").removeprefix("gitdir: ").strip()
 
 
 def _commit_of_reference(git: Path, reference: str) -> str:
-    """Returns the commit of a branch, whether its file stands alone or packed with others; "" before its first commit."""
+    """Return the commit of a branch, whether its file stands alone or packed with others; "" before its first commit."""
     shared = git / (git / "commondir").read_text("utf-8").strip() if (git / "commondir").exists() else git
     for file in (git / reference, shared / reference):
         if file.is_file():

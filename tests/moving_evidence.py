@@ -21,7 +21,7 @@ MOVES = "gene_class"
 
 
 def answer_moved_by(tool: str, effect: float, noise: float) -> Callable[[ScriptedPrompt], str]:
-    """Returns a writer of verdicts: a number of the pair's own, up to `noise` more or less for each seed and wording of the
+    """Return a writer of verdicts: a number of the pair's own, up to `noise` more or less for each seed and wording of the
     prompt, and `effect` more where the dossier has a line of the tool. Both in percent."""
     line = f"- {tool.replace('_', ' ')},"
 

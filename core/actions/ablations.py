@@ -27,7 +27,7 @@ class AblationRun:
 
 
 def load_material(workspace: Workspace, dataset: str | None = None) -> Material:
-    """Returns what ablations read of a dataset, by name or id, by default the workspace's. Raises NotFound, InputError."""
+    """Return what ablations read of a dataset, by name or id, by default the workspace's. Raises NotFound, InputError."""
     found = default_dataset(workspace, dataset)
     index = load_index(workspace, found)
     with workspace.store.read() as db:
@@ -53,7 +53,7 @@ def load_material(workspace: Workspace, dataset: str | None = None) -> Material:
 
 
 def list_ablations(material: Material) -> list[tuple[Ablation, list[str]]]:
-    """Returns every ablation with what its default settings lack in this workspace, in words."""
+    """Return every ablation with what its default settings lack in this workspace, in words."""
     return [(each, each.missing(material)) for each in ablations().values()]
 
 

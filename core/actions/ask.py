@@ -71,7 +71,7 @@ class Answer(NamedTuple):
 
 
 def methods_that_argue() -> dict[str, Method]:
-    """Returns the methods that one pair can be asked of, by name: those that ask a model row by row, the debate first."""
+    """Return the methods that one pair can be asked of, by name: those that ask a model row by row, the debate first."""
     found = {
         name: method
         for name, method in methods().items()
@@ -127,7 +127,7 @@ def ask(
 
 
 def _model_of(workspace: Workspace, question: Question, known_health: Health | None) -> str:
-    """Returns the only model of a question's server. Raises what `launch.only_model` raises."""
+    """Return the only model of a question's server. Raises what `launch.only_model` raises."""
     return launch.only_model(known_health or asyncio.run(launch.health(workspace, _endpoint_of(question), calls=question.calls)))
 
 
@@ -136,14 +136,14 @@ def _endpoint_of(question: Question) -> str | None:
 
 
 def _with_simulated_server(workspace: Workspace) -> Workspace:
-    """Returns a workspace that may ask the simulated server too, which gets no key."""
+    """Return a workspace that may ask the simulated server too, which gets no key."""
     own, given = scripted_endpoint(), workspace.settings
     settings = replace(given, endpoints=(*given.endpoints, own), api_keys=(*given.api_keys, (own, "")))
     return replace(workspace, settings=settings)
 
 
 def _request(workspace: Workspace, question: Question, dataset: Dataset, pair: Pair, repeat: int = 0) -> RunRequest:
-    """Returns the run of a question, under a name that the dataset has not yet."""
+    """Return the run of a question, under a name that the dataset has not yet."""
     with workspace.store.read() as db:
         names = {run.name for run in runs.list_all(db, dataset.id)}
     stem = f"asked {pair.pert[:80]} → {pair.gene[:80]}, {question.method.replace('_', ' ')}"
@@ -183,7 +183,7 @@ def resume(workspace: Workspace, run: str, *, begin: run_control.Begin = run_con
 
 
 def _go_on(workspace: Workspace, run: Run, begin: run_control.Begin, settings: ExecutionSettings) -> Run:
-    """Returns a run that was asked before; goes on with one that was stopped or failed."""
+    """Return a run that was asked before; goes on with one that was stopped or failed."""
     _, status = run_control.find_status(workspace, run.id)
     if status.done_with_failures:
         return run_control.retry(workspace, run.id, settings=settings, begin=begin)
@@ -194,7 +194,7 @@ def _go_on(workspace: Workspace, run: Run, begin: run_control.Begin, settings: E
 
 @contextlib.contextmanager
 def _row_of(workspace: Workspace, dataset: Dataset, pert: str, gene: str) -> Iterator[Pair]:
-    """Opens the row of a pair: the dataset's own, one that was asked before, or a new one, which is added when the block ends.
+    """Open the row of a pair: the dataset's own, one that was asked before, or a new one, which is added when the block ends.
 
     A block that raises leaves nothing of a new one. It may read the store, but not write to it, and everybody else waits for it.
     """
@@ -210,14 +210,14 @@ def _row_of(workspace: Workspace, dataset: Dataset, pert: str, gene: str) -> Ite
 
 
 def _spellings(workspace: Workspace, dataset: Dataset, question: Question) -> tuple[str, str]:
-    """Returns the symbols of a question as the dataset writes them. Raises InputError for symbols that cannot be."""
+    """Return the symbols of a question as the dataset writes them. Raises InputError for symbols that cannot be."""
     with workspace.store.read() as db:
         pert = _spelling(db, dataset, "perturbation", question.pert)
         return pert, _spelling(db, dataset, "target gene", question.gene)
 
 
 def _spelling(db: Cursor, dataset: Dataset, what: str, symbol: str) -> str:
-    """Returns a symbol as the dataset writes it, whatever the case of its letters; as it was typed if it has none such."""
+    """Return a symbol as the dataset writes it, whatever the case of its letters; as it was typed if it has none such."""
     typed = symbol.strip()
     check_name(what, typed)
     found = pairs.spellings(db, dataset.id, "pert" if what == "perturbation" else "gene", typed)
@@ -226,7 +226,7 @@ def _spelling(db: Cursor, dataset: Dataset, what: str, symbol: str) -> str:
 
 
 def answer_of(workspace: Workspace, run: str, pair_id: str) -> Answer:
-    """Returns what came of a row. Raises StateError if it has no prediction: its run was ended, or it failed."""
+    """Return what came of a row. Raises StateError if it has no prediction: its run was ended, or it failed."""
     with workspace.store.read() as db:
         found = runs.find(db, run)
         numbers = predictions.row(db, found.id, pair_id) if found.done or found.failed else None
@@ -238,7 +238,7 @@ def answer_of(workspace: Workspace, run: str, pair_id: str) -> Answer:
 
 
 def watch(workspace: Workspace, run: str, pair_id: str = "") -> Watcher:
-    """Returns what reads the events of a row while it is predicted, and asks the run's worker for them; "" is whichever row is
+    """Return what reads the events of a row while it is predicted, and asks the run's worker for them; "" is whichever row is
     predicted now. Writes a marker into the run's folder, nothing else."""
     workspace.refuse_if_read_only("watch", run)
     watcher = Watcher(workspace.run_folder(run), pair_id)
@@ -274,7 +274,7 @@ def listen(watcher: Watcher, hear: Callable[[Mapping[str, object]], object], eve
 
 @lru_cache(maxsize=1)
 def scripted_endpoint() -> str:
-    """Returns the address of the simulated server, which runs in this process, on this machine only, until the process ends."""
+    """Return the address of the simulated server, which runs in this process, on this machine only, until the process ends."""
     from core.llm.scripted_server import Script, serving  # no command but this one brings it
 
     return _SERVERS.enter_context(serving(Script(delay_s=0.2, token_s=TOKEN_S)))
@@ -284,7 +284,7 @@ _SERVERS = contextlib.ExitStack()
 
 
 def pair_of(workspace: Workspace, run: Run) -> Pair:
-    """Returns the row of an ad-hoc run. Raises NotFound if its folder or its row is gone."""
+    """Return the row of an ad-hoc run. Raises NotFound if its folder or its row is gone."""
     [pair_id] = workspace.run_folder(run.id).spec().rows
     with workspace.store.read() as db:
         pair = pairs.by_id(db, run.dataset, pair_id)
@@ -294,7 +294,7 @@ def pair_of(workspace: Workspace, run: Run) -> Pair:
 
 
 def question_again(workspace: Workspace, run: Run) -> Question:
-    """Returns the question of an ad-hoc run, to be asked anew: of the same method, options and model, where that answered."""
+    """Return the question of an ad-hoc run, to be asked anew: of the same method, options and model, where that answered."""
     spec, pair = workspace.run_folder(run.id).spec(), pair_of(workspace, run)
     servers = SCRIPTED if run.model == SCRIPTED else run_control.settings_of(workspace, run.id).servers
     options = {name: value for name, value in spec.options.items() if name != "prompts"}
@@ -302,6 +302,6 @@ def question_again(workspace: Workspace, run: Run) -> Question:
 
 
 def asked_before(workspace: Workspace, dataset: str) -> list[Run]:
-    """Returns the ad-hoc runs of a dataset (id), the latest first."""
+    """Return the ad-hoc runs of a dataset (id), the latest first."""
     with workspace.store.read() as db:
         return [run for run in reversed(runs.list_all(db, dataset)) if run.is_asked]

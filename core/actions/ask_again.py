@@ -141,7 +141,7 @@ def _context(workspace: Workspace, spec: RunSpec) -> Context:
 
 
 def _refuse_changed(workspace: Workspace, run: Run, again: RunSpec, context: Context) -> None:
-    """Raises StateError where asking with nothing changed would not ask the same: the rows or labels, or what is sent, changed.
+    """Raise StateError where asking with nothing changed would not ask the same: the rows or labels, or what is sent, changed.
 
     What is sent to the first judge is compared with what was sent then, word for word.
     """

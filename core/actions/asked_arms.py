@@ -50,7 +50,7 @@ class ArmPlanner:
         self._loader = WorkspaceComponents(workspace, default_dataset(workspace, run.dataset))
 
     def plan(self, name: str, options: Mapping[str, object], seed: int) -> AskedArm:
-        """Returns the arm of this name: the run with other options, or under another seed. Raises InputError."""
+        """Return the arm of this name: the run with other options, or under another seed. Raises InputError."""
         run = self._run
         request = RunRequest(
             method=run.method,
@@ -87,7 +87,7 @@ def refuse_changed(run: Run, again: RunSpec) -> None:
 
 
 def cost_of(workspace: Workspace, left: Sequence[RunSpec], first: RunSpec, request: AsksServer) -> Expectation:
-    """Returns what the arms that are left will take. first: of any arm."""
+    """Return what the arms that are left will take. first: of any arm."""
     calls = sum(expected_calls(method_named(spec.method), spec.options, len(spec.rows)) for spec in left)
     rate = launch.rate_of(workspace, first.method, first.model)
     return expect(calls, request.concurrency, rate, launch.price_of(workspace, request.endpoint, first.model))

@@ -153,7 +153,7 @@ def run_attribution(
 
 
 def job_of(workspace: Workspace, key: str) -> JobFolder:
-    """Returns the folder of the job that makes an attribution's runs, here or apart."""
+    """Return the folder of the job that makes an attribution's runs, here or apart."""
     return jobs.folder_of(workspace, PAGE, key)
 
 

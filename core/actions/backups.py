@@ -88,7 +88,7 @@ def _as_stated(heads: Mapping[str, Head]) -> dict[str, Any]:
 
 
 def _files_beside(settings: Settings) -> Iterator[Path]:
-    """Yields the files of packs, spaces, prompts, screens and target rankings; those that are being written have other names."""
+    """Yield the files of packs, spaces, prompts, screens and target rankings; those that are being written have other names."""
     for folder in FOLDERS:
         for path in sorted((settings.data / folder).rglob("*")):
             parts = path.relative_to(settings.data).parts
@@ -104,12 +104,12 @@ def _is_of_trained(data: Path, parts: tuple[str, ...]) -> bool:
 
 
 def _name(settings: Settings, file: Path) -> str:
-    """Returns a file's path inside the archive."""
+    """Return a file's path inside the archive."""
     return str(PurePosixPath(_DATA, *file.relative_to(settings.data).parts))
 
 
 def _add_run(backup: BackupWriter, settings: Settings, folder: RunFolder) -> None:
-    """Adds the folder of a run; nothing of one that no worker of this workspace made, or that was deleted meanwhile."""
+    """Add the folder of a run; nothing of one that no worker of this workspace made, or that was deleted meanwhile."""
     if not folder.exists:
         return
     ending = _read(folder.done)
@@ -173,7 +173,7 @@ def _belongs(path: PurePosixPath) -> bool:
 
 
 def _refuse_used(settings: Settings) -> None:
-    """Raises StateError if the workspace holds anything that a backup would bring."""
+    """Raise StateError if the workspace holds anything that a backup would bring."""
     store = settings.store_file
     of_store = (path for path in store.parent.glob(f"{store.name}*") if not path.name.startswith(_names_of_locks(store)))
     within = (path for name in (_RUNS, *FOLDERS) for path in (settings.data / name).glob("*"))
@@ -187,7 +187,7 @@ def _names_of_locks(store: Path) -> tuple[str, ...]:
 
 
 def _rebuild_store(archive: Path, staged: Settings, memory_mb: int) -> list[str]:
-    """Makes the unpacked store anew of the rows of its tables; returns what was left out. Raises as `rebuild.rebuild`."""
+    """Make the unpacked store anew of the rows of its tables; return what was left out. Raises as `rebuild.rebuild`."""
     store = staged.store_file
     if not store.exists():
         raise StoreDamaged(f"{archive}: holds no store, expected {_DATA}/{store.name}; nothing was restored")
@@ -199,7 +199,7 @@ def _rebuild_store(archive: Path, staged: Settings, memory_mb: int) -> list[str]
 
 
 def _look_through(staged: Settings, stated: Mapping[str, Any]) -> tuple[int, Mapping[str, Head], list[str]]:
-    """Returns how many runs a store has, the heads of its chains, and what is wrong with these. stated: heads by the manifest."""
+    """Return how many runs a store has, the heads of its chains, and what is wrong with these. stated: heads by the manifest."""
     with open_store(staged).read() as db:
         heads, found = chain.heads(db), chain.verify(db)
         known = len(runs.statuses(db))
@@ -211,7 +211,7 @@ def _look_through(staged: Settings, stated: Mapping[str, Any]) -> tuple[int, Map
 
 
 def _move_in(source: Path, data: Path) -> None:
-    """Moves what was unpacked into place, the store last: where it is, all of the workspace is."""
+    """Move what was unpacked into place, the store last: where it is, all of the workspace is."""
     store = Settings().store_file.name
     names = sorted(path.name for path in source.iterdir() if not path.name.startswith(_names_of_locks(source / store)))
     for name in sorted(names, key=lambda name: (name == store, name)):

@@ -188,7 +188,7 @@ def run_benchmark(
 
 
 def job_of(workspace: Workspace, name: str) -> JobFolder:
-    """Returns the folder of the job that makes a benchmark's runs, here or apart."""
+    """Return the folder of the job that makes a benchmark's runs, here or apart."""
     return jobs.folder_of(workspace, PAGE, sha256_of(name)[:KEY_DIGITS])
 
 

@@ -119,7 +119,7 @@ def settle_run(workspace: Workspace, run: str) -> Run:
 
 
 def _build(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Problem]]:
-    """Returns the bundle of a run, and its problems. Raises InputError or StateError as `build_bundle` does."""
+    """Return the bundle of a run, and its problems. Raises InputError or StateError as `build_bundle` does."""
     parts = {part: _read_part(db, run, part) for part in SCHEMAS}
     if not parts["prediction"].num_rows or run.status not in ENDED:
         raise InputError(f"run {run.name}: {run.status} with {parts['prediction'].num_rows} rows; expected one that has ended")
@@ -144,7 +144,7 @@ def _read_part(db: Cursor, run: Run, part: str) -> pa.Table:
 
 
 def _record_values(run: RunRecord) -> dict[str, Any]:
-    """Returns the fields that a run in the store and a run in a bundle share."""
+    """Return the fields that a run in the store and a run in a bundle share."""
     return {name: getattr(run, name) for name in field_names(RunRecord)}
 
 
@@ -171,7 +171,7 @@ def _list_problems(bundle: Bundle, changed: Sequence[str]) -> Iterator[Problem]:
 
 
 def _remove_machine_names(bundle: Bundle, settings: Settings) -> Bundle:
-    """Returns the bundle without names that mean something on this machine alone: folders of files, and addresses of servers."""
+    """Return the bundle without names that mean something on this machine alone: folders of files, and addresses of servers."""
     without_places = machine_names.remover(settings)
     parts = dict(bundle.parts)
     for part in ("prediction", "row_call"):
@@ -190,7 +190,7 @@ def _contains(bundle: Bundle, text: str) -> bool:
 
 
 def _refuse_unreadable(file: UnnamedFile, bundle: Bundle) -> None:
-    """Raises InputError for a bundle that cannot be read back, which would be a bug."""
+    """Raise InputError for a bundle that cannot be read back, which would be a bug."""
     name = f"run {bundle.run.name}"
     back = read_bundle(cast(BufferedIOBase, file), name)
     records.refuse_wrong_ids(back.parts)
@@ -259,7 +259,7 @@ def _store_run(
 
 
 def _refuse_unusable(db: Cursor, workspace: Workspace, bundled: BundledRun, path: str) -> None:
-    """Raises InputError for a record that pages could not show: an unreadable specification, or a run made from itself."""
+    """Raise InputError for a record that pages could not show: an unreadable specification, or a run made from itself."""
     run = Run(**_record_values(bundled), dataset="")
     try:
         if bundled.method == "knn":
@@ -275,7 +275,7 @@ def _refuse_unusable(db: Cursor, workspace: Workspace, bundled: BundledRun, path
 
 
 def _match_rows(db: Cursor, bundle: Bundle, path: str, options: ImportOptions) -> tuple[Dataset, list[bool], list[Rejected]]:
-    """Returns the dataset of a bundle's rows, whether it has each of them as the same pair, and the rejections of the others."""
+    """Return the dataset of a bundle's rows, whether it has each of them as the same pair, and the rejections of the others."""
     ids, perts, genes = (bundle.parts["prediction"][name].to_pylist() for name in ("pair_id", "pert", "gene"))
     target = _choose_dataset(db, bundle.dataset, ids, path, options)
     keep, rejected = known_rows(db, target, ids, range(1, len(ids) + 1), path)
@@ -292,7 +292,7 @@ def _match_rows(db: Cursor, bundle: Bundle, path: str, options: ImportOptions) -
 
 
 def _choose_dataset(db: Cursor, bundled: BundledDataset, ids: Sequence[str], path: str, options: ImportOptions) -> Dataset:
-    """Returns the chosen dataset, else that of its kind with most of the ids; among several, the one with the same pairs."""
+    """Return the chosen dataset, else that of its kind with most of the ids; among several, the one with the same pairs."""
     about = f"{bundled.kind}, {bundled.organism}, {bundled.context}; {bundled.rows:,} rows, hash {bundled.sha256[:10]}"
     theirs = printable(f"{bundled.name} ({about})")
     if options.dataset is not None:

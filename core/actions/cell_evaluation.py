@@ -41,7 +41,7 @@ class EvaluationOptions:
 
 
 def evaluate_predictions(workspace: Workspace, path: Path, options: EvaluationOptions) -> tuple[CellEvaluation, Run | None]:
-    """Returns cell-eval's table for a file, and the run with which it is kept in place of an earlier one.
+    """Return cell-eval's table for a file, and the run with which it is kept in place of an earlier one.
 
     Raises what `evaluate_cells` raises, NotFound for the run or dataset, InputError for a table instead of cells, a sample below
     1, and a run that was made from another file.
@@ -57,7 +57,7 @@ def evaluate_predictions(workspace: Workspace, path: Path, options: EvaluationOp
 
 
 def score_evaluation(workspace: Workspace, run: str, baseline: str) -> BaselineScores:
-    """Returns cell-eval's score of a run against a baseline run, from the tables that are kept with both.
+    """Return cell-eval's score of a run against a baseline run, from the tables that are kept with both.
 
     Raises NotFound for a run without a table, InputError for tables against other real cells, and what `score_from_baseline`
     raises.
@@ -98,7 +98,7 @@ def _evaluate(
 
 
 def _find_run(workspace: Workspace, path: Path, sha256: str, options: EvaluationOptions) -> Run:
-    """Returns the named run, or the newest one of the dataset that was made from the file."""
+    """Return the named run, or the newest one of the dataset that was made from the file."""
     with workspace.store.read() as db:
         dataset = None if options.dataset is None else datasets.find(db, options.dataset)
         if options.run is not None:

@@ -170,7 +170,7 @@ def describe_uploaded(
 
 
 def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> PredictedChanges:
-    """Returns what a file says of the pairs. Raises InputError for options of the other kind of file, and for no pair."""
+    """Return what a file says of the pairs. Raises InputError for options of the other kind of file, and for no pair."""
     if path.suffix.lower() == SUFFIX:
         with predictions_in(path) as cells:
             return _read(cells, pairs, options)
@@ -196,7 +196,7 @@ def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> Pr
 
 
 def _identify(path: Path, dataset: Dataset, pairs: tuple[Pair, ...], options: PredictionOptions) -> _Source:
-    """Returns the identity of a run: files, rows, labels, and how they are read."""
+    """Return the identity of a run: files, rows, labels, and how they are read."""
     file_sha256 = hash_cells(path)
     real_sha256 = None if options.cells.real is None else hash_cells(options.cells.real)
     rows = dataset_sha256(pairs)
@@ -242,7 +242,7 @@ def _write(
 def _record(
     path: Path, source: _Source, found: PredictedChanges, rows: PredictedRows, options: PredictionOptions
 ) -> dict[str, Any]:
-    """Returns what the run's record says of where its numbers come from."""
+    """Return what the run's record says of where its numbers come from."""
     real = options.cells.real
     return {
         "method": KIND,
@@ -258,7 +258,7 @@ def _record(
 
 
 def describe(found: PredictedChanges, rows: PredictedRows) -> str:
-    """Returns what a run of predicted expression is made from, in a sentence or two."""
+    """Return what a run of predicted expression is made from, in a sentence or two."""
     measure = {"z": "|z|", "log2_fc": "|log2 fold change|"}.get(found.measure, found.measure)
     text = f"Predicted expression: rows are ranked by {measure}, and by the same with its sign."
     said = [f"{name}: {value}" for name, value in found.read_as.items() if name in _SAID]

@@ -109,7 +109,7 @@ def label_cells(
 
 
 def job_of(workspace: Workspace, path: Path, name: str) -> JobFolder:
-    """Returns the folder of the job that makes a dataset of a file, here or apart."""
+    """Return the folder of the job that makes a dataset of a file, here or apart."""
     return jobs.folder_of(workspace, KIND, sha256_of(f"{name}\n{path.name}")[:KEY_DIGITS])
 
 
@@ -122,7 +122,7 @@ def _label(
     context: str,
     ray_address: str | None,
 ) -> LabelledCells:
-    """Makes the dataset; on a Ray cluster if `ray_address` is not None."""
+    """Make the dataset; on a Ray cluster if `ray_address` is not None."""
     file_sha256 = hash_cells(path)
     text = json.dumps({"file": file_sha256, "settings": settings.identity()}, sort_keys=True)
     content = _Content(hashlib.sha256(text.encode()).hexdigest())
@@ -151,7 +151,7 @@ def _label(
 
 
 def _find_existing(db: Cursor, content: _Content, path: Path, name: str) -> Dataset | None:
-    """Returns the dataset of a file that was labelled with these settings. Raises StateError if another has the name."""
+    """Return the dataset of a file that was labelled with these settings. Raises StateError if another has the name."""
     earlier = imports.by_content(db, content.sha256)
     if earlier is not None:
         return datasets.find(db, str(earlier.dataset))
@@ -167,7 +167,7 @@ def _dataset(name: str, labels: ScreenLabels, context: str, marks: LabelMarks) -
 
 
 def _write_rows(db: Cursor, workspace: Workspace, path: Path, target: Dataset, content: _Content, labels: ScreenLabels) -> None:
-    """Adds the dataset, its rows and its genes, and the record of the import."""
+    """Add the dataset, its rows and its genes, and the record of the import."""
     datasets.add(db, target)
     rows = [
         Pair(f"{pert}_{gene}", pert, gene, Label(label), split)
@@ -182,7 +182,7 @@ def _write_rows(db: Cursor, workspace: Workspace, path: Path, target: Dataset, c
 
 @contextmanager
 def _staged(workspace: Workspace, dataset: Dataset) -> Iterator[ScreenFolder]:
-    """Yields a folder that becomes the dataset's when the block ends, and is gone if it raises."""
+    """Yield a folder that becomes the dataset's when the block ends, and is gone if it raises."""
     final = screen_folder(workspace, dataset).path
     try:
         with part_of(final, is_folder=True) as staged:
@@ -194,7 +194,7 @@ def _staged(workspace: Workspace, dataset: Dataset) -> Iterator[ScreenFolder]:
 
 
 def screen_folder(workspace: Workspace, dataset: Dataset) -> ScreenFolder:
-    """Returns the folder of a dataset's screen, which is there for datasets that were made of cells."""
+    """Return the folder of a dataset's screen, which is there for datasets that were made of cells."""
     return ScreenFolder(workspace.settings.data / FOLDER / dataset.id)
 
 
@@ -211,7 +211,7 @@ def remove_tables(workspace: Workspace, dataset: str) -> None:
 
 
 def find_problems(workspace: Workspace, db: Cursor) -> list[str]:
-    """Returns a sentence for every dataset made of cells whose tables are not whole, and for tables without a dataset."""
+    """Return a sentence for every dataset made of cells whose tables are not whole, and for tables without a dataset."""
     made = {each.id: each for each in datasets.list_all(db) if imports.of_kind(db, each.id, KIND)}
     problems = [
         f"{each.name}: tables of its screen are missing below {screen_folder(workspace, each).path}; label its file again"
@@ -223,7 +223,7 @@ def find_problems(workspace: Workspace, db: Cursor) -> list[str]:
 
 
 def describe_typed(workspace: Workspace, text: str, settings: LabelSettings, server_address: str | None) -> Description:
-    """Returns what a file holds whose path a visitor typed. Raises as `check_typed_path` and `describe_cells`."""
+    """Return what a file holds whose path a visitor typed. Raises as `check_typed_path` and `describe_cells`."""
     return describe_cells(check_typed_path(workspace, text, server_address), settings)
 
 

@@ -45,7 +45,7 @@ class ChangedSettings:
 
 
 def change_settings(settings: ExecutionSettings, **changes: Any) -> ExecutionSettings:
-    """Returns settings with other values of servers, token_budget, backend, ray_address (which goes with the backend ray) and
+    """Return settings with other values of servers, token_budget, backend, ray_address (which goes with the backend ray) and
     concurrency, which is also that of rows in flight; what is left out stays. Raises InputError as the start of a run does."""
     if asks_several(changes.get("servers", "")):
         changes["servers"] = normalise(changes["servers"])
@@ -84,7 +84,7 @@ def check_change(workspace: Workspace, folder: RunFolder, status: Status, settin
 
 
 def _check_model(workspace: Workspace, settings: ExecutionSettings, model: str) -> None:
-    """Raises Unreachable if the server does not answer, InputError if it lists its models and this one is not among them."""
+    """Raise Unreachable if the server does not answer, InputError if it lists its models and this one is not among them."""
     endpoint = settings.endpoint(workspace.settings.server_access)
     found = asyncio.run(list_models(endpoint, PATIENCE_S))
     if not found.reachable:

@@ -32,7 +32,7 @@ UNLABELLED = "no labels"  # the labels that a prediction of test rows is evaluat
 
 
 def default_dataset(workspace: Workspace, name: str | None) -> Dataset:
-    """Returns the dataset of a name or id, else the workspace's default. Raises NotFound, and InputError without any dataset."""
+    """Return the dataset of a name or id, else the workspace's default. Raises NotFound, and InputError without any dataset."""
     with workspace.store.read() as db:
         found = datasets.find(db, name) if name else datasets.default(db)
     if found is None:
@@ -41,13 +41,13 @@ def default_dataset(workspace: Workspace, name: str | None) -> Dataset:
 
 
 def load_index(workspace: Workspace, dataset: Dataset) -> RowIndex:
-    """Returns the rows of a dataset as codes."""
+    """Return the rows of a dataset as codes."""
     with workspace.store.read() as db:
         return RowIndex.of_frame(pairs.frame(db, dataset.id))
 
 
 def load_spaces(workspace: Workspace, index: RowIndex, dataset: Dataset, names: Sequence[str]) -> list[Space]:
-    """Returns the spaces of these names over an index's symbols; one built from this dataset's labels can be rebuilt per fold."""
+    """Return the spaces of these names over an index's symbols; one built from this dataset's labels can be rebuilt per fold."""
     with workspace.store.read() as db:
         records = [spaces.find(db, name) for name in names]
     orthologs = packs.read_orthologs(workspace, dataset.organism)
@@ -68,7 +68,7 @@ def load_spaces(workspace: Workspace, index: RowIndex, dataset: Dataset, names: 
 
 
 def hash_contents(workspace: Workspace, dataset: str, names: Sequence[str]) -> dict[str, Any]:
-    """Returns the hashes of what a kNN over the spaces of these names is made from; see `ComponentLoader.contents`."""
+    """Return the hashes of what a kNN over the spaces of these names is made from; see `ComponentLoader.contents`."""
     with workspace.store.read() as db:
         hashes = {name: spaces.find(db, name).sha256 for name in names}
         labels = space_actions.labelled_rows(db, dataset)[1]

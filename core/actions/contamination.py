@@ -114,7 +114,7 @@ def _screen_of(workspace: Workspace, spec: ContaminationSpec, known: Descriptors
 def run_contamination(
     workspace: Workspace, plan: ContaminationPlan, *, overwrite: bool = False, progress: Progress | None = None
 ) -> SavedContamination:
-    """Makes every arm that is not there yet, here, and saves the experiment under its key; returns it.
+    """Make every arm that is not there yet, here, and save the experiment under its key; return it.
 
     Killed and started again, it goes on: arms that are done are found by their specification, the others are resumed.
     """
@@ -142,12 +142,12 @@ def _ask_screen(workspace: Workspace, plan: ContaminationPlan, report: Callable[
 
 
 def job_of(workspace: Workspace, key: str) -> JobFolder:
-    """Returns the folder of the job that makes an experiment's runs, here or apart."""
+    """Return the folder of the job that makes an experiment's runs, here or apart."""
     return jobs.folder_of(workspace, PAGE, key)
 
 
 def start_apart(workspace: Workspace, plan: ContaminationPlan) -> None:
-    """Starts an experiment in a process that outlives this one, or goes on with it; one that a process is on stays as it is.
+    """Start an experiment in a process that outlives this one, or go on with it; one that a process is on stays as it is.
 
     Raises StateError if the process ends before it begins.
     """

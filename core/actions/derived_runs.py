@@ -50,17 +50,17 @@ class KnnRequest:
 
 
 def knn_request(dataset: Dataset, settings: KnnSettings, name: str) -> RunRequest:
-    """Returns the request of a kNN's priors as a run."""
+    """Return the request of a kNN's priors as a run."""
     return RunRequest("knn", dataset.name, knn_options(settings), name=name)
 
 
 def fusion_request(dataset: str, settings: FusionSettings, name: str) -> RunRequest:
-    """Returns the request of a fusion of saved runs on the rows of its base; dataset: of the base, by name or id."""
+    """Return the request of a fusion of saved runs on the rows of its base; dataset: of the base, by name or id."""
     return RunRequest("fusion", dataset, fusion_options(settings), name=name)
 
 
 def recovered_request(dataset: str, base: str, fused: str, weights: tuple[float, float], name: str) -> RunRequest:
-    """Returns the request of the component that a fusion of `base` was made with at weights (DE, DIR)."""
+    """Return the request of the component that a fusion of `base` was made with at weights (DE, DIR)."""
     w_de, w_dir = weights
     return RunRequest("recovered", dataset, {"base": base, "fused": fused, "w_de": w_de, "w_dir": w_dir}, name=name)
 
@@ -84,7 +84,7 @@ def neighbours_of(
     protocol_chosen: bool = True,
     without: Sequence[str] = (),
 ) -> Neighbours:
-    """Returns the labelled rows behind one row's priors.
+    """Return the labelled rows behind one row's priors.
 
     protocol_chosen: whether a person chose the protocol; if not, a row that is no labelled training row gets the protocol test,
     which sees all of those. without: ids of labelled rows to leave out.

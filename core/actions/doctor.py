@@ -133,7 +133,7 @@ def _store_state(settings: Settings) -> _StoreState:
 
 
 def _target_states(settings: Settings) -> Mapping[str, int]:
-    """Returns how many target rankings are in which state; "unreadable" for those whose files are damaged."""
+    """Return how many target rankings are in which state; "unreadable" for those whose files are damaged."""
     states: Counter[str] = Counter()
     for folder in target_ranking.list_all(Workspace(settings)):
         try:
@@ -163,7 +163,7 @@ async def _endpoint_state(address: str, access: ServerAccess) -> EndpointState:
 
 
 def _key_states(settings: Settings) -> Iterator[KeyState]:
-    """Yields the addresses of the settings, each with where its key comes from."""
+    """Yield the addresses of the settings, each with where its key comes from."""
     own = {origin_of(address) for address, _ in settings.api_keys}
     for address, key in settings.api_keys:
         yield _key_state(address, "PERTURBDESK_API_KEYS", key)
@@ -178,5 +178,5 @@ def _key_state(address: str, setting: str, key: str) -> KeyState:
 
 
 def _existing(folder: Path) -> Path:
-    """Returns the folder, or the nearest one above it that exists."""
+    """Return the folder, or the nearest one above it that exists."""
     return next(place for place in (folder, *folder.parents) if place.exists())

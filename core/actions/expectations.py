@@ -44,7 +44,7 @@ class Tally:
 
 
 def has_label(workspace: Workspace, run: str, pair_id: str) -> bool:
-    """Returns whether a row of a run has a label, without telling which."""
+    """Return whether a row of a run has a label, without telling which."""
     return _label_of(workspace, run, pair_id)[1] is not None
 
 
@@ -67,13 +67,13 @@ def expect(workspace: Workspace, run: str, pair_id: str, expected: Expected | No
 
 
 def expectation_of(workspace: Workspace, run: str, pair_id: str) -> Expectation | None:
-    """Returns what this person said of a row, None before they did."""
+    """Return what this person said of a row, None before they did."""
     dataset, _ = _label_of(workspace, run, pair_id)
     return _of_author(workspace).get((dataset, pair_id))
 
 
 def tally(workspace: Workspace) -> Tally:
-    """Returns this person's answers in all datasets, counted."""
+    """Return this person's answers in all datasets, counted."""
     given = list(_of_author(workspace).values())
     said = [each for each in given if each.expected is not None]
     alike = Counter({answer: sum(Expectation(answer, each.label).is_right for each in said) for answer in EXPECTED})
@@ -82,7 +82,7 @@ def tally(workspace: Workspace) -> Tally:
 
 
 def _of_author(workspace: Workspace) -> dict[tuple[str, str], Expectation]:
-    """Returns (dataset, pair id) → the first thing that this person said of it."""
+    """Return (dataset, pair id) → the first thing that this person said of it."""
     with workspace.store.read() as db:
         lines = changes.of_action(db, ACTION, workspace.settings.author)
     found: dict[tuple[str, str], Expectation] = {}
@@ -92,7 +92,7 @@ def _of_author(workspace: Workspace) -> dict[tuple[str, str], Expectation]:
 
 
 def _label_of(workspace: Workspace, run: str, pair_id: str) -> tuple[str, Label | None]:
-    """Returns the dataset (id) of a run and the label of one of its rows, which may not be predicted yet."""
+    """Return the dataset (id) of a run and the label of one of its rows, which may not be predicted yet."""
     with workspace.store.read() as db:
         dataset = runs.find(db, run).dataset
         pair = pairs.by_id(db, dataset, pair_id)

@@ -52,7 +52,7 @@ _FORMULAS = (
 
 
 def export(workspace: Workspace, run: str, form: RunFormat, *, with_traces: bool = False) -> tuple[bytes, int]:
-    """Returns a file's bytes and its number of rows; see `export_into`."""
+    """Return a file's bytes and its number of rows; see `export_into`."""
     out = io.BytesIO()
     n_rows = export_into(out, workspace, run, form, with_traces=with_traces)
     return out.getvalue(), n_rows
@@ -110,7 +110,7 @@ def _schema_of(frame: pd.DataFrame) -> pa.Schema:
 
 
 def encode(frame: pd.DataFrame, form: Format, *, header: bool = True) -> bytes:
-    """Returns a frame as a file's bytes; in CSV, lists are joined with a space, below a `header`."""
+    """Return a frame as a file's bytes; in CSV, lists are joined with a space, below a `header`."""
     if form == "parquet":
         buffer = io.BytesIO()
         frame.to_parquet(buffer, index=False)
@@ -122,7 +122,7 @@ def encode(frame: pd.DataFrame, form: Format, *, header: bool = True) -> bytes:
 
 
 def encode_for_spreadsheets(frame: pd.DataFrame) -> bytes:
-    """Returns a table as CSV that spreadsheets show as it is: text that they would take for a formula begins with an apostrophe.
+    """Return a table as CSV that spreadsheets show as it is: text that they would take for a formula begins with an apostrophe.
 
     Numbers stay as they are, also as text. For tables that pages offer to people; files that programs read are written by
     `encode`.
@@ -148,7 +148,7 @@ def _defuse(value: Any) -> Any:
 
 
 def build_log(workspace: Workspace, run: str) -> tuple[bytes, int]:
-    """Returns the bytes of a run's log and its number of rows; see `write_log`."""
+    """Return the bytes of a run's log and its number of rows; see `write_log`."""
     out = BytesIO()
     n_rows = write_log(out, workspace, run)
     return out.getvalue(), n_rows

@@ -30,7 +30,7 @@ Importable = PairTable | SubmissionFile | BundleFile | PackFile | SpaceFile
 
 
 def split_scores(table: FileContent, path: str, options: ImportOptions) -> Iterator[tuple[Importable, str]]:
-    """Returns what a file brings, each with what it is called: the runs of a file of external scores, any other as it is.
+    """Return what a file brings, each with what it is called: the runs of a file of external scores, any other as it is.
 
     A run is made when it is asked for, since each has the rows of the file. Raises InputError for options that name columns of
     another kind of file, and for one name for several runs.
@@ -51,7 +51,7 @@ def split_scores(table: FileContent, path: str, options: ImportOptions) -> Itera
 
 
 def name_by_dataset(table: ScoreTable, dataset_pairs: Sequence[tuple[str, str]]) -> ScoreTable:
-    """Returns a table whose perturbations are read beside a dataset's genes: "A-1" is a guide of A, and "A_B" two genes.
+    """Return a table whose perturbations are read beside a dataset's genes: "A-1" is a guide of A, and "A_B" two genes.
 
     dataset_pairs: perturbation and gene of each row of the dataset. Of rows that name one pair the first counts; the others are
     rejected.
@@ -87,12 +87,12 @@ def _file_of(table: ScoreTable, columns: Columns, zeros: Zeros) -> SubmissionFil
 
 
 def _without_zeros(table: ScoreTable) -> ScoreTable:
-    """Returns a table in which an exact 0 is an empty cell."""
+    """Return a table in which an exact 0 is an empty cell."""
     return replace(table, columns={name: tuple(number or None for number in numbers) for name, numbers in table.columns.items()})
 
 
 def _ask_about_zeros(table: ScoreTable, columns: Columns) -> Iterator[str]:
-    """Yields a question for each column of a run of which many numbers are exactly 0, and the others are not all alike."""
+    """Yield a question for each column of a run of which many numbers are exactly 0, and the others are not all alike."""
     for name in dict.fromkeys(name for name in (columns.de, columns.dir) if name is not None):
         numbers = [number for number in table.columns[name] if number is not None]
         share = sum(number == 0 for number in numbers) / max(len(numbers), 1)
@@ -104,7 +104,7 @@ def _ask_about_zeros(table: ScoreTable, columns: Columns) -> Iterator[str]:
 
 
 def run_name(table: SubmissionTable, path: str) -> str:
-    """Returns what a file's run is called: by the file, and by the columns of external scores."""
+    """Return what a file's run is called: by the file, and by the columns of external scores."""
     if table.kind != EXTERNAL_SCORE:
         return Path(bare_name(path)).stem
     file, _, columns = Path(path).name.partition(" [")
@@ -120,7 +120,7 @@ class Columns(NamedTuple):
 
 
 def choose_columns(table: ScoreTable, de: str | None, direction: str | None) -> list[Columns]:
-    """Returns the columns of each run that a file brings.
+    """Return the columns of each run that a file brings.
 
     de, direction: the column that ranks rows by an effect, and the one that ranks them by up given an effect; if one is None,
     the run has no score for that question. Without either, every column of numbers becomes a run that answers both questions
@@ -147,7 +147,7 @@ def choose_columns(table: ScoreTable, de: str | None, direction: str | None) -> 
 
 
 def run_of(table: ScoreTable, columns: Columns, take: TakeRow) -> SubmissionTable:
-    """Returns the run of the rows for which at least one of the columns has a number, and hands its rows on."""
+    """Return the run of the rows for which at least one of the columns has a number, and hands its rows on."""
     _, de, direction = columns
     used = tuple(dict.fromkeys(name for name in (de, direction) if name is not None))
     nothing: tuple[float | None, ...] = (None,) * len(table.ids)
@@ -173,7 +173,7 @@ def run_of(table: ScoreTable, columns: Columns, take: TakeRow) -> SubmissionTabl
 
 
 def _turn(table: ScoreTable, name: str) -> tuple[float | None, ...]:
-    """Returns the numbers of a column of p-values or ranks with the other sign. Raises InputError for one that is neither."""
+    """Return the numbers of a column of p-values or ranks with the other sign. Raises InputError for one that is neither."""
     numbers = table.columns[name]
     if name in table.p_values:
         _refuse_no_p_values(table, name, numbers)
@@ -183,13 +183,13 @@ def _turn(table: ScoreTable, name: str) -> tuple[float | None, ...]:
 
 
 def _what(table: ScoreTable, turned: Sequence[str]) -> str:
-    """Returns what the columns that are turned round hold by their names, "" without any."""
+    """Return what the columns that are turned round hold by their names, "" without any."""
     kinds = (("p-values or the like", table.p_values), ("ranks", table.ranks))
     return " and ".join(kind for kind, names in kinds if names & set(turned))
 
 
 def _refuse_no_ranks(table: ScoreTable, name: str, numbers: Sequence[float | None]) -> None:
-    """Raises InputError for shares, means of ranks and the like, of which a name does not say whether smaller is better."""
+    """Raise InputError for shares, means of ranks and the like, of which a name does not say whether smaller is better."""
     filled = [number for number in numbers if number is not None]
     odd = next((number for number in filled if not (2 * number).is_integer()), None)  # half a rank: of a tie
     if odd is None and max(filled, default=0) > 1:
@@ -202,7 +202,7 @@ def _refuse_no_ranks(table: ScoreTable, name: str, numbers: Sequence[float | Non
 
 
 def _refuse_no_p_values(table: ScoreTable, name: str, numbers: Sequence[float | None]) -> None:
-    """Raises InputError for numbers that are no p-values, as their logarithms."""
+    """Raise InputError for numbers that are no p-values, as their logarithms."""
     odd = next((number for number in numbers if number is not None and not 0 <= number <= 1), None)
     if odd is not None:
         raise InputError(
@@ -212,7 +212,7 @@ def _refuse_no_p_values(table: ScoreTable, name: str, numbers: Sequence[float | 
 
 
 def _build_row(pair_id: str, p_de: float, p_up: float, numbers: Mapping[str, float]) -> RowResult:
-    """Returns a row of percentiles; the middle rank is written for a question without a score, and flagged."""
+    """Return a row of percentiles; the middle rank is written for a question without a score, and flagged."""
     flags = tuple(flag for flag, rank in ((Flag.NO_DE, p_de), (Flag.NO_DIR, p_up)) if math.isnan(rank))
     de = _MIDDLE if math.isnan(p_de) else p_de
     up = de * (_MIDDLE if math.isnan(p_up) else p_up)
@@ -223,7 +223,7 @@ def _build_row(pair_id: str, p_de: float, p_up: float, numbers: Mapping[str, flo
 
 
 def describe(de: str | None, direction: str | None, *, turned: str = "") -> str:
-    """Returns what a run of external scores says about which question, in a sentence. turned: what the numbers are by their name,
+    """Return what a run of external scores says about which question, in a sentence. turned: what the numbers are by their name,
     of which smaller is more."""
     if turned:
         return f"{describe(de, direction)} By their name they are {turned}: the smaller, the higher a row ranks."

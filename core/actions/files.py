@@ -126,7 +126,7 @@ class FoundFile(NamedTuple):
 
 
 def expand(paths: list[Path], *, recursive: bool = False) -> list[FoundFile]:
-    """Returns every file, all files below a folder, and each checkpoint's folder; links that lead nowhere, back to a folder above
+    """Return every file, all files below a folder, and each checkpoint's folder; links that lead nowhere, back to a folder above
     them or to one that was looked into before, and folders that cannot be opened, with their problem.
 
     Raises InputError for a path that is not there, and unless `recursive` for a folder that holds much that nobody means to
@@ -170,7 +170,7 @@ def _name_all(paths: list[Path]) -> str:
 
 
 def _refuse_whole_disk(path: Path) -> None:
-    """Raises InputError for a folder that is more than anybody means by "this folder"."""
+    """Raise InputError for a folder that is more than anybody means by "this folder"."""
     place = path.resolve()
     home = Path.home().resolve()
     if os.path.ismount(place):
@@ -198,7 +198,7 @@ def _problem_of_link(path: Path) -> str:
 
 
 def recognise(path: Path, epochs: Epochs = "mean") -> FileContent:
-    """Returns what a file or a checkpoint's folder holds; epochs: see `read_log`.
+    """Return what a file or a checkpoint's folder holds; epochs: see `read_log`.
 
     Raises UnknownFormat, UnsafeFile or InputError.
     """
@@ -232,7 +232,7 @@ def _recognise_file(path: Path, name: str, epochs: Epochs = "mean") -> FileConte
 
 
 def _recognise_plain(path: Path, name: str, epochs: Epochs) -> FileContent:
-    """Returns what a file holds that is not packed, or was unpacked."""
+    """Return what a file holds that is not packed, or was unpacked."""
     if read_head(path, 1) == _PICKLE or path.suffix in (".pkl", ".pickle"):  # of nothing else that is read
         return SpaceFile(load_space(path, Path(name).stem))
     if _first_character(path) in (b"{", b"["):

@@ -53,7 +53,7 @@ class FinetunePlan:
 
 
 def plan(workspace: Workspace, request: FinetuneRequest, *, replace: bool = False) -> FinetunePlan:
-    """Returns what a request comes to; nothing is written.
+    """Return what a request comes to; nothing is written.
 
     Raises InputError for settings, a base or labelled rows that are wrong.
     """
@@ -139,12 +139,12 @@ def stop(workspace: Workspace, key: str) -> None:
 
 
 def list_all(workspace: Workspace) -> Sequence[FinetuneFolder]:
-    """Returns every fine-tune of the workspace, the latest begun first."""
+    """Return every fine-tune of the workspace, the latest begun first."""
     return list_folders(_folder(workspace))
 
 
 def find(workspace: Workspace, key: str | None = None) -> FinetuneFolder:
-    """Returns the fine-tune of a key; without one, the latest begun that is not done, else the latest. Raises NotFound."""
+    """Return the fine-tune of a key; without one, the latest begun that is not done, else the latest. Raises NotFound."""
     known = list_all(workspace)
     if key is not None:
         found = next((folder for folder in known if folder.key == key), None)
@@ -157,12 +157,12 @@ def find(workspace: Workspace, key: str | None = None) -> FinetuneFolder:
 
 
 def find_same(workspace: Workspace, request: FinetuneRequest) -> FinetuneFolder:
-    """Returns the fine-tune of a request. Raises NotFound if it was not begun."""
+    """Return the fine-tune of a request. Raises NotFound if it was not begun."""
     return find(workspace, plan(workspace, request).spec.key)
 
 
 def result_of(folder: FinetuneFolder) -> dict[str, Any]:
-    """Returns path, steps, loss and manifest of a fine-tune that is done. Raises StateError, with the cause, for any other."""
+    """Return path, steps, loss and manifest of a fine-tune that is done. Raises StateError, with the cause, for any other."""
     status, ending = status_of(folder), folder.ending() or {}
     if status.state != "done":
         cause = f": {status.cause}" if status.cause else ""

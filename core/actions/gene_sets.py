@@ -101,7 +101,7 @@ async def _summarise_all(
 
 
 async def _summarise(each: GeneSet, client: Client, model: str, known: Packs, seed: int) -> tuple[object, ...]:
-    """Returns a row of the table."""
+    """Return a row of the table."""
     request, n_known = await summary_request(each.genes, known, model, seed)
     summary, error = None, ""
     try:

@@ -79,7 +79,7 @@ class ImportedContent(Protocol):
 
 
 def dataset_of_pairs(db: Cursor, table: PairTable, path: str, options: ImportOptions) -> Dataset:
-    """Returns the dataset that a file of pairs belongs to; created if it is new."""
+    """Return the dataset that a file of pairs belongs to; created if it is new."""
     wanted = options.dataset or options.name or table.cell_line
     existing = datasets.list_all(db)
     if wanted is not None:
@@ -102,7 +102,7 @@ def _is_whole(db: Cursor, dataset: Dataset) -> bool:
 
 
 def _refuse_other_files(db: Cursor, table: PairTable, found: Dataset, path: str) -> None:
-    """Raises StateError for a dataset that this kind of file is no part of: a cell line is made of PerturbQA's files alone."""
+    """Raise StateError for a dataset that this kind of file is no part of: a cell line is made of PerturbQA's files alone."""
     if found.kind != "ternary":
         raise StateError(
             f"{path}: dataset {found.name} is {found.kind}, a file of PerturbQA that was imported by itself. "
@@ -118,7 +118,7 @@ def _refuse_other_files(db: Cursor, table: PairTable, found: Dataset, path: str)
 
 
 def _create(db: Cursor, name: str, table: PairTable) -> Dataset:
-    """Creates a dataset: a cell line, else the challenge's, unless the symbols say that the cells are human."""
+    """Create a dataset: a cell line, else the challenge's, unless the symbols say that the cells are human."""
     key = hashlib.sha256(name.encode()).hexdigest()[:8]
     if table.cell_line is not None:
         dataset = Dataset(key, name, "ternary", "human", cell_line_context(table.cell_line), "imported", "macro")
@@ -131,7 +131,7 @@ def _create(db: Cursor, name: str, table: PairTable) -> Dataset:
 
 
 def dataset_of_rows(db: Cursor, pair_ids: Sequence[str], path: str, options: ImportOptions) -> Dataset:
-    """Returns the chosen dataset, else the one that knows most of these ids. Raises InputError if none knows any."""
+    """Return the chosen dataset, else the one that knows most of these ids. Raises InputError if none knows any."""
     if options.dataset is not None:
         return datasets.find(db, options.dataset)
     known = pairs.datasets_with(db, pair_ids)
@@ -146,7 +146,7 @@ def dataset_of_rows(db: Cursor, pair_ids: Sequence[str], path: str, options: Imp
 def known_rows(
     db: Cursor, target: Dataset, ids: Sequence[str], lines: Sequence[int], path: str
 ) -> tuple[list[bool], list[Rejected]]:
-    """Returns whether a dataset has each row, and the rejections of those that it has not."""
+    """Return whether a dataset has each row, and the rejections of those that it has not."""
     known = pairs.labels(db, target.id)
     keep = [key in known for key in ids]
     rejected = [
@@ -167,7 +167,7 @@ def refuse_empty_import(path: str, n_rows: int, rejected: Sequence[Rejected], op
 
 
 def free_name(db: Cursor, dataset: str, wanted: str, path: str, sha256: str, options: ImportOptions) -> tuple[str, Run | None]:
-    """Returns a name for the run, and the run of that name to replace: the chosen name, or the file's, with a hash if taken.
+    """Return a name for the run, and the run of that name to replace: the chosen name, or the file's, with a hash if taken.
 
     Raises StateError if a chosen name is another run's, unless options.replace.
     """

@@ -80,7 +80,7 @@ def write_sample(db: Cursor, workspace: Workspace, file: SubmissionFile, path: s
 def write_run(
     db: Cursor, workspace: Workspace, file: SubmissionFile, path: str, options: ImportOptions
 ) -> tuple[Imported, dict[str, object]]:
-    """Returns the outcome for a submission, and what the audit log records of a run that it replaced."""
+    """Return the outcome for a submission, and what the audit log records of a run that it replaced."""
     workspace.refuse_if_read_only("import", path)
     table = file.table
     target, keep, rejected = _match_rows(db, file, path, options)
@@ -109,7 +109,7 @@ def write_run(
 def _match_rows(
     db: Cursor, file: SubmissionFile, path: str, options: ImportOptions
 ) -> tuple[Dataset, list[bool], list[Rejected]]:
-    """Returns the dataset of a submission, which of its rows the dataset knows, and every rejected row."""
+    """Return the dataset of a submission, which of its rows the dataset knows, and every rejected row."""
     ids, found = file.rows.pair_ids, list(file.rejected)
     if not ids:
         refuse_empty_import(path, 0, found, options)
@@ -125,7 +125,7 @@ def _run_id(table: SubmissionTable, dataset: Dataset) -> str:
 
 
 def find_bundled_run(db: Cursor, file: SubmissionFile, path: str, options: ImportOptions) -> Imported | None:
-    """Returns the outcome for a submission whose run is here because a bundle brought it; None for any other."""
+    """Return the outcome for a submission whose run is here because a bundle brought it; None for any other."""
     table, ids = file.table, file.rows.pair_ids
     if not ids or table.kind != "submission":
         return None

@@ -163,7 +163,7 @@ def import_uploads(
 
 
 def _import_apart(workspace: Workspace, file: tuple[str, Content], options: ImportOptions) -> list[Imported]:
-    """Returns the outcomes of an upload; what its process could not read, or not in the memory and time it had, has failed."""
+    """Return the outcomes of an upload; what its process could not read, or not in the memory and time it had, has failed."""
     try:
         return from_json(list[Imported], read_apart(workspace, "import", [file], asdict(options)), "outcome of an import")
     except DeskError as error:
@@ -218,7 +218,7 @@ def _import_or_report(workspace: Workspace, table: FileContent, path: str, optio
 
 
 def _name_scores(workspace: Workspace, table: ScoreTable, options: ImportOptions) -> ScoreTable:
-    """Returns scores whose perturbations are named as in the dataset that then knows most of their rows."""
+    """Return scores whose perturbations are named as in the dataset that then knows most of their rows."""
     best, most = table, 0
     with workspace.store.read() as db:
         chosen = [datasets.find(db, options.dataset)] if options.dataset is not None else datasets.list_all(db)
@@ -232,7 +232,7 @@ def _name_scores(workspace: Workspace, table: ScoreTable, options: ImportOptions
 
 
 def _failed_import(path: str, error: DeskError, rejected: tuple[Rejected, ...] = ()) -> Imported:
-    """Returns the outcome of a file that could not be imported; its error is in the log."""
+    """Return the outcome of a file that could not be imported; its error is in the log."""
     record_error(f"import {path}", error)
     return Imported(path, "failed", None, rejected=rejected, message=str(error))
 
@@ -267,7 +267,7 @@ def _import_content(workspace: Workspace, table: Importable, path: str, options:
 
 
 def describe_existing(db: Cursor, earlier: Import, path: str) -> Imported:
-    """Returns the outcome for a file whose content was imported before."""
+    """Return the outcome for a file whose content was imported before."""
     if earlier.run:
         name = runs.find(db, earlier.run).name
     elif earlier.dataset:
@@ -282,7 +282,7 @@ def describe_existing(db: Cursor, earlier: Import, path: str) -> Imported:
 
 
 def _restore_file(workspace: Workspace, table: Importable, existing: Imported) -> Imported:
-    """Returns the outcome for content that is here already; writes a pack's or space's file again if it was lost or changed."""
+    """Return the outcome for content that is here already; writes a pack's or space's file again if it was lost or changed."""
     name = str(existing.name)
     if isinstance(table, PackFile):
         existing = replace(existing, organism=organism_of(table.pack))

@@ -97,7 +97,7 @@ def settle_crashed(workspace: Workspace) -> list[JobFolder]:
 
 
 def with_present_states(workspace: Workspace, recorded: Sequence[Run]) -> list[Run]:
-    """Returns runs of the store, each in its present state; their counts are those of the rows that the store has."""
+    """Return runs of the store, each in its present state; their counts are those of the rows that the store has."""
     return [_with_present_state(workspace, run) for run in recorded]
 
 
@@ -114,7 +114,7 @@ def _with_present_state(workspace: Workspace, run: Run) -> Run:
 
 
 def unsettled_runs(workspace: Workspace, recorded: Sequence[Run]) -> list[Run]:
-    """Returns those runs of the store that no worker is on, and of which it lacks the state or rows; none in read-only mode."""
+    """Return those runs of the store that no worker is on, and of which it lacks the state or rows; none in read-only mode."""
     if workspace.settings.read_only:
         return []
     present = with_present_states(workspace, recorded)
@@ -127,7 +127,7 @@ def unsettled_runs(workspace: Workspace, recorded: Sequence[Run]) -> list[Run]:
 
 
 def _has_more_rows(folder: RunFolder, start: int) -> bool:
-    """Returns whether a journal has a whole line behind this byte."""
+    """Return whether a journal has a whole line behind this byte."""
     if not folder.rows.exists() or folder.rows.stat().st_size <= start:
         return False
     with folder.rows.open("rb") as journal:

@@ -42,7 +42,7 @@ def numbers_of(
     permutations: int = N_PERMUTATIONS,
     progress: Progress | None = None,
 ) -> KnnNumbers:
-    """Returns the numbers of a prediction; under folds the mean of ten cuts, and its null unless `permutations` is 0."""
+    """Return the numbers of a prediction; under folds the mean of ten cuts, and its null unless `permutations` is 0."""
     evaluation = found.evaluation()
     if protocol.kind != "folds":
         return KnnNumbers(protocol, evaluation)
@@ -59,7 +59,7 @@ def find_null(
     n: int = N_PERMUTATIONS,
     progress: Progress | None = None,
 ) -> PermutationNull:
-    """Returns the null of a kNN from the cache; computed and kept there, unless the workspace is open for reading only."""
+    """Return the null of a kNN from the cache; computed and kept there, unless the workspace is open for reading only."""
     key = content_key(knn, labels, k, n, SEED)
     kept = kept_null(workspace, key)
     if kept is not None:
@@ -74,7 +74,7 @@ def find_null(
 
 
 def kept_null(workspace: Workspace, key: str) -> PermutationNull | None:
-    """Returns the null of this content (see `content_key`) from the cache; None if it is not there."""
+    """Return the null of this content (see `content_key`) from the cache; None if it is not there."""
     return read_null(_file(workspace, key))
 
 
@@ -85,7 +85,7 @@ def _file(workspace: Workspace, key: str) -> Path:
 def null_of_run(
     workspace: Workspace, run: Run, pair_ids: Sequence[str], *, compute: bool, progress: Progress | None = None
 ) -> PermutationNull | None:
-    """Returns the null of the space behind a kNN's run on these rows, from the cache or, with `compute`, made for it.
+    """Return the null of the space behind a kNN's run on these rows, from the cache or, with `compute`, made for it.
 
     None for other methods and other protocols than folds, if it is in no cache, and if a space of the run is gone.
     """
@@ -104,7 +104,7 @@ def null_of_run(
 
 
 def space_to_scramble(workspace: Workspace, run: Run, index: RowIndex) -> Space | None:
-    """Returns the space whose symbols are scrambled beside a run: its first that was built without labels, else the oldest such.
+    """Return the space whose symbols are scrambled beside a run: its first that was built without labels, else the oldest such.
 
     None without one, or if its file is gone.
     """
@@ -122,13 +122,13 @@ def space_to_scramble(workspace: Workspace, run: Run, index: RowIndex) -> Space 
 
 
 def kept_vectors(workspace: Workspace, run: Run, pair_ids: Sequence[str]) -> Floats | None:
-    """Returns what a kNN's run scores with permuted vectors, of shape (n, 2), if that was computed before, else None."""
+    """Return what a kNN's run scores with permuted vectors, of shape (n, 2), if that was computed before, else None."""
     null = null_of_run(workspace, run, pair_ids, compute=False)
     return None if null is None else null.values
 
 
 def read_null(path: Path) -> PermutationNull | None:
-    """Returns the null that a file holds; None if there is none, or if it cannot be read, so that it is computed again."""
+    """Return the null that a file holds; None if there is none, or if it cannot be read, so that it is computed again."""
     try:
         values = parse_json(read_file(path, _MOST_BYTES))
         columns = [[math.nan if value is None else float(value) for value in values[name]] for name in ("de", "dir")]

@@ -42,7 +42,7 @@ class ImportedLabels:
 
 
 def export_csv(workspace: Workspace, rubric: Rubric, run: str) -> tuple[bytes, int]:
-    """Returns `export_frame` as a CSV file, and how many labels it has."""
+    """Return `export_frame` as a CSV file, and how many labels it has."""
     frame = export_frame(workspace, rubric, run)
     return encode(frame, "csv"), int(frame["answer"].ne("").sum())
 

@@ -47,7 +47,7 @@ def draw_sample(
     *,
     find_answers: FindAnswers = answers_by_judge,
 ) -> Sample:
-    """Draws texts of a run to read for a rubric; returns the sample that is there already if the same texts were drawn before.
+    """Draws texts of a run to read for a rubric; return the sample that is there already if the same texts were drawn before.
 
     seed: the same draws the same again. find_answers: what the designs stratified and unsure go by. Raises InputError if the run
     has no text that the rubric asks about, or if the answers have no probabilities to be unsure by; ReadOnly.
@@ -129,7 +129,7 @@ def give_labels(workspace: Workspace, rubric: Rubric, run: str, given: Sequence[
 
 
 def take_back(workspace: Workspace, rubric: Rubric, run: str, label: TextLabel) -> None:
-    """Deletes what an author said of a text; nothing happens if they said nothing. The answer does not matter."""
+    """Delete what an author said of a text; nothing happens if they said nothing. The answer does not matter."""
     with workspace.change("take label back", rubric.name) as (db, detail):
         found = runs.find(db, run)
         rubrics.delete_label(db, rubric, found.id, label)

@@ -42,7 +42,7 @@ def resolve(
     components: ComponentLoader | None = None,
     method: FindMethod = method_named,
 ) -> RunSpec:
-    """Returns the specification of a request: all that the identity of its run is made from.
+    """Return the specification of a request: all that the identity of its run is made from.
 
     known_health: of the model server; without it, a request that names no model asks the server for its models.
     components: by default loaded from the workspace. Raises InputError for invalid options, rows or a name, and for a file of
@@ -69,13 +69,13 @@ def resolve(
 
 
 def describe_not_asked(workspace: Workspace, request: RunRequest, spec: RunSpec) -> str:
-    """Returns a sentence on the prompts of a request's file that are for no row of its dataset; "" without any."""
+    """Return a sentence on the prompts of a request's file that are for no row of its dataset; "" without any."""
     _, file = _name_prompts_by_hash(request, method_named(request.method))
     return prompt_files.describe_unknown(workspace, spec, file)
 
 
 def _name_prompts_by_hash(request: RunRequest, method: Method) -> tuple[RunRequest, PromptFile | None]:
-    """Returns a request with the SHA-256 in place of the file of prompts in its options, and that file; None without one."""
+    """Return a request with the SHA-256 in place of the file of prompts in its options, and that file; None without one."""
     for option in method.options:
         file = request.options.get(option.name)
         if isinstance(file, PromptFile):
@@ -84,7 +84,7 @@ def _name_prompts_by_hash(request: RunRequest, method: Method) -> tuple[RunReque
 
 
 def _packs_for(workspace: Workspace, method: Method, dataset: str) -> dict[str, str]:
-    """Returns the hashes of the packs that are here for a method on a dataset; none for a method that reads none."""
+    """Return the hashes of the packs that are here for a method on a dataset; none for a method that reads none."""
     if not isinstance(method, ReadsPacks):
         return {}
     organism = default_dataset(workspace, dataset).organism
@@ -141,14 +141,14 @@ def start(
 
 
 def _with_one_server(workspace: Workspace, settings: ExecutionSettings, model: str) -> ExecutionSettings:
-    """Returns settings with one of several servers that can be used. Raises what `refuse_unfit` raises for several."""
+    """Return settings with one of several servers that can be used. Raises what `refuse_unfit` raises for several."""
     if not settings.has_several:
         return settings
     return replace(settings, servers=model_servers.refuse_unfit(workspace, settings.servers, model, calls=settings.calls))
 
 
 def name_of(request: RunRequest) -> str:
-    """Returns the name of a request's run: the chosen one, else made from method and rows."""
+    """Return the name of a request's run: the chosen one, else made from method and rows."""
     rows = request.rows if isinstance(request.rows, str) else f"{len(request.rows):,} rows"
     file = request.options.get("prompts")
     what = rows or (file.name if isinstance(file, PromptFile) else request.options.get("spaces"))
@@ -156,7 +156,7 @@ def name_of(request: RunRequest) -> str:
 
 
 def execution_settings(workspace: Workspace, request: RunRequest, method: Method) -> ExecutionSettings:
-    """Returns how a request is carried out. Raises AddressRefused for a server or cluster that this workspace may not ask."""
+    """Return how a request is carried out. Raises AddressRefused for a server or cluster that this workspace may not ask."""
     settings = ExecutionSettings(
         servers=_servers_of(workspace, request) if method.needs_model else "",
         concurrency=request.concurrency,
@@ -174,12 +174,12 @@ def execution_settings(workspace: Workspace, request: RunRequest, method: Method
 
 
 def _calls_of(workspace: Workspace, request: RunRequest) -> CallSettings:
-    """Returns how the servers of a request are asked: as chosen, else as the file of endpoints says."""
+    """Return how the servers of a request are asked: as chosen, else as the file of endpoints says."""
     return model_servers.call_settings(workspace, _servers_of(workspace, request), request.model or "", request.calls)
 
 
 def _servers_of(workspace: Workspace, request: RunRequest) -> str:
-    """Returns the model server of a request, or its several ones, as settings hold them."""
+    """Return the model server of a request, or its several ones, as settings hold them."""
     text = request.endpoint or workspace.settings.endpoint
     return normalise(text) if asks_several(text) else text
 
@@ -187,7 +187,7 @@ def _servers_of(workspace: Workspace, request: RunRequest) -> str:
 def estimate(
     workspace: Workspace, spec: RunSpec, concurrency: int, method: FindMethod = method_named, endpoint: str | None = None
 ) -> Expectation:
-    """Returns what a run is expected to take, from what calls of its method and model took so far; endpoint: where it asks."""
+    """Return what a run is expected to take, from what calls of its method and model took so far; endpoint: where it asks."""
     n_calls = expected_calls(method(spec.method), spec.options, len(spec.rows))
     rate = rate_of(workspace, spec.method, spec.model)
     return expect(n_calls, concurrency, rate, price_of(workspace, endpoint, spec.model))
@@ -196,20 +196,20 @@ def estimate(
 async def health(
     workspace: Workspace, base_url: str | None = None, model: str | None = None, calls: CallSettings | None = None
 ) -> Health:
-    """Returns what a model server can do, or several together; by default those of the settings."""
+    """Return what a model server can do, or several together; by default those of the settings."""
     address = base_url or workspace.settings.endpoint
     return model_servers.combine(await model_servers.check_each(workspace, address, model, calls=calls))
 
 
 def rate_of(workspace: Workspace, method: str, model: str) -> Rate | None:
-    """Returns what a call of this method with this model took on average; None before the first."""
+    """Return what a call of this method with this model took on average; None before the first."""
     with workspace.store.read() as db:
         found = calls.averages(db, method, model)
     return None if found is None else Rate(*found)
 
 
 def price_of(workspace: Workspace, endpoint: str | None = None, model: str = "") -> Price | None:
-    """Returns the price of a million tokens of a model at a server, by default at that of the settings; None if it is not set."""
+    """Return the price of a million tokens of a model at a server, by default at that of the settings; None if it is not set."""
     return model_servers.price_at(workspace, endpoint or workspace.settings.endpoint, model)
 
 
@@ -223,7 +223,7 @@ def read_key_values(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def read_options(method: Method, texts: Iterable[str]) -> dict[str, object]:
-    """Returns the options in "key=value" texts, with the file that a path of prompts leads to, a SHA-256 stays as it is, and the
+    """Return the options in "key=value" texts, with the file that a path of prompts leads to, a SHA-256 stays as it is, and the
     text of the file that a template without {fields} leads to.
 
     Raises InputError as `read_key_values` does, and for a path that cannot be opened.
@@ -239,7 +239,7 @@ def read_options(method: Method, texts: Iterable[str]) -> dict[str, object]:
 
 
 def _dataset_of(workspace: Workspace, request: RunRequest) -> Dataset:
-    """Returns the chosen dataset, else that of the base run if the request names one, else the default."""
+    """Return the chosen dataset, else that of the base run if the request names one, else the default."""
     base = request.options.get("base")
     if request.dataset is None and base:
         with workspace.store.read() as db:
@@ -254,7 +254,7 @@ def _only_model(workspace: Workspace, request: RunRequest, known_health: Health 
 
 
 def only_model(health: Health) -> str:
-    """Returns the model of a server that serves one. Raises Unreachable without any, InputError with several: none is the first
+    """Return the model of a server that serves one. Raises Unreachable without any, InputError with several: none is the first
     choice of everybody, and the first that is listed may make embeddings."""
     if not health.models:
         raise Unreachable(health.problem)

@@ -33,7 +33,7 @@ class Prompts:
 
 
 def lineage(db: Cursor, run: Run) -> list[Run]:
-    """Returns the run, its parents and theirs, each once, as far as they are still in the workspace."""
+    """Return the run, its parents and theirs, each once, as far as they are still in the workspace."""
     known = {each.id: each for each in runs.list_all(db)}
     found: dict[str, Run] = {}
     waiting = [run.id]
@@ -46,7 +46,7 @@ def lineage(db: Cursor, run: Run) -> list[Run]:
 
 
 def missing_parents(db: Cursor, line: Sequence[Run]) -> dict[str, str]:
-    """Returns id → name of each parent that is not in the workspace; the id again if no bundle names it."""
+    """Return id → name of each parent that is not in the workspace; the id again if no bundle names it."""
     here = {run.id for run in line}
     missing = dict.fromkeys(parent for run in line for parent in run.parents if parent not in here)
     names = bundles.run_names(db) if missing else {}
@@ -54,7 +54,7 @@ def missing_parents(db: Cursor, line: Sequence[Run]) -> dict[str, str]:
 
 
 def prompts_of(workspace: Workspace, db: Cursor, line: Sequence[Run]) -> Prompts:
-    """Returns the prompt texts of a lineage's runs, each once, as far as today's texts can be shown to be those that ran.
+    """Return the prompt texts of a lineage's runs, each once, as far as today's texts can be shown to be those that ran.
 
     Of a run that asked the prompts of a file these are the prompts of its rows, as `write_prompts` writes them.
     """
@@ -81,7 +81,7 @@ def prompts_of(workspace: Workspace, db: Cursor, line: Sequence[Run]) -> Prompts
 
 
 def _prompts_of_file(workspace: Workspace, db: Cursor, run: Run) -> str:
-    """Returns the prompts of a run's rows that stand in a file; "" for a run without. Raises StateError if it is gone."""
+    """Return the prompts of a run's rows that stand in a file; "" for a run without. Raises StateError if it is gone."""
     sha256 = run.spec["options"].get("prompts")
     if not sha256:
         return ""
@@ -91,13 +91,13 @@ def _prompts_of_file(workspace: Workspace, db: Cursor, run: Run) -> str:
 
 
 def tools_of(db: Cursor, line: Sequence[Run]) -> dict[str, bytes]:
-    """Returns file name → source code of every evidence tool that the lineage's rows used, as far as it still exists."""
+    """Return file name → source code of every evidence tool that the lineage's rows used, as far as it still exists."""
     used = {name for run in line for name in evidence.tools(db, run.id)}
     return {f"{name}.py": tool_file(name).read_bytes() for name in TOOLS if name in used}
 
 
 def provenance_of(db: Cursor, line: Sequence[Run], prompts: Prompts) -> RunProvenance:
-    """Returns what rules check about the first run of a lineage."""
+    """Return what rules check about the first run of a lineage."""
     requests = [request for run in line for request in calls.request_settings(db, run.id)]
     models = [*(run.model for run in line), *(model for model, _, _ in requests)]
     sampling = {(heat, top_p) for _, heat, top_p in requests if heat is not None and top_p is not None}

@@ -30,7 +30,7 @@ class Remover(Protocol):
 
 
 def remover(settings: Settings) -> Remover:
-    """Returns what removes the folders of files and the addresses of servers from a text."""
+    """Return what removes the folders of files and the addresses of servers from a text."""
     places = sorted({f"{place}/" for place in (settings.workspace, settings.data, Path.home()) if place != Path("/")}, key=len)
 
     def remove(text: str, *, inside: bool = True) -> str:
@@ -43,7 +43,7 @@ def remover(settings: Settings) -> Remover:
 
 
 def change_texts(value: Any, change: Remover) -> Any:
-    """Returns a copy of plain data with `change` applied to every text that is not a key."""
+    """Return a copy of plain data with `change` applied to every text that is not a key."""
     if isinstance(value, str):
         return change(value, inside=False)
     if isinstance(value, Mapping):

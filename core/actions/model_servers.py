@@ -125,7 +125,7 @@ def refuse_unlisted(workspace: Workspace, settings: ExecutionSettings) -> None:
 
 
 def endpoint_of(workspace: Workspace, address: str, model: str = "", calls: CallSettings | None = None) -> Endpoint:
-    """Returns one model server with its key, asked as is chosen, else as the file of endpoints says."""
+    """Return one model server with its key, asked as is chosen, else as the file of endpoints says."""
     asked = call_settings(workspace, address, model, calls or CallSettings())
     return Endpoint(address, workspace.settings.server_access, calls=asked)
 
@@ -137,7 +137,7 @@ async def check_each(
     calls: CallSettings | None = None,
     asked: Sequence[Request] = (),
 ) -> dict[str, Health]:
-    """Returns address → what the server can do, in their order; the problem of one that differs from the first says in what.
+    """Return address → what the server can do, in their order; the problem of one that differs from the first says in what.
 
     servers: one address, several joined by commas, or a file of them. model: by default the only one that is served. calls: how
     they are asked; where it says nothing, the file of endpoints does. asked: as of `check_health`. Raises InputError if there is
@@ -175,7 +175,7 @@ async def _compare(
     calls: CallSettings | None = None,
     asked: Sequence[Request] = (),
 ) -> tuple[dict[str, Health], dict[str, str]]:
-    """Returns address → what each of several servers can do, and of those that differ from the first address → in what."""
+    """Return address → what each of several servers can do, and of those that differ from the first address → in what."""
     addresses = read_addresses(normalise(servers))
     how = call_settings(workspace, servers, model or "", calls or CallSettings())
     endpoints = [Endpoint(address, workspace.settings.server_access, calls=how) for address in addresses]
@@ -192,19 +192,19 @@ async def _compare(
 
 
 def _first_fit(found: Mapping[str, Health]) -> str | None:
-    """Returns the address of the first server that can be used."""
+    """Return the address of the first server that can be used."""
     return next((address for address, health in found.items() if health.models and not health.problem), None)
 
 
 def combine(found: Mapping[str, Health]) -> Health:
-    """Returns what servers can do in one run: what the first one that can be used does, and the problems of all."""
+    """Return what servers can do in one run: what the first one that can be used does, and the problems of all."""
     best = next((health for health in found.values() if health.models and not health.problem), None)
     best = best or next((health for health in found.values() if health.reachable), next(iter(found.values())))
     return replace(best, problem="; ".join(health.problem for health in found.values() if health.problem))
 
 
 def refuse_unfit(workspace: Workspace, servers: str, model: str, calls: CallSettings | None = None) -> str:
-    """Returns the address of the first of several servers that can be used; the others may come later.
+    """Return the address of the first of several servers that can be used; the others may come later.
 
     Raises InputError, by its name, if one answers and differs from the first, and Unreachable if none can be used.
     """

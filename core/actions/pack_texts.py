@@ -16,13 +16,13 @@ _SIGNS = {1: "up", -1: "down", 0: ""}
 
 
 def list_with_texts(workspace: Workspace) -> list[PackRecord]:
-    """Returns the packs that say something about pairs of genes, oldest first."""
+    """Return the packs that say something about pairs of genes, oldest first."""
     with workspace.store.read() as db:
         return [pack for pack in spaces.list_packs(db) if pack.kind in _KINDS]
 
 
 def read(workspace: Workspace, record: PackRecord) -> Mapping[str, str]:
-    """Returns a pack's texts by gene; of edges a sentence each. Raises StateError or InputError if it cannot be read."""
+    """Return a pack's texts by gene; of edges a sentence each. Raises StateError or InputError if it cannot be read."""
     pack = packs.read(workspace, record.name, record.sha256)
     if isinstance(pack, Descriptions):
         return pack.texts

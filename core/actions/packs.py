@@ -90,7 +90,7 @@ def keep_for_runs(workspace: Workspace, db: Cursor, record: PackRecord) -> None:
 
 
 def read(workspace: Workspace, name: str, sha256: str | None = None) -> Pack:
-    """Returns a pack's contents. Raises StateError if its file is gone, or not the one of this hash."""
+    """Return a pack's contents. Raises StateError if its file is gone, or not the one of this hash."""
     path = _file(workspace, name)
     if not path.exists():
         raise StateError(f"pack {name!r}: its file {path.name} is gone from {path.parent}; import it again")
@@ -101,7 +101,7 @@ def read(workspace: Workspace, name: str, sha256: str | None = None) -> Pack:
 
 
 def list_with_organisms(workspace: Workspace) -> list[PackRecord]:
-    """Returns every pack, oldest first, with its organism; None there if its file cannot be read."""
+    """Return every pack, oldest first, with its organism; None there if its file cannot be read."""
     with workspace.store.read() as db:
         records = spaces.list_packs(db)
     return [replace(record, organism=_organism_or_none(workspace, record)) for record in records]
@@ -115,7 +115,7 @@ def _organism_or_none(workspace: Workspace, record: PackRecord) -> str | None:
 
 
 def organism_of_pack(workspace: Workspace, record: PackRecord) -> str:
-    """Returns whose genes a pack is about, "" if its symbols do not tell; from its file if nobody recorded it.
+    """Return whose genes a pack is about, "" if its symbols do not tell; from its file if nobody recorded it.
 
     Raises StateError or InputError if that file cannot be read.
     """
@@ -127,7 +127,7 @@ def organism_of_pack(workspace: Workspace, record: PackRecord) -> str:
 
 
 def name_of_latest(workspace: Workspace, kind: str, organism: str = "") -> str | None:
-    """Returns the name of the latest pack of a kind about an organism, "" for any; None without one."""
+    """Return the name of the latest pack of a kind about an organism, "" for any; None without one."""
     return next(names_of_kind(workspace, kind, organism), None)
 
 
@@ -139,7 +139,7 @@ def names_of_kind(workspace: Workspace, kind: str, organism: str = "") -> Iterat
 
 
 def read_latest(workspace: Workspace, kind: str, organism: str = "") -> Pack | None:
-    """Returns the contents of the latest pack of a kind about an organism, "" for any; None without one.
+    """Return the contents of the latest pack of a kind about an organism, "" for any; None without one.
 
     Raises StateError if its file is gone.
     """
@@ -148,13 +148,13 @@ def read_latest(workspace: Workspace, kind: str, organism: str = "") -> Pack | N
 
 
 def read_orthologs(workspace: Workspace, organism: str) -> Mapping[str, str]:
-    """Returns the workspace's latest table of an organism's orthologs; empty if there is none."""
+    """Return the workspace's latest table of an organism's orthologs; empty if there is none."""
     pack = read_latest(workspace, "orthologs", organism)
     return pack.symbols if isinstance(pack, Orthologs) else {}
 
 
 def read_symbol_tables(workspace: Workspace, organism: str = "") -> SymbolTables:
-    """Returns the latest tables of proteins and orthologs; one that is missing or unreadable is empty and named in the notes."""
+    """Return the latest tables of proteins and orthologs; one that is missing or unreadable is empty and named in the notes."""
     notes: list[str] = []
     proteins = _read_or_note(workspace, "proteins", organism, "two names of one gene are not recognised", notes)
     orthologs = _read_or_note(workspace, "orthologs", organism, "paralogs are not listed", notes)
@@ -200,14 +200,14 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _file(workspace: Workspace, name: str) -> Path:
-    """Returns a pack's file, called by its name; with a hash if that is unfit for a file, so that no two packs share one."""
+    """Return a pack's file, called by its name; with a hash if that is unfit for a file, so that no two packs share one."""
     plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:MAX_FILE_NAME]
     stem = name if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
     return workspace.settings.data / "knowledge" / f"{stem}.json"
 
 
 def _kept_file(workspace: Workspace, sha256: str) -> Path:
-    """Returns the file of a pack that is kept for runs, called by its content."""
+    """Return the file of a pack that is kept for runs, called by its content."""
     return workspace.settings.data / "knowledge" / "kept" / f"{sha256}.json"
 
 
@@ -224,7 +224,7 @@ _READ_BY_TOOLS: Mapping[str, tuple[PackName, str]] = {
 
 
 def pack_hashes(workspace: Workspace, organism: str, *, or_another: bool = False) -> dict[str, str]:
-    """Returns the SHA-256 of the packs that evidence tools would read now, by their names among `Packs`.
+    """Return the SHA-256 of the packs that evidence tools would read now, by their names among `Packs`.
 
     They are the latest of each kind that are about genes of this organism, or whose symbols do not tell; of any if the organism
     is no known one. or_another: of a kind that has none about this organism, the latest about another. A pack that cannot be
@@ -251,7 +251,7 @@ def refuse_missing(db: Cursor, planned: Mapping[str, str]) -> None:
 
 
 def read_packs(workspace: Workspace, planned: Mapping[str, str]) -> Packs:
-    """Returns the knowledge packs that a run was planned with, as evidence tools read them.
+    """Return the knowledge packs that a run was planned with, as evidence tools read them.
 
     planned: name among `Packs` → SHA-256. Raises StateError if a pack of this content is neither here nor kept.
     """

@@ -45,7 +45,7 @@ def import_path(
 
 
 def check_typed_path(workspace: Workspace, text: str, server_address: str | None) -> Path:
-    """Returns the path of a file or folder that a visitor typed. Raises InputError and StateError as `import_path`."""
+    """Return the path of a file or folder that a visitor typed. Raises InputError and StateError as `import_path`."""
     return _inside(text, _allowed_folders(workspace, server_address))
 
 
@@ -74,7 +74,7 @@ def import_predictions(
 def describe_predictions(
     workspace: Workspace, text: str, real: str | None, options: PredictionOptions, server_address: str | None
 ) -> list[str]:
-    """Returns what a file of predictions is read as, whose path a visitor typed. Raises as `import_predictions`."""
+    """Return what a file of predictions is read as, whose path a visitor typed. Raises as `import_predictions`."""
     workspace.refuse_if_read_only("cells predictions", text)
     roots = _allowed_folders(workspace, server_address)
     path = _inside(text, roots)
@@ -95,7 +95,7 @@ def _allowed_folders(workspace: Workspace, server_address: str | None) -> Sequen
 
 
 def _inside(text: str, roots: Sequence[Path]) -> Path:
-    """Returns the path that a person typed. Raises InputError unless it is inside one of the folders."""
+    """Return the path that a person typed. Raises InputError unless it is inside one of the folders."""
     try:
         if "\0" in text:
             raise ValueError(text)
@@ -113,7 +113,7 @@ def _inside(text: str, roots: Sequence[Path]) -> Path:
 
 
 def _confine(file: FoundFile, roots: Sequence[Path]) -> FoundFile:
-    """Returns a file of a folder, with a problem if a link leads out of the allowed folders."""
+    """Return a file of a folder, with a problem if a link leads out of the allowed folders."""
     if file.problem or _is_below(Path(os.path.realpath(file.path)), roots):
         return file
     return file._replace(problem="a link that leads out of the folders that pages may import from")

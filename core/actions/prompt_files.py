@@ -27,12 +27,12 @@ _READ_APART: set[str] = set()  # SHA-256 of uploads that a process of its own co
 
 
 def open_file(path: Path) -> PromptFile:
-    """Returns the file of prompts at a path. Raises InputError if it cannot be opened."""
+    """Return the file of prompts at a path. Raises InputError if it cannot be opened."""
     return PromptFile(path.name, read_file(path, MAX_BYTES))
 
 
 def read_template(path: Path) -> str:
-    """Returns the text of a template's file. Raises InputError if it cannot be opened or is not UTF-8."""
+    """Return the text of a template's file. Raises InputError if it cannot be opened or is not UTF-8."""
     try:
         return read_file(path, MAX_TEMPLATE_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -40,7 +40,7 @@ def read_template(path: Path) -> str:
 
 
 def of_upload(name: str, content: bytes) -> PromptFile:
-    """Returns an uploaded file of prompts."""
+    """Return an uploaded file of prompts."""
     return PromptFile(name, content)
 
 
@@ -62,7 +62,7 @@ def check(workspace: Workspace, spec: RunSpec, file: PromptFile | None) -> None:
 
 
 def rows_of(workspace: Workspace, dataset: str, sha256: str, file: PromptFile | None) -> tuple[str, ...]:
-    """Returns the rows of a dataset that a file has prompts for, in its order. Raises InputError if there is none.
+    """Return the rows of a dataset that a file has prompts for, in its order. Raises InputError if there is none.
 
     file: as in `check`.
     """
@@ -76,7 +76,7 @@ def rows_of(workspace: Workspace, dataset: str, sha256: str, file: PromptFile | 
 
 
 def describe_unknown(workspace: Workspace, spec: RunSpec, file: PromptFile | None) -> str:
-    """Returns a sentence that lists the ids of a file that a run's dataset lacks and that are not asked; "" without any."""
+    """Return a sentence that lists the ids of a file that a run's dataset lacks and that are not asked; "" without any."""
     if not spec.prompt_file:
         return ""
     name, prompts = _named_prompts(workspace, spec.prompt_file, file)
@@ -114,7 +114,7 @@ def check_lengths(workspace: Workspace, spec: RunSpec, file: PromptFile | None, 
 
 
 def _named_prompts(workspace: Workspace, sha256: str, file: PromptFile | None) -> tuple[str, Mapping[str, str]]:
-    """Returns the name of a file of prompts for messages, and its prompts; of the one that is kept if `file` is None."""
+    """Return the name of a file of prompts for messages, and its prompts; of the one that is kept if `file` is None."""
     if file is None:
         return _kept_name(sha256), read_kept(workspace, sha256)
     if workspace.settings.is_shared and file.sha256 not in _READ_APART:
@@ -139,7 +139,7 @@ def keep(workspace: Workspace, file: PromptFile) -> None:
 
 
 def read_kept(workspace: Workspace, sha256: str) -> Mapping[str, str]:
-    """Returns id → prompt of the file that is kept under this SHA-256. Raises StateError if it is gone or has changed."""
+    """Return id → prompt of the file that is kept under this SHA-256. Raises StateError if it is gone or has changed."""
     path = _path(workspace, sha256)
     name = _kept_name(sha256)
     try:

@@ -89,7 +89,7 @@ def plan_reading(
     model: str | None = None,
     settings: ReadingSettings | None = None,
 ) -> ReadingPlan:
-    """Returns the reading of a finished run by a model, by default the server's only one; asks the server what it can do.
+    """Return the reading of a finished run by a model, by default the server's only one; asks the server what it can do.
 
     rubric: `core.audit.clash.SPEECHES` for the clash of its debates; of that of claims the claims themselves are read.
 
@@ -137,7 +137,7 @@ def start_reading(
     plan: ReadingPlan | None = None,
     replace: bool = False,
 ) -> Run:
-    """Starts a reading, by a worker of its own (`detach`) or here until it ends; returns the existing one, whatever its name and
+    """Start a reading, by a worker of its own (`detach`) or here until it ends; return the existing one, whatever its name and
     state, if it is the same.
 
     plan: as `plan_reading` returned it. Raises what `plan_reading` does, and StateError if the name is another run's, unless
@@ -158,7 +158,7 @@ def start_reading(
 
 
 def estimate(workspace: Workspace, plan: ReadingPlan) -> ReadingEstimate:
-    """Returns what a reading is expected to take: the prompts are made, and some of every length are counted by the server."""
+    """Return what a reading is expected to take: the prompts are made, and some of every length are counted by the server."""
     workspace.refuse_if_read_only("estimate", launch.name_of(plan.request))
     texts, prompts = 0, list[str]()
     for of_row, n_texts in _prompts(workspace, plan):
@@ -185,20 +185,20 @@ def estimate(workspace: Workspace, plan: ReadingPlan) -> ReadingEstimate:
 
 
 def list_readings(db: Cursor, rubric: Rubric, run_id: str) -> list[Run]:
-    """Returns the readings of a run (id) for a rubric as it is worded, newest first, in any state."""
+    """Return the readings of a run (id) for a rubric as it is worded, newest first, in any state."""
     found = [run for run in runs.list_all(db) if run.is_reading and run.parents == (run_id,)]
     return [run for run in reversed(found) if rubric_of(run).sha256 == rubric.sha256]
 
 
 def rubric_of(reading: Run) -> Rubric:
-    """Returns the rubric that a reading answers. Raises InputError for another run."""
+    """Return the rubric that a reading answers. Raises InputError for another run."""
     return _method_named(reading.method).rubric({"rubric": "", **reading.spec.get("options", {})})
 
 
 def answers(
     workspace: Workspace, rubric: Rubric, run: Run | str, judge: Judge | None = None, reading: str | None = None
 ) -> tuple[pd.DataFrame, str]:
-    """Returns the answers to a rubric about the texts of a run, and what gave them: "rule", or the id of the reading.
+    """Return the answers to a rubric about the texts of a run, and what gave them: "rule", or the id of the reading.
 
     The columns are those of `store.rubrics.readings`. run: of a rubric about claims the reading that lists them. judge: None is
     the rule if the rubric has one, else the model. reading: the name or id of a reading, by default the newest that is finished.
@@ -219,7 +219,7 @@ def answers(
 
 
 def find_answers(workspace: Workspace, run: Run, rubric: Rubric) -> tuple[pd.DataFrame, str] | None:
-    """Returns `answers` and what gave them, in words; None where no rule answers and no reading is finished."""
+    """Return `answers` and what gave them, in words; None where no rule answers and no reading is finished."""
     try:
         found, made_by = answers(workspace, rubric, run)
     except NotFound:
@@ -231,7 +231,7 @@ def find_answers(workspace: Workspace, run: Run, rubric: Rubric) -> tuple[pd.Dat
 
 
 def answer_by_rule_of(workspace: Workspace, rubric: Rubric, run: Run) -> pd.DataFrame:
-    """Returns `answer_by_rule` of all texts of a run, which are read some at a time; raises what that and `load_knowledge` do."""
+    """Return `answer_by_rule` of all texts of a run, which are read some at a time; raises what that and `load_knowledge` do."""
     import pandas as pd
 
     symbols = load_knowledge(workspace, run.dataset).symbols if rubric.rule == CLAIMS.name else None
@@ -242,7 +242,7 @@ def answer_by_rule_of(workspace: Workspace, rubric: Rubric, run: Run) -> pd.Data
 
 
 def find_reading(db: Cursor, rubric: Rubric, run: Run, reading: str | None = None) -> Run:
-    """Returns the finished reading of a name or id, by default the newest.
+    """Return the finished reading of a name or id, by default the newest.
 
     Raises NotFound if none is finished, InputError for a reading of something else.
     """
@@ -260,7 +260,7 @@ def find_reading(db: Cursor, rubric: Rubric, run: Run, reading: str | None = Non
 
 
 def _finished_run(workspace: Workspace, name: str) -> Run:
-    """Returns the run of a name or id. Raises StateError if it is not finished, InputError for a reading."""
+    """Return the run of a name or id. Raises StateError if it is not finished, InputError for a reading."""
     with workspace.store.read() as db:
         recorded = runs.find_predicting(db, name)
     [run] = jobs.with_present_states(workspace, [recorded])
@@ -279,7 +279,7 @@ def _refuse_missing_dossiers(workspace: Workspace, rubric: Rubric, run: Run) -> 
 
 
 def _prompts(workspace: Workspace, plan: ReadingPlan) -> Iterator[tuple[list[str], int]]:
-    """Yields the distinct prompts of each row, and its number of texts."""
+    """Yield the distinct prompts of each row, and its number of texts."""
     method = _method_named(plan.spec.method)
     texts = load_texts(workspace.store, plan.spec, method)
     pairs = load_pairs(workspace.store, plan.spec.dataset)
@@ -300,7 +300,7 @@ def _method_named(name: str) -> Claims | Clash | JudgeRubric:
 async def _count_tokens(
     workspace: Workspace, plan: ReadingPlan, prompts: Sequence[str]
 ) -> tuple[dict[str, TokenCount], TokenCount]:
-    """Returns the tokens of some prompts of every length, and those of an answer in its form."""
+    """Return the tokens of some prompts of every length, and those of an answer in its form."""
     by_length = sorted(prompts, key=len)
     step = max(len(by_length) / _MOST_COUNTED, 1.0)
     chosen = [by_length[int((i + 0.5) * step)] for i in range(min(len(by_length), _MOST_COUNTED))]
@@ -314,6 +314,6 @@ async def _count_tokens(
 
 
 def _scale_up(counted: dict[str, TokenCount], prompts: Sequence[str]) -> float:
-    """Returns the tokens of all prompts: those of the counted ones by the characters of all."""
+    """Return the tokens of all prompts: those of the counted ones by the characters of all."""
     tokens = sum(count.tokens for count in counted.values())
     return tokens / sum(map(len, counted)) * sum(map(len, prompts))

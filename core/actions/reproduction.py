@@ -25,7 +25,7 @@ CUTS = 4  # of the folds: the published means are of four seeds
 def reproduce_numbers(
     workspace: Workspace, only: str | None = None, progress: Progress | None = None, cuts: int = CUTS
 ) -> tuple[Reproduced, ...]:
-    """Returns the published numbers that `only` chooses (see `Registry.choose`) beside ours."""
+    """Return the published numbers that `only` chooses (see `Registry.choose`) beside ours."""
     registry = load_registry()
     numbers = registry.choose(only)
     sources = Sources(workspace.store, registry.sources, partial(_build_space, workspace), cuts)
@@ -33,7 +33,7 @@ def reproduce_numbers(
 
 
 def find_sources(workspace: Workspace) -> dict[str, tuple[str, str | None] | None]:
-    """Returns which of the files that published numbers were measured on are here: key → id and SHA-256, None if it is not."""
+    """Return which of the files that published numbers were measured on are here: key → id and SHA-256, None if it is not."""
     sources = Sources(workspace.store, load_registry().sources, partial(_build_space, workspace))
     found: dict[str, tuple[str, str | None] | None] = {}
     for key in sources.files:

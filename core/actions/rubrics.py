@@ -15,13 +15,13 @@ _ACTION = "add rubric"
 
 
 def list_all(workspace: Workspace) -> list[Rubric]:
-    """Returns the built-in rubrics by name, then those that people added, in the order in which they did."""
+    """Return the built-in rubrics by name, then those that people added, in the order in which they did."""
     with workspace.store.read() as db:
         return [*built_in_rubrics(), *rubrics.list_own(db)]
 
 
 def find(workspace: Workspace, name: str) -> Rubric:
-    """Returns the rubric of a name. Raises NotFound, with the known names, if there is none."""
+    """Return the rubric of a name. Raises NotFound, with the known names, if there is none."""
     if name in rules():
         return rules()[name].rubric
     known = {rubric.name: rubric for rubric in list_all(workspace)}

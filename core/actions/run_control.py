@@ -43,7 +43,7 @@ def start_worker(workspace: Workspace, run: str) -> int:
 
 
 def settings_of_worker(workspace: Workspace, run: str) -> Settings:
-    """Returns the settings that a run's worker gets: of the keys, those that its servers and sources need."""
+    """Return the settings that a run's worker gets: of the keys, those that its servers and sources need."""
     folder = workspace.run_folder(run)
     asks_sources = folder.spec().options.get("sources", "packs") != "packs"
     return keys_needed(workspace.settings, folder.execution_settings().servers, sources=asks_sources)
@@ -79,7 +79,7 @@ def work_on(
 
 
 def find_same(workspace: Workspace, spec: RunSpec, name: str, *, replace: bool = False) -> Run | None:
-    """Returns the run of this specification, whatever its name. Raises StateError as `find_same_run` does, and InputError for a
+    """Return the run of this specification, whatever its name. Raises StateError as `find_same_run` does, and InputError for a
     name as `check_name` does."""
     check_name("run", name)
     with workspace.store.read() as db:
@@ -236,7 +236,7 @@ def _send_command(workspace: Workspace, run: Run, folder: RunFolder, command: Co
 
 
 def states(workspace: Workspace) -> dict[str, Status]:
-    """Returns run id → status, of every run that a worker of this workspace makes or made."""
+    """Return run id → status, of every run that a worker of this workspace makes or made."""
     with workspace.store.read() as db:
         known = runs.statuses(db)
     return {run: status_of(workspace.run_folder(run)) for run in known if workspace.run_folder(run).exists}
@@ -253,31 +253,31 @@ def settle(workspace: Workspace, run: str) -> Run:
 
 
 def settings_of(workspace: Workspace, run: str) -> ExecutionSettings:
-    """Returns how a run is carried out from the next worker on."""
+    """Return how a run is carried out from the next worker on."""
     _, folder, _ = _find_with_folder(workspace, run)
     return folder.execution_settings()
 
 
 def find_status(workspace: Workspace, run: str) -> tuple[Run, Status]:
-    """Returns a run and its status. Raises StateError if no worker of this workspace made it."""
+    """Return a run and its status. Raises StateError if no worker of this workspace made it."""
     found, _, status = _find_with_folder(workspace, run)
     return found, status
 
 
 def progress_of(workspace: Workspace, run: str) -> Progress:
-    """Returns the contents of a run's journal, counted from its beginning."""
+    """Return the contents of a run's journal, counted from its beginning."""
     _, folder, _ = _find_with_folder(workspace, run)
     return read_progress(folder.rows)
 
 
 def log_tail(workspace: Workspace, run: str, lines: int = 50) -> list[str]:
-    """Returns the last lines of a worker's log."""
+    """Return the last lines of a worker's log."""
     _, folder, _ = _find_with_folder(workspace, run)
     return tail_of(folder, lines)
 
 
 def _find_with_folder(workspace: Workspace, run: str) -> tuple[Run, RunFolder, Status]:
-    """Returns a run with its folder and status. Raises StateError if no worker of this workspace made it."""
+    """Return a run with its folder and status. Raises StateError if no worker of this workspace made it."""
     found, folder = _find_folder(workspace, run)
     return found, folder, status_of(folder)
 

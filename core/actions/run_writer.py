@@ -38,7 +38,7 @@ class RunMetadata:
 
 
 def find_same_run(db: Cursor, workspace: Workspace, spec: RunSpec, name: str, *, replace: bool = False) -> Run | None:
-    """Returns the run of this specification, whatever its name; None if there is none.
+    """Return the run of this specification, whatever its name; None if there is none.
 
     Raises StateError if there is none and the name is another run's, unless `replace`; in any case if that run is a parent of
     this one or a worker is on it.
@@ -57,7 +57,7 @@ def find_same_run(db: Cursor, workspace: Workspace, spec: RunSpec, name: str, *,
 
 
 def _describe_difference(run: Run, spec: RunSpec) -> str:
-    """Returns ", made by version 1 of knn, which is now 2" if nothing but the method's version differs, else ""."""
+    """Return ", made by version 1 of knn, which is now 2" if nothing but the method's version differs, else ""."""
     version = run.spec.get("version")
     if version == spec.version or dict(run.spec) != {"method": spec.method, **spec.summary(), "version": version}:
         return ""
@@ -65,7 +65,7 @@ def _describe_difference(run: Run, spec: RunSpec) -> str:
 
 
 def _is_same_of_earlier(run: Run, spec: RunSpec) -> bool:
-    """Returns whether a run of an earlier version has this specification under another id.
+    """Return whether a run of an earlier version has this specification under another id.
 
     Version 0.1.0 made ids from names too; until packs belonged to the run, those that its method does not read were named too.
     """

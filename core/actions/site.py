@@ -95,7 +95,7 @@ def write_site(
 
 
 def _refuse_occupied(out: Path, replace: bool) -> None:
-    """Raises StateError for a path that is no folder, or a folder that is not empty, unless `replace`."""
+    """Raise StateError for a path that is no folder, or a folder that is not empty, unless `replace`."""
     if out.exists() and not out.is_dir():
         raise StateError(f"{out}: a file, expected a folder that is empty or not there")
     with suppress(FileNotFoundError):

@@ -67,7 +67,7 @@ def _build_coresponse(workspace: Workspace, spec: Spec, name: str) -> Space:
 
 
 def _source_labels(workspace: Workspace, spec: Spec, name: str) -> Labelled:
-    """Returns the labels that a space was built from. Raises StateError if the dataset is gone or its labels have changed."""
+    """Return the labels that a space was built from. Raises StateError if the dataset is gone or its labels have changed."""
     with workspace.store.read() as db:
         try:
             labelled, fingerprint = labelled_rows(db, datasets.find(db, spec["dataset"]).id)
@@ -79,7 +79,7 @@ def _source_labels(workspace: Workspace, spec: Spec, name: str) -> Labelled:
 
 
 def coresponse_of(labelled: Labelled, name: str, spec: Spec) -> Space:
-    """Returns a co-response space, built from labelled rows as its specification says."""
+    """Return a co-response space, built from labelled rows as its specification says."""
     built_from, of = spec["dataset"], spec["of"]
     return embeddings.build_coresponse(
         *labelled, name, built_from_labels=built_from, of=of, columns=spec["columns"], seed=spec["seed"]
@@ -151,13 +151,13 @@ def embed(
 
 
 def spec_of_loaded(space: Space, file: str) -> dict[str, Any]:
-    """Returns the specification of a space that came from a file."""
+    """Return the specification of a space that came from a file."""
     built_from = {"built_from": space.built_from_labels} if space.built_from_labels is not None else {}
     return {"file": file, "sha256": space.sha256, **built_from}
 
 
 def load(workspace: Workspace, record: SpaceRecord) -> Space:
-    """Returns a space's vectors, rebuilt if the cache was emptied.
+    """Return a space's vectors, rebuilt if the cache was emptied.
 
     Raises StateError if the space's file, or what it was built from, is gone or has changed.
     """
@@ -167,7 +167,7 @@ def load(workspace: Workspace, record: SpaceRecord) -> Space:
 
 
 def _rebuild(workspace: Workspace, record: SpaceRecord, path: Path) -> Space:
-    """Returns the space from the cache, or built again if the cached file is missing or damaged."""
+    """Return the space from the cache, or built again if the cached file is missing or damaged."""
     if record.kind == "coresponse":
         _source_labels(workspace, record.spec, record.name)
     try:
@@ -191,7 +191,7 @@ def _read_saved(record: SpaceRecord, path: Path) -> Space:
 
 
 def coverage_of(workspace: Workspace, record: SpaceRecord, dataset: str | None = None) -> Coverage | None:
-    """Returns how much of a dataset (a name; None for the default one) a space covers; None in a workspace without one."""
+    """Return how much of a dataset (a name; None for the default one) a space covers; None in a workspace without one."""
     with workspace.store.read() as db:
         found = datasets.find(db, dataset) if dataset else datasets.default(db)
         if found is None:
@@ -229,7 +229,7 @@ def refuse_uncovering(workspace: Workspace, space: Space, path: str) -> None:
 
 
 def match_dataset(workspace: Workspace, record: SpaceRecord, dataset: str) -> SymbolMatches:
-    """Returns how a space's symbols were found for the perturbations and genes of a dataset (a name or id)."""
+    """Return how a space's symbols were found for the perturbations and genes of a dataset (a name or id)."""
     with workspace.store.read() as db:
         found = datasets.find(db, dataset)
         rows = pairs.frame(db, found.id)
@@ -269,7 +269,7 @@ def remove_file(workspace: Workspace, record: SpaceRecord) -> None:
 
 
 def labelled_rows(db: Cursor, dataset: str) -> tuple[Labelled, str]:
-    """Returns perturbations, genes and labels of a dataset's labelled training rows, and the SHA-256 of them."""
+    """Return perturbations, genes and labels of a dataset's labelled training rows, and the SHA-256 of them."""
     frame = pairs.frame(db, dataset)
     frame = frame[frame["label"].notna() & (frame["split"] == TRAIN)]
     rows = frame["pert"].tolist(), frame["gene"].tolist(), [Label(label) for label in frame["label"]]
@@ -277,12 +277,12 @@ def labelled_rows(db: Cursor, dataset: str) -> tuple[Labelled, str]:
 
 
 def identity(name: str, kind: str, spec: Spec) -> str:
-    """Returns the id of a space, made from its name, kind and specification."""
+    """Return the id of a space, made from its name, kind and specification."""
     return hashlib.sha256(json.dumps([name, kind, dict(spec)], sort_keys=True).encode()).hexdigest()[:10]
 
 
 def find_same_or_refuse(db: Cursor, name: str, key: str, *, replace: bool) -> SpaceRecord | None:
-    """Returns the space of this identity, or None. Raises StateError if the name is another's, unless `replace`."""
+    """Return the space of this identity, or None. Raises StateError if the name is another's, unless `replace`."""
     check_name("space", name)
     if len(name) > MAX_NAME or "," in name or name != name.strip():
         raise InputError(f"space {name!r}: expected a name of 1 to {MAX_NAME} characters without a comma or outer blanks")
@@ -331,7 +331,7 @@ def record_space(
 
 
 def _delete_record(db: Cursor, record: SpaceRecord) -> None:
-    """Deletes a record, with its import if that brought nothing else (the demo's brought more)."""
+    """Delete a record, with its import if that brought nothing else (the demo's brought more)."""
     spaces.delete(db, record.id)
     if record.kind == "loaded" and record.source_file is not None:
         imports.delete(db, record.source_file)

@@ -71,7 +71,7 @@ def predict_file(workspace: Workspace, dataset: Dataset, settings: KnnSettings, 
 
 
 def columns_of(symbols: Sequence[str], priors: Priors, base: Priors) -> pa.Table:
-    """Returns the columns of each symbol's prediction, with stand-ins and flags as every run of a kNN has them."""
+    """Return the columns of each symbol's prediction, with stand-ins and flags as every run of a kNN has them."""
     numbers = zip(symbols, *(values.tolist() for values in (priors.de, priors.up, base.de, base.up)), strict=True)
     found = [
         build_prediction(symbol, (de, up), (stand_in_rate(base_de), stand_in_rate(base_up)))

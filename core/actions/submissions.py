@@ -72,7 +72,7 @@ def check_file(
     run: str | None = None,
     name: str = "upload",
 ) -> list[Problem]:
-    """Returns every problem of a submission's file or bytes, which are called `name` in messages.
+    """Return every problem of a submission's file or bytes, which are called `name` in messages.
 
     rows: which ids it should have. prompt: a file with the prompt that was run. run: the run that it was made from, whose
     facts are then checked too. Raises InputError for a file that cannot be opened, and if there is no dataset.
@@ -95,7 +95,7 @@ def check_file(
 
 
 def expected_ids(workspace: Workspace, dataset: str, rows: str = "") -> tuple[str, ...]:
-    """Returns the ids that a submission should have, in order: of the test split if there is one, else of every row.
+    """Return the ids that a submission should have, in order: of the test split if there is one, else of every row.
 
     rows: as in `--rows`; ids=FILE alone asks for them in that file's order. Raises InputError or NotFound for rows that
     cannot be.
@@ -113,7 +113,7 @@ def expected_ids(workspace: Workspace, dataset: str, rows: str = "") -> tuple[st
 
 
 def check_run(workspace: Workspace, run: str, options: PackageOptions) -> CheckedPackage:
-    """Returns a run's package and its problems, before anything is written. Raises InputError for files that cannot be read."""
+    """Return a run's package and its problems, before anything is written. Raises InputError for files that cannot be read."""
     with workspace.store.read() as db:
         found = runs.find_predicting(db, run)
     expected = expected_ids(workspace, found.dataset, options.rows)
@@ -144,7 +144,7 @@ def package(workspace: Workspace, run: str, options: PackageOptions, out: Path, 
 def _contents(
     workspace: Workspace, db: Cursor, run: Run, expected: tuple[str, ...], options: PackageOptions
 ) -> tuple[Contents, RunProvenance]:
-    """Returns the contents of a run's package, and the provenance of the run."""
+    """Return the contents of a run's package, and the provenance of the run."""
     line = lineage(db, run)
     prompts = _prompts(prompts_of(workspace, db, line), options.prompt)
     predicted = traces.rows(db, run.id)
@@ -165,7 +165,7 @@ def _contents(
 
 
 def _prompts(prompts: Prompts, given: Path | None) -> Prompts:
-    """Returns the prompts of a lineage; a given file counts as what ran if it has the recorded hash."""
+    """Return the prompts of a lineage; a given file counts as what ran if it has the recorded hash."""
     if given is None or len(prompts.recorded) != 1:
         return prompts
     text = _read_text(given)
@@ -174,7 +174,7 @@ def _prompts(prompts: Prompts, given: Path | None) -> Prompts:
 
 
 def _add_fusion_trace(db: Cursor, run: Run, rows: list[RowResult], options: PackageOptions) -> list[RowResult]:
-    """Returns rows with the events that a fusion left out of their traces, if the options ask for them."""
+    """Return rows with the events that a fusion left out of their traces, if the options ask for them."""
     if not options.fusion_trace:
         return rows
     base = run
@@ -185,7 +185,7 @@ def _add_fusion_trace(db: Cursor, run: Run, rows: list[RowResult], options: Pack
 
 
 def _distinct_tools(db: Cursor, line: list[Run]) -> Mapping[str, int]:
-    """Returns row → how many tools it used, from the first run of the lineage that has evidence."""
+    """Return row → how many tools it used, from the first run of the lineage that has evidence."""
     return next((counts for run in line if (counts := evidence.distinct_tools(db, run.id))), {})
 
 

@@ -52,12 +52,12 @@ class RankingStatus:
 
 
 def job_of(folder: RankingFolder) -> JobFolder:
-    """Returns the files that the process of a training shares with those who watch it."""
+    """Return the files that the process of a training shares with those who watch it."""
     return JobFolder(folder.path)
 
 
 def status_of(folder: RankingFolder) -> RankingStatus:
-    """Returns the state of a target ranking."""
+    """Return the state of a target ranking."""
     found = jobs.status_of(job_of(folder))
     if found.state == "running":
         return RankingStatus("training", found.said.get("share", 0.0), found.said.get("what", ""), found.pid)
@@ -87,7 +87,7 @@ def create(workspace: Workspace, request: TrainingRequest, *, replace: bool = Fa
 
 
 def find_same(workspace: Workspace, request: TrainingRequest) -> RankingFolder | None:
-    """Returns the target ranking of a request's name if it was asked for with the same options; None for any other."""
+    """Return the target ranking of a request's name if it was asked for with the same options; None for any other."""
     folder = RankingFolder(_place(workspace) / request.name)
     if not _NAME.fullmatch(request.name) or not folder.exists:
         return None
@@ -136,12 +136,12 @@ def delete(workspace: Workspace, name: str) -> None:
 
 
 def list_all(workspace: Workspace) -> Sequence[RankingFolder]:
-    """Returns every target ranking of the workspace, the latest begun first."""
+    """Return every target ranking of the workspace, the latest begun first."""
     return list_folders(_place(workspace))
 
 
 def find(workspace: Workspace, name: str | None = None) -> RankingFolder:
-    """Returns the target ranking of a name; without one, the latest begun. Raises NotFound."""
+    """Return the target ranking of a name; without one, the latest begun. Raises NotFound."""
     known = list_all(workspace)
     found = next((folder for folder in known if name in (None, folder.name)), None)
     if found is None:

@@ -33,7 +33,7 @@ class Person:
 
 
 def person_of(settings: Settings, email: str, name: str = "") -> Person | None:
-    """Returns the person of an e-mail address that was verified; None if the settings name no role for it."""
+    """Return the person of an e-mail address that was verified; None if the settings name no role for it."""
     address = email.strip().lower()
     if not address:
         return None
@@ -66,7 +66,7 @@ class Workspace:
         return open_store(self.settings)
 
     def run_folder(self, run: str) -> RunFolder:
-        """Returns the folder of the run with this id, which its worker writes to."""
+        """Return the folder of the run with this id, which its worker writes to."""
         return RunFolder(self.settings.data / "runs" / run)
 
     @contextmanager
@@ -105,13 +105,13 @@ class Workspace:
         return "PERTURBDESK_READ_ONLY is set"
 
     def used_by(self, person: Person, look_up: Callable[[], Person | None] | None = None) -> Workspace:
-        """Returns the workspace as a person who signed in may use it: what they change carries their name, and a reader changes
+        """Return the workspace as a person who signed in may use it: what they change carries their name, and a reader changes
         nothing. look_up: as in the class."""
         settings = replace(self.settings, author=person.author, read_only=self.settings.read_only or person.role != "editor")
         return Workspace(_without_keys(settings) if settings.read_only else settings, person, look_up)
 
     def for_reading(self, because: str) -> Workspace:
-        """Returns the workspace for one who only reads: it refuses every change, and asks no server with a key."""
+        """Return the workspace for one who only reads: it refuses every change, and asks no server with a key."""
         return replace(self, settings=_without_keys(replace(self.settings, read_only=True)), closed_because=because)
 
 
@@ -120,7 +120,7 @@ def _without_keys(settings: Settings) -> Settings:
 
 
 def open_workspace(settings: Settings | None = None) -> Workspace:
-    """Returns the workspace that the settings (the environment's, by default) point to; open for reading only if its store is
+    """Return the workspace that the settings (the environment's, by default) point to; open for reading only if its store is
     on a disk that this user cannot write to."""
     settings = settings or load_settings()
     return Workspace(settings if _is_writable(settings) else replace(settings, read_only=True))

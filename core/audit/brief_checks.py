@@ -90,7 +90,7 @@ def is_collapsed(findings: Collection[str]) -> bool:
 
 
 def flags_with_collapse(rows: Sequence[RowResult], collapsed: Sequence[bool]) -> list[list[Flag]]:
-    """Returns each row's flags, none of them twice, with role_collapse where a role collapsed. collapsed: as of `check_rows`."""
+    """Return each row's flags, none of them twice, with role_collapse where a role collapsed. collapsed: as of `check_rows`."""
     added = [(Flag.ROLE_COLLAPSE,) if collapse else () for collapse in collapsed]
     return [list(dict.fromkeys((*row.prediction.flags, *more))) for row, more in zip(rows, added, strict=True)]
 

@@ -91,7 +91,7 @@ def draw_unsure(p: NDArray[np.float64], size: int, rng: np.random.Generator) -> 
 
 
 def inclusion_probabilities(unsureness: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    """Returns probabilities of shape (n,) that sum to `size`, none above 1, in proportion to unsureness and a floor."""
+    """Return probabilities of shape (n,) that sum to `size`, none above 1, in proportion to unsureness and a floor."""
     mean = unsureness.mean()
     weights = (1 - LEAST_SHARE) * unsureness / mean + LEAST_SHARE if mean > 0 else np.ones_like(unsureness)
     probabilities = np.zeros_like(weights)

@@ -58,7 +58,7 @@ class CellFile:
         return len(self.genes)
 
     def name_genes(self, wanted: Iterable[str], given: str | None) -> None:
-        """Names the genes as the perturbed ones are called; see `choose_gene_names`, which says what is raised."""
+        """Name the genes as the perturbed ones are called; see `choose_gene_names`, which says what is raised."""
         var = read_var(self._file, lambda name: name == given or is_name_column(name))
         self.gene_names = choose_gene_names(self.path, var, wanted, given)
 
@@ -67,7 +67,7 @@ class CellFile:
         self._is_log = values == "log1p"
 
     def rows_per_block(self) -> int:
-        """Returns how many cells make a dense block of BLOCK_VALUES values; at least 1."""
+        """Return how many cells make a dense block of BLOCK_VALUES values; at least 1."""
         return max(1, BLOCK_VALUES // max(1, self.n_genes))
 
     def blocks(self, rows_per_block: int | None = None) -> Iterator[tuple[slice, Values]]:
@@ -181,7 +181,7 @@ def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSu
 
 
 def _describe_unclear(file: CellFile, largest: float, totals: Floats) -> str:
-    """Returns why values that are not whole may be no counts, and what to say."""
+    """Return why values that are not whole may be no counts, and what to say."""
     low, high = np.quantile(totals, [0.25, 0.75])
     sums = f"cells sum to {low:,.4g} to {high:,.4g} (the middle half)"
     how = f"looks log-transformed: the largest value is {largest:.3g} and not all are whole numbers"
@@ -194,7 +194,7 @@ def _describe_unclear(file: CellFile, largest: float, totals: Floats) -> str:
 
 
 def _other_places(file: CellFile, before: str, after: str = "") -> str:
-    """Returns where in the file counts may stand, and how to take them; "" where nothing is called so."""
+    """Return where in the file counts may stand, and how to take them; "" where nothing is called so."""
     counts = [name for name in file.layers if "count" in name.lower() or name.lower() == "raw"]
     if counts:
         return f"{before}a layer holds counts, perhaps: --layer {counts[0]}{after}"
@@ -216,7 +216,7 @@ def _depth_of_cells(block: Values) -> tuple[Codes, Floats]:
 
 
 def _stored_of_genes(block: Values) -> Codes:
-    """Returns how many values a block keeps of each gene, of shape (n_genes,): what `csr_matrix` makes of it."""
+    """Return how many values a block keeps of each gene, of shape (n_genes,): what `csr_matrix` makes of it."""
     if isinstance(block, csr_matrix):
         found: Codes = np.bincount(block.indices, minlength=block.shape[1])
         return found
@@ -230,7 +230,7 @@ def _expm1(block: Values) -> Values:
 
 
 def stored_values(block: Values) -> np.ndarray:
-    """Returns the values of a block: those that are stored if it is sparse, all of them if it is dense."""
+    """Return the values of a block: those that are stored if it is sparse, all of them if it is dense."""
     return np.asarray(block.data) if isinstance(block, csr_matrix) else block
 
 

@@ -70,20 +70,20 @@ class CellEvaluation:
     within: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the table as plain data, NaN as None."""
+        """Return the table as plain data, NaN as None."""
         found = to_json(self)
         metrics = [{name: None if value != value else value for name, value in each.items()} for each in found["metrics"]]
         return found | {"metrics": metrics}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Returns a table from `as_json`."""
+        """Return a table from `as_json`."""
         metrics = [{name: math.nan if value is None else value for name, value in each.items()} for each in values["metrics"]]
         return from_json(cls, {**values, "metrics": metrics}, "table of cell-eval")
 
 
 def evaluate_cells(choice: CellChoice) -> CellEvaluation:
-    """Returns cell-eval's table for predicted cells against the real ones in `choice.options.real`.
+    """Return cell-eval's table for predicted cells against the real ones in `choice.options.real`.
 
     Raises MissingPackage, InputError for files that it cannot be called on, and StateError, with the end of what it said, if
     cell-eval itself fails.
@@ -103,7 +103,7 @@ def evaluate_cells(choice: CellChoice) -> CellEvaluation:
 
 
 def _as_request(choice: CellChoice) -> dict[str, Any]:
-    """Returns a choice as plain data; paths are absolute, since the process works elsewhere."""
+    """Return a choice as plain data; paths are absolute, since the process works elsewhere."""
     real = choice.options.real
     options = replace(choice.options, real=None if real is None else real.absolute())
     return to_json(replace(choice, predicted=choice.predicted.absolute(), options=options))

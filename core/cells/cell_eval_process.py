@@ -35,7 +35,7 @@ def main(folder: Path) -> None:
 
 
 def evaluate_here(choice: CellChoice, folder: Path) -> CellEvaluation:
-    """Returns cell-eval's table, computed in this process. folder: where it may write."""
+    """Return cell-eval's table, computed in this process. folder: where it may write."""
     choice = replace(choice, most_bytes=choice.most_bytes or free_memory())
     if choice.within:
         return _evaluate_within(choice, folder)
@@ -88,7 +88,7 @@ def _evaluation(
 
 
 def _evaluate_within(choice: CellChoice, folder: Path) -> CellEvaluation:
-    """Returns the table of comparisons inside of each stratum, pooled: a perturbation's numbers are means over the strata that
+    """Return the table of comparisons inside of each stratum, pooled: a perturbation's numbers are means over the strata that
     have LEAST_CELLS cells of it, weighted by its real cells there. Raises InputError if there is no such stratum."""
     found, left_out, problems = list[tuple[_Sizes, Any]](), list[str](), dict[str, None]()
     for number, stratum in enumerate(strata_of(choice)):
@@ -115,7 +115,7 @@ def _evaluate_within(choice: CellChoice, folder: Path) -> CellEvaluation:
 
 
 def _pool(found: Sequence[tuple[_Sizes, Any]]) -> tuple[list[str], list[dict[str, Any]]]:
-    """Returns the metrics, and a row for each perturbation: of each metric the mean over strata, by their real cells."""
+    """Return the metrics, and a row for each perturbation: of each metric the mean over strata, by their real cells."""
     names = list(dict.fromkeys(name for _, results in found for name in results.columns[1:]))
     sums: dict[str, dict[str, tuple[float, int]]] = {}
     for sizes, results in found:
@@ -146,7 +146,7 @@ class _Problems(logging.Handler):
 
 
 def _call_cell_eval(pair: CellPair, profile: Any, folder: Path) -> tuple[Any, tuple[str, ...]]:
-    """Returns cell-eval's table by perturbation, a polars frame, and its problems.
+    """Return cell-eval's table by perturbation, a polars frame, and its problems.
 
     Its rank sum is pdex's for files that are larger than memory, which gives the same numbers as the other many times faster.
     """
@@ -170,7 +170,7 @@ def _call_cell_eval(pair: CellPair, profile: Any, folder: Path) -> tuple[Any, tu
 
 
 def _metrics_of(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[Metric]:
-    """Returns the lines of the table: each metric over the perturbations for which cell-eval defines it.
+    """Return the lines of the table: each metric over the perturbations for which cell-eval defines it.
 
     Its own summary has no mean where one perturbation has none; where all have one, both are the same.
     """

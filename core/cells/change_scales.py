@@ -17,7 +17,7 @@ _SHARE_NEAR_1: Final = 0.6  # of ratios with a sign: most genes change little
 
 
 def count_scale(values: Floats) -> dict[str, int]:
-    """Returns how many values there are, and of the kinds that `tell_other_scale` looks at, without 0 and what is not finite."""
+    """Return how many values there are, and of the kinds that `tell_other_scale` looks at, without 0 and what is not finite."""
     values = values[np.isfinite(values) & (values != 0)]
     kinds = {
         "large": np.abs(values) > _LARGEST,
@@ -33,7 +33,7 @@ def count_scale(values: Floats) -> dict[str, int]:
 
 
 def tell_other_scale(counts: Mapping[str, int]) -> str:
-    """Returns what values called log2 fold changes are instead, and the remedy; "" where they may be what they are called."""
+    """Return what values called log2 fold changes are instead, and the remedy; "" where they may be what they are called."""
     n, large = counts["values"], counts["large"]
     if n >= LEAST_VALUES and large > _LEAST_SHARE * n:
         seen = f"{large:,} of {n:,} values are beyond {_LARGEST}, which log2 fold changes are not"

@@ -30,7 +30,7 @@ _USED = ("thresholds", "sampling", "separator", "control")  # settings that a ta
 
 
 def label_changes(path: Path, settings: LabelSettings) -> ScreenLabels:
-    """Returns the labels of a table with perturbation, gene, log2 fold change (or ratio) and p; the FDR is computed from p among
+    """Return the labels of a table with perturbation, gene, log2 fold change (or ratio) and p; the FDR is computed from p among
     the genes of a perturbation, as for cells.
 
     Perturbations are read as in cells; those of several genes and controls are left out. Pairs without a row have no label.
@@ -94,7 +94,7 @@ def _refuse_cell_settings(path: Path, settings: LabelSettings) -> None:
 
 
 def _numbers(path: Path, column: pd.Series, role: str) -> Floats:
-    """Returns a column's numbers, NaN where a value is missing. Raises InputError for texts that are neither."""
+    """Return a column's numbers, NaN where a value is missing. Raises InputError for texts that are neither."""
     numbers: Floats = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
     cells = column[np.isnan(numbers) & column.notna().to_numpy()].astype(str)
     other = [cell for cell in cells if not is_missing(clean(cell))]
@@ -104,7 +104,7 @@ def _numbers(path: Path, column: pd.Series, role: str) -> Floats:
 
 
 def _changes(path: Path, rows: pd.DataFrame, places: tuple[np.ndarray, np.ndarray], shape: tuple[int, int]) -> GeneChanges:
-    """Returns the numbers of each pair, NaN where the table has no row of it."""
+    """Return the numbers of each pair, NaN where the table has no row of it."""
     role = "log2_fc" if "log2_fc" in rows else "fold_change"
     p, change = (_numbers(path, rows[name], name) for name in ("p", role))
     if outside := int(((p < 0) | (p > 1)).sum()):

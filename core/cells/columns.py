@@ -47,7 +47,7 @@ def choose_columns(
     batch: str | None = None,
     guide: str | None = None,
 ) -> Columns:
-    """Returns the columns given, and finds the others by name and by the values in them (letters' case is ignored).
+    """Return the columns given, and finds the others by name and by the values in them (letters' case is ignored).
 
     control: values of the controls, or patterns. batch: NO_BATCH is none, unless a column has that name.
     Of several columns with a perturbation's name, the first one (PERTURBATION_NAMES) that has control cells counts. Raises
@@ -94,7 +94,7 @@ def _first_other(names: Iterable[str], chosen: str) -> str | None:
 
 
 def _control_values(column: pd.Series, control: Sequence[str]) -> list[str]:
-    """Returns the values of a column that stand for controls, those of most cells first."""
+    """Return the values of a column that stand for controls, those of most cells first."""
     counts = pd.Series(texts(column)).value_counts()
     return [
         str(value)
@@ -116,7 +116,7 @@ def _describe_no_controls(obs: pd.DataFrame, candidates: Sequence[str], control:
 
 
 def texts(column: pd.Series) -> np.ndarray:
-    """Returns a column's values as clean texts, of shape (n_cells,), dtype object; "" where a value is missing.
+    """Return a column's values as clean texts, of shape (n_cells,), dtype object; "" where a value is missing.
 
     Raises InputError for a value that is too long to be a name: arrays of names are as wide as the longest.
     """

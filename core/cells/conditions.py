@@ -145,7 +145,7 @@ def read_conditions(
     columns: Columns | None = None,
     wanted_genes: Sequence[str] = (),
 ) -> Conditions:
-    """Returns what was done to the cells of a file, and names its genes.
+    """Return what was done to the cells of a file, and names its genes.
 
     columns: chosen already, for a file that may be without controls. wanted_genes: symbols that the genes should have.
     Raises InputError as `choose_columns`, `choose_gene_names` and `read_perturbations`, and for `where` that names no cell.
@@ -177,7 +177,7 @@ def read_conditions(
 
 
 def compare_within(file: CellFile, found: Conditions, columns: Sequence[str]) -> Conditions:
-    """Returns the conditions with strata: the values of some columns of obs, inside of which cells are compared. Cells of a
+    """Return the conditions with strata: the values of some columns of obs, inside of which cells are compared. Cells of a
     stratum without controls are not chosen. Raises InputError as `stratum_of_cells` and `comparable_strata`."""
     if not columns:
         return found

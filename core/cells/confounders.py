@@ -77,7 +77,7 @@ class Confounder:
 def find_confounders(
     obs: pd.DataFrame, is_control: Bools, is_perturbed: Bools, others: Collection[str]
 ) -> tuple[tuple[Confounder, ...], tuple[Confounder, ...]]:
-    """Returns the columns of LINES, or with names of lines, that have several values, and further ones that differ between
+    """Return the columns of LINES, or with names of lines, that have several values, and further ones that differ between
     controls and the rest; and those of origin that are even between both.
 
     Of columns whose name says nothing those count that hold a few texts, of which both controls and other cells have several.
@@ -107,7 +107,7 @@ def _holds_few_texts(column: pd.Series) -> bool:
 
 
 def describe_even(even: Collection[Confounder]) -> list[str]:
-    """Returns in one line which columns are even between controls and perturbed cells; none without any."""
+    """Return in one line which columns are even between controls and perturbed cells; none without any."""
     if not even:
         return []
     shown = ", ".join(f"{one.column} ({len(one.counts):,} values)" for one in even)

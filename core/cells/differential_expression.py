@@ -139,13 +139,13 @@ def compare_with_controls(
 
 
 def compare_cells(cells: np.ndarray, control: np.ndarray) -> Compared:
-    """Returns each gene's p against the controls, the mean of its counts, and U; both of shape (n_cells, n_genes)."""
+    """Return each gene's p against the controls, the mean of its counts, and U; both of shape (n_cells, n_genes)."""
     p, u = rank_sum_tests(import_rank_sum(), cells, control)
     return p, cells.mean(axis=0, dtype=np.float64), u
 
 
 def compare_on_one_processor(cells: np.ndarray, control: np.ndarray) -> Compared:
-    """Returns what `compare_cells` does, where others are compared on the other processors. Raises MissingPackage."""
+    """Return what `compare_cells` does, where others are compared on the other processors. Raises MissingPackage."""
     import_rank_sum()  # which brings numba; without it, numba's absence would name no file of requirements
     import numba
 
@@ -154,7 +154,7 @@ def compare_on_one_processor(cells: np.ndarray, control: np.ndarray) -> Compared
 
 
 def rank_sum_tests(rank_sum: object, cells: np.ndarray, reference: np.ndarray) -> tuple[Floats, Floats]:
-    """Returns the p of each gene and the cells' U, of shape (n_genes,); cells and reference of shape (n, n_genes). p is NaN where
+    """Return the p of each gene and the cells' U, of shape (n_genes,); cells and reference of shape (n, n_genes). p is NaN where
     all values are 0."""
     # pdex chooses between two kernels by 10,000 values drawn at random: of rarely expressed genes these may all be 0, and the
     # kernel for whole numbers would cut every value down to one. The kernel for any numbers is therefore called by name.
@@ -180,7 +180,7 @@ def _threads_for(n_values: int) -> Iterator[None]:
 
 
 def log2_fold_change(mean: Floats, control_mean: Floats) -> Floats:
-    """Returns log2(mean / control_mean), limited to ±log2(FOLD_LIMIT) where one is 0, NaN where both are; any shape."""
+    """Return log2(mean / control_mean), limited to ±log2(FOLD_LIMIT) where one is 0, NaN where both are; any shape."""
     with np.errstate(divide="ignore", invalid="ignore"):
         change: Floats = np.log2(mean / control_mean)
     change[(control_mean == 0) & (mean > 0)] = np.log2(FOLD_LIMIT)
@@ -191,7 +191,7 @@ def log2_fold_change(mean: Floats, control_mean: Floats) -> Floats:
 def _guides_of(
     file: CellFile, groups: CellGroups, i: int, rows: np.ndarray, values: np.ndarray, genes: slice, control_mean: Floats
 ) -> Iterator[GuideExpression]:
-    """Yields a target's expression in all its cells (rows) and by guide, if the target is among these genes (of values)."""
+    """Yield a target's expression in all its cells (rows) and by guide, if the target is among these genes (of values)."""
     target = groups.targets[i]
     if target not in file.genes:
         return
@@ -208,7 +208,7 @@ def _guides_of(
 
 
 def _columns_in_parts(file: CellFile, counts: CountSummary) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yields (which genes, their counts per COUNTS_PER_CELL, float32 of shape (n_cells, n_genes of the part))."""
+    """Yield (which genes, their counts per COUNTS_PER_CELL, float32 of shape (n_cells, n_genes of the part))."""
     dense = max(1, DENSE_VALUES // file.n_cells)
     start = 0
     while start < file.n_genes:
@@ -224,7 +224,7 @@ def _columns_in_parts(file: CellFile, counts: CountSummary) -> Iterator[tuple[sl
 
 
 def _read_columns(file: CellFile, genes: slice, counts: CountSummary) -> csc_matrix:
-    """Returns the genes' counts per COUNTS_PER_CELL, from one pass over the file; cells without counts stay 0.
+    """Return the genes' counts per COUNTS_PER_CELL, from one pass over the file; cells without counts stay 0.
 
     Each value is put where its gene's begin, so that nothing is held twice. Raises InputError if the file has other values than
     before.

@@ -105,7 +105,7 @@ def load_cell_pair(choice: CellChoice) -> CellPair:
 
 
 def strata_of(choice: CellChoice) -> list[dict[str, str]]:
-    """Returns the strata of both files, among the cells that `where` takes: column → value. Raises InputError for columns that a
+    """Return the strata of both files, among the cells that `where` takes: column → value. Raises InputError for columns that a
     file does not have."""
     assert choice.options.real is not None
     found = []
@@ -129,13 +129,13 @@ def _enough_cells(groups: np.ndarray, least: int) -> set[str]:
 
 
 def _groups_of(source: ReadSource) -> np.ndarray:
-    """Returns what was done to each cell: CONTROL, the genes that it is perturbed in ("A+B"), or "" if that is not known."""
+    """Return what was done to each cell: CONTROL, the genes that it is perturbed in ("A+B"), or "" if that is not known."""
     found: np.ndarray = np.where(source.conditions.is_control, CONTROL, source.conditions.genes_of_cell)
     return found
 
 
 def _choose_cells(groups: np.ndarray, wanted: set[str], choice: CellChoice) -> Codes:
-    """Returns the places of the cells of wanted groups, in the file's order; at most `choice.sample` of each group."""
+    """Return the places of the cells of wanted groups, in the file's order; at most `choice.sample` of each group."""
     rows = np.flatnonzero(np.isin(groups.astype(str), sorted(wanted)))
     if choice.sample is None:
         return rows
@@ -156,7 +156,7 @@ def _refuse_too_large(choice: CellChoice, n_cells: int, n_genes: int) -> None:
 
 
 def _read_cells(source: ReadSource, rows: Codes, genes: list[str], scale: Scale) -> np.ndarray:
-    """Returns the log1p values of some cells, float32 of shape (n_rows, n_genes): of counts per 10,000."""
+    """Return the log1p values of some cells, float32 of shape (n_rows, n_genes): of counts per 10,000."""
     place = {gene: i for i, gene in enumerate(source.genes)}
     columns = np.array([place[gene] for gene in genes])
     found = np.empty((len(rows), len(genes)), dtype=np.float32)
@@ -175,7 +175,7 @@ def _read_cells(source: ReadSource, rows: Codes, genes: list[str], scale: Scale)
 
 
 def _only_in(where: str, source: ReadSource, perturbations: set[str], genes: list[str]) -> list[str]:
-    """Returns in words how many perturbations and genes only one of the files has."""
+    """Return in words how many perturbations and genes only one of the files has."""
     counts = ((len(perturbations), "perturbations"), (source.file.n_genes - len(genes), "genes"))
     return [f"{n:,} {what} only in {where}" for n, what in counts if n]
 

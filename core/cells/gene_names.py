@@ -41,7 +41,7 @@ class GeneNames:
 
 
 def choose_gene_names(path: Path, var: pd.DataFrame, wanted: Iterable[str], given: str | None = None) -> GeneNames:
-    """Returns what the genes are called.
+    """Return what the genes are called.
 
     wanted: values of the perturbation column. given: the column, "index" for the index; else it is the index unless a column that
     names genes holds more of what is wanted, or holds symbols where the index holds Ensembl's identifiers. Raises InputError for
@@ -80,7 +80,7 @@ def _names_genes(name: str, column: pd.Series, given: str | None) -> bool:
 
 
 def _find_column(index: Sequence[str], columns: Mapping[str, Sequence[str]], wanted: set[str]) -> str | None:
-    """Returns the column that holds more of the wanted names than the index does; None for the index."""
+    """Return the column that holds more of the wanted names than the index does; None for the index."""
     best = max(columns, key=lambda name: len(wanted & set(columns[name])), default=None)
     if best is None:
         return None
@@ -96,7 +96,7 @@ def _share_of_ids(names: Sequence[str]) -> float:
 
 
 def _name_by(index: Sequence[str], column: Sequence[str]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """Returns the names of a column, of the index where the column has none or several genes share it, and what they share."""
+    """Return the names of a column, of the index where the column has none or several genes share it, and what they share."""
     of_name: dict[str, list[str]] = {}
     for identifier, name in zip(index, column, strict=True):
         of_name.setdefault(name, []).append(identifier)
@@ -106,7 +106,7 @@ def _name_by(index: Sequence[str], column: Sequence[str]) -> tuple[tuple[str, ..
 
 
 def _spellings(names: Sequence[str], others: Iterable[Sequence[str]]) -> dict[str, str]:
-    """Returns spelling → name of all columns, Ensembl's identifiers also without their version; names themselves come first."""
+    """Return spelling → name of all columns, Ensembl's identifiers also without their version; names themselves come first."""
     found: dict[str, set[str]] = {}
     for column in others:
         for spelled, name in zip(column, names, strict=True):

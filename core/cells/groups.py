@@ -88,7 +88,7 @@ class CellGroups:
 def group_cells(
     file: CellFile, found: Conditions, totals: Floats | None, settings: GroupSettings, least_shared: int | None = None
 ) -> CellGroups:
-    """Returns the groups of a file's cells. totals: the counts of each cell, those without any are left out; None: all have some.
+    """Return the groups of a file's cells. totals: the counts of each cell, those without any are left out; None: all have some.
 
     least_shared: the fewest cells of a perturbation in batches with controls; None: the fewest cells of a perturbation.
 
@@ -160,7 +160,7 @@ def _choose_targets(file: CellFile, targets: Sequence[str], of_cell: np.ndarray,
 
 
 def _advise(unknown: Sequence[str], targets: Sequence[str], file: CellFile) -> str:
-    """Returns what perturbed genes that were not measured look like, and what to give."""
+    """Return what perturbed genes that were not measured look like, and what to give."""
     ids = [sum(ENSEMBL.fullmatch(name) is not None for name in names) > len(names) / 2 for names in (unknown, file.genes)]
     if len(unknown) == len(targets) and ids[0] != ids[1]:
         kinds = ("Ensembl's identifiers" if ids[0] else "symbols", "Ensembl's identifiers" if ids[1] else "symbols")
@@ -190,7 +190,7 @@ def _advise(unknown: Sequence[str], targets: Sequence[str], file: CellFile) -> s
 
 
 def _column_of_genes(file: CellFile) -> str:
-    """Returns the first column of obs of which at least two values are, and most name, measured genes; "" without one."""
+    """Return the first column of obs of which at least two values are, and most name, measured genes; "" without one."""
     for name in map(str, file.obs.columns):
         if pd.api.types.is_numeric_dtype(file.obs[name].dtype):
             continue

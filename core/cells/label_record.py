@@ -52,7 +52,7 @@ def marks_of(record: Mapping[str, Any]) -> LabelMarks:
 
 
 def record_of(labels: ScreenLabels, settings: LabelSettings) -> dict[str, Any]:
-    """Returns what a dataset keeps of how its labels were made, as plain data."""
+    """Return what a dataset keeps of how its labels were made, as plain data."""
     replicates, calibration = labels.changes.replicates, labels.calibration
     groups, pairs = labels.groups, labels.pairs
     failed = labels.knockdown[(labels.knockdown["guide"] != "") & labels.knockdown["failed"].fillna(False).astype(bool)]

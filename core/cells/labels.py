@@ -48,7 +48,7 @@ class Thresholds:
 
 
 def label_pairs(changes: GeneChanges, targets: Iterable[str], genes: GeneNames, thresholds: Thresholds) -> np.ndarray:
-    """Returns the code of each pair's label (UP, DOWN, NONE, LEFT_OUT), int8 of shape (n_targets, n_genes).
+    """Return the code of each pair's label (UP, DOWN, NONE, LEFT_OUT), int8 of shape (n_targets, n_genes).
 
     An effect is one of the replicates, too, where they were tested. A perturbation's own target is left out, since that it falls
     says only that the guide works; so are genes without a p.
@@ -76,7 +76,7 @@ def code_changes(log2_fc: Floats, fdr: Floats, replicate_fdr: Floats | None, thr
 
 
 def knockdown_table(guides: Iterable[GuideExpression], most_remaining: float = MOST_REMAINING) -> pd.DataFrame:
-    """Returns a row for each perturbation (guide "") and guide: target, guide, n_cells, mean, control_mean, remaining, failed.
+    """Return a row for each perturbation (guide "") and guide: target, guide, n_cells, mean, control_mean, remaining, failed.
 
     remaining: the target's mean expression over the controls', NaN where these do not express it. failed: above `most_remaining`;
     None where that cannot be told.

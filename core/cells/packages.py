@@ -12,28 +12,28 @@ from core.errors import MissingPackage
 
 
 def import_anndata() -> Any:
-    """Returns the module anndata. Raises MissingPackage."""
+    """Return the module anndata. Raises MissingPackage."""
     return _import("anndata")
 
 
 @cache
 def import_hdf5() -> Any:
-    """Returns the module h5py, which anndata brings. Raises MissingPackage."""
+    """Return the module h5py, which anndata brings. Raises MissingPackage."""
     return _import("h5py")
 
 
 def import_zarr() -> Any:
-    """Returns the module zarr. Raises MissingPackage."""
+    """Return the module zarr. Raises MissingPackage."""
     return _import("zarr")
 
 
 def import_rank_sum() -> Any:
-    """Returns the module of pdex that holds its rank sum. Raises MissingPackage."""
+    """Return the module of pdex that holds its rank sum. Raises MissingPackage."""
     return _import("pdex._parallel")
 
 
 def _import(module: str) -> Any:
-    """Imports a module; the log stays as it is (pdex sets it up when it is imported)."""
+    """Import a module; the log stays as it is (pdex sets it up when it is imported)."""
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     try:

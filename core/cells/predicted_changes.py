@@ -25,7 +25,7 @@ class WantedPairs:
 
     @classmethod
     def of(cls, pairs: Sequence[Pair]) -> WantedPairs:
-        """Returns the pairs as they are asked for."""
+        """Return the pairs as they are asked for."""
         perts, genes = tuple(pair.pert for pair in pairs), tuple(pair.gene for pair in pairs)
         return cls(tuple(pair.pair_id for pair in pairs), perts, genes, pd.MultiIndex.from_arrays([perts, genes]))
 

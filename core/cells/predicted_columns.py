@@ -27,7 +27,7 @@ KEYS = ("pert", "gene")
 
 
 def choose_columns(file: str, header: tuple[str, ...], named: Mapping[str, str], *, labels: bool = False) -> dict[str, str]:
-    """Returns role → column of those that are there. labels: p counts beside a standard error, and no option names
+    """Return role → column of those that are there. labels: p counts beside a standard error, and no option names
     columns. Raises InputError; see `read_predicted_table`."""
     for role, name in named.items():
         if role not in COLUMN_NAMES:
@@ -60,7 +60,7 @@ def choose_columns(file: str, header: tuple[str, ...], named: Mapping[str, str],
 
 
 def _find_columns(role: str, header: Sequence[str]) -> list[str]:
-    """Returns the columns that are called as a role is; by names that say less only where there are no others."""
+    """Return the columns that are called as a role is; by names that say less only where there are no others."""
     for names in (COLUMN_NAMES[role], _LESSER_NAMES.get(role, ())):
         known = set(map(_fold, names))
         if found := [name for name in header if _fold(name) in known]:
@@ -69,5 +69,5 @@ def _find_columns(role: str, header: Sequence[str]) -> list[str]:
 
 
 def _fold(name: str) -> str:
-    """Returns a name without what is written between words; a minus before it, and what makes a size of it, stay."""
+    """Return a name without what is written between words; a minus before it, and what makes a size of it, stay."""
     return re.sub(r"[\s_.()]|(?<=\w)-", "", name.lower())

@@ -87,7 +87,7 @@ class Comparison:
 
 
 def read_predicted_cells(path: Path, wanted: WantedPairs, options: CellOptions, within: Sequence[str] = ()) -> PredictedChanges:
-    """Returns the predicted log2 fold changes of the wanted pairs, which are their evidence too. within: columns of obs inside of
+    """Return the predicted log2 fold changes of the wanted pairs, which are their evidence too. within: columns of obs inside of
     whose values cells are compared; means are then those of the perturbed cells' composition.
 
     Controls are those of the file if it has any, else those of `options.real`. A perturbation of several genes is no pair. A
@@ -125,7 +125,7 @@ def _changes(both: Comparison, wanted: WantedPairs, known: set[str], within: Seq
 
 
 def _in_strata(source: ReadSource, groups: np.ndarray, within: Sequence[str]) -> np.ndarray:
-    """Returns the groups, each with the stratum of its cells: (group, stratum) or None, of shape (n_cells,)."""
+    """Return the groups, each with the stratum of its cells: (group, stratum) or None, of shape (n_cells,)."""
     strata = stratum_of_cells(source.file.obs, within) if within else np.full(len(groups), _ONE, dtype=object)
     pairs = np.empty(len(groups), dtype=object)
     pairs[:] = [None if group is None or not stratum else (group, stratum) for group, stratum in zip(groups, strata, strict=True)]
@@ -133,7 +133,7 @@ def _in_strata(source: ReadSource, groups: np.ndarray, within: Sequence[str]) ->
 
 
 def pool_strata(found: GroupMeans, controls: GroupMeans) -> tuple[GroupMeans, GroupMeans]:
-    """Returns the means of perturbed groups over their strata, and of controls of the same composition for each of these groups.
+    """Return the means of perturbed groups over their strata, and of controls of the same composition for each of these groups.
 
     found, controls: of groups (group, stratum). A stratum without controls counts for nothing.
     """
@@ -168,7 +168,7 @@ def _read_as(both: Comparison, has_controls: bool) -> dict[str, str]:
 def compare_with_itself(
     file: CellFile, options: CellOptions, genes: Sequence[str] = (), within: Sequence[str] = ()
 ) -> Comparison:
-    """Returns a file of predictions that holds its own controls. genes: that are asked for. Raises as `read_predicted_cells`."""
+    """Return a file of predictions that holds its own controls. genes: that are asked for. Raises as `read_predicted_cells`."""
     conditions = read_conditions(file, options, wanted_genes=genes)
     _refuse_unclear(file, conditions, options, within)
     shared = np.arange(file.n_genes)
@@ -181,7 +181,7 @@ def compare_with_itself(
 def compare_files(
     file: CellFile, real: CellFile, options: CellOptions, genes: Sequence[str] = (), within: Sequence[str] | None = None
 ) -> Comparison:
-    """Returns a file of predictions and the real cells that it is compared with, over the genes that both have.
+    """Return a file of predictions and the real cells that it is compared with, over the genes that both have.
 
     genes: that are asked for. within: None where cells cannot be compared so. Raises as `read_predicted_cells`, and InputError
     for files without a gene in common.
@@ -217,13 +217,13 @@ def compare_files(
 
 
 def _align(facts: ValueFacts, shared: Codes, genes: Sequence[str], names: Sequence[str]) -> ValueFacts:
-    """Returns facts whose sums of the shared genes stand in the order of names."""
+    """Return facts whose sums of the shared genes stand in the order of names."""
     place = {genes[at]: i for i, at in enumerate(shared.tolist())}
     return replace(facts, of_genes=facts.of_genes[:, [place[name] for name in names]])
 
 
 def _read_both(file: CellFile, real: CellFile, options: CellOptions, genes: Sequence[str]) -> tuple[Conditions, Conditions]:
-    """Returns what was done to the predicted cells, whose column is that of the real ones, and to these."""
+    """Return what was done to the predicted cells, whose column is that of the real ones, and to these."""
     theirs = read_conditions(real, _for_real(real, file, options), wanted_genes=genes)
     name = options.perturbation or theirs.columns.perturbation
     if name not in file.obs.columns:
@@ -238,7 +238,7 @@ def _read_both(file: CellFile, real: CellFile, options: CellOptions, genes: Sequ
 
 
 def describe_predicted_cells(path: Path, options: CellOptions) -> list[str]:
-    """Returns what predicted cells are read as, in lines for people; no value is read. Raises as `read_predicted_cells`."""
+    """Return what predicted cells are read as, in lines for people; no value is read. Raises as `read_predicted_cells`."""
     with open_cells(path, layer=options.layer) as file:
         if options.real is None:
             ours, controls = read_conditions(file, options), "of the file"
@@ -257,7 +257,7 @@ def describe_predicted_cells(path: Path, options: CellOptions) -> list[str]:
 
 
 def _for_real(real: CellFile, file: CellFile, options: CellOptions) -> ReadingSettings:
-    """Returns how the real cells are read: their column is found by name, and `where` holds where they have its column."""
+    """Return how the real cells are read: their column is found by name, and `where` holds where they have its column."""
     known = {*map(str, real.obs.columns), *map(str, file.obs.columns)}
     unknown = next((column for column in options.where if column not in known), None)
     if unknown is not None:
@@ -269,7 +269,7 @@ def _for_real(real: CellFile, file: CellFile, options: CellOptions) -> ReadingSe
 
 
 def _refuse_unclear(file: CellFile, found: Conditions, options: CellOptions, within: Sequence[str] | None) -> None:
-    """Raises InputError for cells of several lines, and where a layer may hold the predictions."""
+    """Raise InputError for cells of several lines, and where a layer may hold the predictions."""
     handled = (*options.across, *(within or ()))
     refuse_mixed_lines(str(file.path), found.confounders, handled, within=within is not None)
     refuse_contradictions(str(file.path), found.contradictions)
@@ -282,7 +282,7 @@ def _refuse_unclear(file: CellFile, found: Conditions, options: CellOptions, wit
 
 
 def mean_expression(source: ReadSource, groups: np.ndarray, wanted_genes: set[str], scale: Scale) -> GroupMeans:
-    """Returns the mean of each group's cells for the wanted genes that the file has.
+    """Return the mean of each group's cells for the wanted genes that the file has.
 
     groups: of shape (n_cells,), a name or None for cells that belong to none. Cells without counts are left out.
     """
@@ -306,7 +306,7 @@ def mean_expression(source: ReadSource, groups: np.ndarray, wanted_genes: set[st
 
 
 def _changes_of_pairs(found: GroupMeans, controls: GroupMeans, wanted: WantedPairs) -> Floats:
-    """Returns the log2 fold change of each wanted pair over its group's controls, of shape (n_pairs,); NaN if not covered."""
+    """Return the log2 fold change of each wanted pair over its group's controls, of shape (n_pairs,); NaN if not covered."""
     group, gene = _places(found.groups, wanted.perts), _places(found.genes, wanted.genes)
     control_gene = _places(controls.genes, wanted.genes)
     covered = (group >= 0) & (gene >= 0) & (control_gene >= 0)
@@ -317,6 +317,6 @@ def _changes_of_pairs(found: GroupMeans, controls: GroupMeans, wanted: WantedPai
 
 
 def _places(names: tuple[str, ...], wanted: tuple[str, ...]) -> Codes:
-    """Returns the place of each wanted name among the names, -1 for one that is not there; of shape (n_wanted,)."""
+    """Return the place of each wanted name among the names, -1 for one that is not there; of shape (n_wanted,)."""
     place: Mapping[str, int] = {name: i for i, name in enumerate(names)}
     return np.array([place.get(name, -1) for name in wanted], dtype=np.intp)

@@ -56,7 +56,7 @@ class PredictedRows:
 
 
 def build_rows(pairs: Sequence[Pair], changes: PredictedChanges, *, rank_only: bool = False) -> PredictedRows:
-    """Returns the rows of a run, one a pair, in their order.
+    """Return the rows of a run, one a pair, in their order.
 
     Maps are fitted on the labelled pairs of the training split. A pair that the model does not cover gets the base rates of
     that split and Flag.NOT_PREDICTED. Without a map for DE or for DIR, or with rank_only, both numbers are percentiles
@@ -80,7 +80,7 @@ def build_rows(pairs: Sequence[Pair], changes: PredictedChanges, *, rank_only: b
 
 
 def base_rates_of(outcome: Outcome, training: Bools) -> BaseRates:
-    """Returns the base rates of the labelled training pairs."""
+    """Return the base rates of the labelled training pairs."""
     labelled, directed = outcome.labelled & training, outcome.directed & training
     n, n_directed = int(labelled.sum()), int(directed.sum())
     return BaseRates(
@@ -127,7 +127,7 @@ class _Arithmetic:
     maps: Mapping[str, MapFit]
 
     def describe(self, i: int, p_de: float, p_up: float) -> tuple[str, dict[str, Any]]:
-        """Returns the text and the data of the trace's event for row i."""
+        """Return the text and the data of the trace's event for row i."""
         if not self.changes.covered[i]:
             text = f"The model says nothing of this pair: the base rates {p_de:.4f} and {p_up:.4f} stand in."
             return text, {}

@@ -53,7 +53,7 @@ class _Found:
 
 
 def read_predicted_table(path: Path, wanted: WantedPairs, named: Mapping[str, str] | None = None) -> PredictedChanges:
-    """Returns what a table says of the wanted pairs.
+    """Return what a table says of the wanted pairs.
 
     named: role → column, of `COLUMN_NAMES`' roles; what is not named is found by its name. Evidence of a change is |z|, from a
     column z or log2_fc / standard_error, else -log10 p, else |log2_fc|; the signed one has the sign of the change. Rows of
@@ -67,7 +67,7 @@ def read_predicted_table(path: Path, wanted: WantedPairs, named: Mapping[str, st
 
 
 def describe_table(path: Path, named: Mapping[str, str]) -> list[str]:
-    """Returns what a table's columns and perturbations are read as, in lines for people. Raises as `read_predicted_table`."""
+    """Return what a table's columns and perturbations are read as, in lines for people. Raises as `read_predicted_table`."""
     with readable_table(path) as table:
         columns = choose_columns(path.name, read_header(table), named)
         perts, genes = Counter[str](), set[str]()
@@ -109,7 +109,7 @@ def readable_table(path: Path) -> Iterator[Path]:
 
 
 def read_header(path: Path) -> tuple[str, ...]:
-    """Returns the names of a table's columns. Raises UnknownFormat for another kind of file, and InputError."""
+    """Return the names of a table's columns. Raises UnknownFormat for another kind of file, and InputError."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -138,7 +138,7 @@ def _is_parquet(path: Path) -> bool:
 
 @contextmanager
 def _open_text(path: Path) -> Iterator[io.BufferedReader]:
-    """Opens a table of text, unpacked if it is packed."""
+    """Open a table of text, unpacked if it is packed."""
     with path.open("rb") as file:
         stream = unpacked(file, path.name)
         yield file if stream is None else io.BufferedReader(stream, _CHUNK_BYTES)
@@ -175,7 +175,7 @@ def _text_parts(path: Path, columns: list[str]) -> Iterator[pd.DataFrame]:
 
 
 def _parquet_batches(path: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """Yields the rows of a Parquet file in parts. Texts are read as dictionaries and written out once none is too long: one long
+    """Yield the rows of a Parquet file in parts. Texts are read as dictionaries and written out once none is too long: one long
     text may stand in every row.
 
     Raises InputError for columns that are neither numbers nor texts, for texts that are no names or numbers, and UnsafeFile for
@@ -225,7 +225,7 @@ def _refuse_long(path: Path, name: str, texts: pa.Array) -> None:
 
 
 def _add_rows(file: str, rows: pd.DataFrame, first_line: int, wanted: WantedPairs, found: _Found) -> None:
-    """Adds the rows of wanted pairs to what was found; see `read_predicted_table` for those that are rejected."""
+    """Add the rows of wanted pairs to what was found; see `read_predicted_table` for those that are rejected."""
     perts, genes = texts(rows["pert"]), texts(rows["gene"])
     _count_signs(rows, found)
     found.values.update(perts)
@@ -259,7 +259,7 @@ def _count_signs(rows: pd.DataFrame, found: _Found) -> None:
 
 
 def _refuse_other_scales(file: str, columns: Mapping[str, str], found: _Found) -> None:
-    """Raises InputError for a column of fold changes without a negative value or on another scale, of ratios with a negative one,
+    """Raise InputError for a column of fold changes without a negative value or on another scale, of ratios with a negative one,
     and of p-values above 1."""
     signs = found.signs
     if "log2_fc" in columns and not signs["log2_fc", "negative"] and signs["log2_fc", "positive"] >= LEAST_VALUES:
@@ -298,7 +298,7 @@ def _is_bad(role: str, values: Floats) -> np.ndarray:
 
 
 def _reject(file: str, line: int, pair_id: str, cells: Mapping[str, Any], *, repeated: bool) -> Rejected:
-    """Returns the rejection of a row, which is repeated or has a cell that is no number of its kind."""
+    """Return the rejection of a row, which is repeated or has a cell that is no number of its kind."""
     if repeated:
         return Rejected(file, line, "duplicate", f"{pair_id!r} stands in an earlier row already")
     for role, cell in cells.items():
@@ -314,7 +314,7 @@ def _reject(file: str, line: int, pair_id: str, cells: Mapping[str, Any], *, rep
 
 
 def _changes_of(columns: Mapping[str, str], found: _Found) -> PredictedChanges:
-    """Returns evidence and signed evidence of the pairs; see `read_predicted_table`."""
+    """Return evidence and signed evidence of the pairs; see `read_predicted_table`."""
     numbers = found.numbers
     change = numbers.get("log2_fc")
     if "fold_change" in numbers:

@@ -66,7 +66,7 @@ class Sample:
 
 
 def sample_pairs(codes: np.ndarray, fdr: Floats, settings: SamplingSettings) -> Sample:
-    """Returns the rows of a dataset; codes and fdr of shape (n_perts, n_genes), codes as in `label_pairs`.
+    """Return the rows of a dataset; codes and fdr of shape (n_perts, n_genes), codes as in `label_pairs`.
 
     Perturbations and genes are split apart, each at random, and a split's rows are pairs of its own perturbations and genes, so
     that two splits share neither. In a sample, a perturbation keeps its effects with the lowest FDR (ties: at random); a gene
@@ -100,7 +100,7 @@ def sample_pairs(codes: np.ndarray, fdr: Floats, settings: SamplingSettings) -> 
 
 
 def _assign_splits(included: np.ndarray, shares: Sequence[float], rng: np.random.Generator) -> np.ndarray:
-    """Returns a split for each that is included, in the shares given (rounded), at random; -1 for the others."""
+    """Return a split for each that is included, in the shares given (rounded), at random; -1 for the others."""
     positions = rng.permutation(np.flatnonzero(included))
     bounds = np.round(np.cumsum([0, *shares]) * len(positions)).astype(int)
     assigned = np.full(len(included), -1)
@@ -110,7 +110,7 @@ def _assign_splits(included: np.ndarray, shares: Sequence[float], rng: np.random
 
 
 def _lowest(effects: np.ndarray, fdr: Floats, most: int, rng: np.random.Generator) -> np.ndarray:
-    """Returns those effects (bool) that are among the `most` of lowest FDR of their perturbation."""
+    """Return those effects (bool) that are among the `most` of lowest FDR of their perturbation."""
     order = np.lexsort((rng.random(fdr.shape), np.where(effects, fdr, np.inf)), axis=1)
     chosen = np.zeros_like(effects)
     np.put_along_axis(chosen, order[:, :most], True, axis=1)
@@ -119,7 +119,7 @@ def _lowest(effects: np.ndarray, fdr: Floats, most: int, rng: np.random.Generato
 
 
 def _choose_negatives(effects: np.ndarray, none: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, int]:
-    """Returns which pairs of label none are chosen (bool), and how many more should have been, but there are none."""
+    """Return which pairs of label none are chosen (bool), and how many more should have been, but there are none."""
     by_gene = _draw(none.T, effects.sum(axis=0), rng.random(none.T.shape)).T
     quiet = ~effects.any(axis=0)
     wanted = np.maximum(effects.sum(axis=1) - by_gene.sum(axis=1), 0)

@@ -41,7 +41,7 @@ _OF_COUNTS: Final = Scale("log1p", None, "log1p of counts as they were, each cel
 
 
 def tell_scale(where: str, facts: ValueFacts, given: ValueScale | None, cells: Bools | None = None, advice: str = ASK) -> Scale:
-    """Returns what values are, in a file that holds its controls: a factor that all cells share changes no fold change.
+    """Return what values are, in a file that holds its controls: a factor that all cells share changes no fold change.
 
     given: what a person says that they are. cells: which count, of shape (n_cells,). advice: ends the error. Raises InputError,
     with the sums, for values that may be logarithms but do not sum to what normalised cells sum to, unless `given`
@@ -64,7 +64,7 @@ def tell_scale(where: str, facts: ValueFacts, given: ValueScale | None, cells: B
 def tell_scale_beside(
     where: str, facts: ValueFacts, given: ValueScale | None, real: tuple[ValueFacts, ValueScale, Bools], cells: Bools
 ) -> Scale:
-    """Returns how values become counts per 10,000, beside real cells: their facts, their scale, and which of them count (those of
+    """Return how values become counts per 10,000, beside real cells: their facts, their scale, and which of them count (those of
     the same perturbations, if there are any). The rest is as in `tell_scale`."""
     if given is None and facts.are_unclear:
         _refuse_roots(where, facts, real[0].of_genes[1 if real[1] == "log1p" else 0])
@@ -99,7 +99,7 @@ def tell_scale_beside(
 
 
 def _refuse_roots(where: str, facts: ValueFacts, real: Floats) -> None:
-    """Raises InputError unless genes have like shares of the values as of the real cells', and not of their squares. real: sums
+    """Raise InputError unless genes have like shares of the values as of the real cells', and not of their squares. real: sums
     of the same genes."""
     as_they_are, squared = (_distance(facts.of_genes[i], real) for i in (0, 2))
     if _CLEARLY * as_they_are <= squared:
@@ -111,12 +111,12 @@ def _refuse_roots(where: str, facts: ValueFacts, real: Floats) -> None:
 
 
 def _distance(one: Floats, other: Floats) -> float:
-    """Returns half the sum of absolute differences of shares, from 0 to 1."""
+    """Return half the sum of absolute differences of shares, from 0 to 1."""
     return float(np.abs(one / one.sum() - other / other.sum()).sum() / 2)
 
 
 def _real_sums(facts: ValueFacts, kind: ValueScale, cells: Bools) -> tuple[float, float, float, float]:
-    """Returns medians of the real cells: of their normalised counts over the shared genes, of the shared genes' share of them,
+    """Return medians of the real cells: of their normalised counts over the shared genes, of the shared genes' share of them,
     and of their counts over all genes; and how much these shares differ (`_spread`)."""
     total, shared = (facts.exp_sums, facts.shared_exp_sums) if kind == "log1p" else (facts.sums, facts.shared_sums)
     used = cells & (total > 0)
@@ -142,7 +142,7 @@ def _describe_sums(where: str, sums: Floats) -> str:
 
 
 def _rescaled(found: float, words: str, factor: float | None) -> Scale:
-    """Returns the scale of values that were brought to another sum. factor: to 10,000; None for 10,000 in each cell."""
+    """Return the scale of values that were brought to another sum. factor: to 10,000; None for 10,000 in each cell."""
     return Scale("log1p", factor, f"log1p of counts brought to {words} (expm1 sums to {found:,.0f} a cell), rescaled to 10,000")
 
 
@@ -156,7 +156,7 @@ def _is_constant(sums: Floats) -> bool:
 
 
 def _spread(sums: Floats) -> float:
-    """Returns the difference of the quartiles of the sums' logarithms; 0 for fewer than two sums above 0."""
+    """Return the difference of the quartiles of the sums' logarithms; 0 for fewer than two sums above 0."""
     positive = sums[sums > 0]
     if len(positive) < 2:
         return 0.0

@@ -77,7 +77,7 @@ class LabelSettings(ReadingSettings):
     in_memory: bool = setting(False, "Read the whole file at once.", title="Read the whole file at once", changes_result=False)
 
     def identity(self) -> dict[str, Any]:
-        """Returns what the labels depend on, as plain data; how the file is read does not change them. Settings of how cells are
+        """Return what the labels depend on, as plain data; how the file is read does not change them. Settings of how cells are
         read are left out at their defaults. A table of cells stands there by its content."""
         usual = {name for name in (*READING, "within") if getattr(self, name) in (None, (), {})}
         left_out = usual | without_effect(LabelSettings) | {"obs"}
@@ -85,7 +85,7 @@ class LabelSettings(ReadingSettings):
         return {name: value for name, value in asdict(self).items() if name not in left_out} | table | VERSIONS
 
     def read_conditions(self, file: CellFile) -> Conditions:
-        """Returns what was done to the cells of a file. Raises InputError as `add_cell_table` and `read_conditions`, and for a
+        """Return what was done to the cells of a file. Raises InputError as `add_cell_table` and `read_conditions`, and for a
         file that says nothing of its cells."""
         if self.obs is not None:
             add_cell_table(file, self.obs)
@@ -118,7 +118,7 @@ class Description:
 
 
 def describe_cells(path: Path, settings: LabelSettings = LabelSettings()) -> Description:
-    """Returns what a file holds and which columns would be chosen; no value is read.
+    """Return what a file holds and which columns would be chosen; no value is read.
 
     Perturbations with few cells, and those that are not among the genes, are part of the description, no error. Raises InputError
     as `open_cells` and `read_conditions`, and if there is no perturbation of a single gene.
@@ -176,7 +176,7 @@ class ScreenLabels:
         return pd.DataFrame({"pert": pert, "gene": gene, "label": rows["label"], "split": rows["split"]}).astype(object)
 
     def effects(self) -> pd.DataFrame:
-        """Returns a row for every perturbation and gene: pert, gene, log2_fc, p, fdr, label ("left out" between the others)."""
+        """Return a row for every perturbation and gene: pert, gene, log2_fc, p, fdr, label ("left out" between the others)."""
         n_targets, n_genes = self.codes.shape
         names = np.array([{**NAMES, LEFT_OUT: "left out"}[code] for code in (DOWN, NONE, UP, LEFT_OUT)], dtype=object)
         columns = {
@@ -229,7 +229,7 @@ class ScreenLabels:
         return pd.DataFrame({"gene": np.array(self.genes, dtype=object), **columns})
 
     def perturbations(self) -> pd.DataFrame:
-        """Returns a row for each perturbation: pert, n_cells, up, down, none, left_out, split (None if it has too few effects),
+        """Return a row for each perturbation: pert, n_cells, up, down, none, left_out, split (None if it has too few effects),
         rows (in the dataset), remaining, failed (its knockdown, missing where it cannot be told), replicates, agreement."""
         counts = {name: (self.codes == code).sum(axis=1) for name, code in (("up", UP), ("down", DOWN), ("none", NONE))}
         split = [SPLITS[i] if i >= 0 else None for i in self.sample.pert_split.tolist()]
@@ -248,7 +248,7 @@ def _categories(codes: np.ndarray, names: tuple[str, ...]) -> pd.Categorical:
 
 
 def label_screen(path: Path, settings: LabelSettings, say: Say, compare_each: CompareEach = compare_here) -> ScreenLabels:
-    """Returns the labels of a file of cells.
+    """Return the labels of a file of cells.
 
     say: is called with a line of progress now and then. compare_each: where perturbations are compared with the controls.
 

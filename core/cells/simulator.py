@@ -99,7 +99,7 @@ class _Cells:
 
 
 def simulate_screen(settings: ScreenSettings, seed: int) -> SimulatedScreen:
-    """Returns a screen: the same settings and seed return the same counts.
+    """Return a screen: the same settings and seed return the same counts.
 
     A knockdown changes the programs of its gene, and these the genes that they hold: genes of the same programs have similar
     effects. Effects leave the sum of expression as it is, so that a gene without an effect keeps its share.
@@ -135,7 +135,7 @@ def _draw_world(settings: ScreenSettings, rng: np.random.Generator) -> _World:
 
 
 def _draw_targets(settings: ScreenSettings, world: _World, rng: np.random.Generator) -> list[tuple[int, ...]]:
-    """Returns the genes of each condition but the control: singles among the better expressed half, then doubles of these."""
+    """Return the genes of each condition but the control: singles among the better expressed half, then doubles of these."""
     n = settings.n_perturbations
     pool = np.argsort(-world.baseline, kind="stable")[: max(n, settings.n_genes // 2)]
     singles = np.sort(rng.choice(pool, n, replace=False))
@@ -145,7 +145,7 @@ def _draw_targets(settings: ScreenSettings, world: _World, rng: np.random.Genera
 
 
 def _log_effects(targets: Sequence[int], world: _World, settings: ScreenSettings) -> Floats:
-    """Returns the natural log of a working guide's fold changes, of shape (n_genes,): programs first, then its own targets.
+    """Return the natural log of a working guide's fold changes, of shape (n_genes,): programs first, then its own targets.
 
     All genes with an effect get the same factor, so that the sum of expression stays.
     """
@@ -164,7 +164,7 @@ def _log_effects(targets: Sequence[int], world: _World, settings: ScreenSettings
 def _draw_cells(
     settings: ScreenSettings, genes: tuple[str, ...], targets: Sequence[Sequence[int]], rng: np.random.Generator
 ) -> tuple[pd.DataFrame, np.ndarray]:
-    """Returns obs, and the condition of each cell of shape (n_cells,), -1 for a control, in random order."""
+    """Return obs, and the condition of each cell of shape (n_cells,), -1 for a control, in random order."""
     n_control = round(settings.n_cells * settings.share_control)
     condition = np.concatenate([np.full(n_control, -1), np.arange(settings.n_cells - n_control) % len(targets)])
     rng.shuffle(condition)
@@ -194,7 +194,7 @@ def _draw_counts(
     cells: _Cells,
     rng: np.random.Generator,
 ) -> csr_matrix:
-    """Returns counts of a negative binomial (gamma, then Poisson)."""
+    """Return counts of a negative binomial (gamma, then Poisson)."""
     from scipy.sparse import csr_matrix, vstack
 
     shape = 1 / settings.dispersion

@@ -32,7 +32,7 @@ def within_setting(not_on_form: str = "") -> Any:
 
 
 def stratum_of_cells(obs: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
-    """Returns the stratum of each cell, the values of all columns, as texts of shape (n_cells,); "" where one is missing.
+    """Return the stratum of each cell, the values of all columns, as texts of shape (n_cells,); "" where one is missing.
 
     Raises InputError for columns that obs does not have.
     """
@@ -43,7 +43,7 @@ def stratum_of_cells(obs: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
 
 
 def comparable_strata(where: str, strata: np.ndarray, is_control: Bools) -> Codes:
-    """Returns the number of each cell's stratum, -1 in those with fewer than LEAST_CONTROLS controls or without a name.
+    """Return the number of each cell's stratum, -1 in those with fewer than LEAST_CONTROLS controls or without a name.
 
     Raises InputError if no stratum has controls.
     """
@@ -114,13 +114,13 @@ class PooledTests:
         self._n[target] += n
 
     def p_values(self) -> Floats:
-        """Returns the two-sided p of each perturbation and gene, of shape (n_targets, n_genes); NaN where no stratum has one."""
+        """Return the two-sided p of each perturbation and gene, of shape (n_targets, n_genes); NaN where no stratum has one."""
         spread = np.sqrt(self._weights)
         z = np.divide(self._z, spread, out=np.full_like(spread, np.nan), where=spread > 0)
         found: Floats = 2 * ndtr(-np.abs(z))
         return found
 
     def means(self) -> tuple[Floats, Floats]:
-        """Returns the means of the perturbed cells and of the controls of the same composition, both (n_targets, n_genes)."""
+        """Return the means of the perturbed cells and of the controls of the same composition, both (n_targets, n_genes)."""
         n = np.where(self._n > 0, self._n, np.nan)
         return self._sums / n, self._control_sums / n

@@ -100,7 +100,7 @@ def measure_values(file: CellFile, shared: Codes, given: ValueScale | None = Non
 
 
 def without_negatives(block: Values) -> Values:
-    """Returns a block whose negative values are 0."""
+    """Return a block whose negative values are 0."""
     return csr_matrix(block.maximum(0)) if isinstance(block, csr_matrix) else np.maximum(block, 0)
 
 
@@ -111,7 +111,7 @@ def _exponentials(block: Values) -> Values:
 
 
 def linear_values(block: Values, kind: ValueScale, *, clip_negative: bool = False) -> Values:
-    """Returns values on a linear scale, float64."""
+    """Return values on a linear scale, float64."""
     block = without_negatives(block) if clip_negative else block
     if kind == "counts":
         return block.astype(np.float64)

@@ -95,7 +95,7 @@ def main() -> None:
 
 @contextmanager
 def _quiet_libraries() -> Iterator[None]:
-    """Keeps what libraries warn of and log off standard error, where it would stand beside the one line of an error."""
+    """Keep what libraries warn of and log off standard error, where it would stand beside the one line of an error."""
     silent, root = logging.NullHandler(), logging.getLogger()
     logging.captureWarnings(True)
     root.addHandler(silent)
@@ -107,7 +107,7 @@ def _quiet_libraries() -> Iterator[None]:
 
 
 def _run() -> None:
-    """Runs the command. Raises DeskError, also for what the operating system refuses."""
+    """Run the command. Raises DeskError, also for what the operating system refuses."""
     try:
         _refuse_undecodable(sys.argv[1:])
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # of a terminal that lacks a character
@@ -122,7 +122,7 @@ def _run() -> None:
 
 
 def _run_command() -> int:
-    """Runs the command; returns its exit status. Wrong usage is one line, which names the command whose help says more."""
+    """Run the command; return its exit status. Wrong usage is one line, which names the command whose help says more."""
     try:
         return int(app(standalone_mode=False) or 0)
     except NoArgsIsHelpError as error:
@@ -139,7 +139,7 @@ def _run_command() -> int:
 
 
 def _flush() -> None:
-    """Writes what waits to be printed while its failure can still be said; Python would do so later, with a traceback."""
+    """Write what waits to be printed while its failure can still be said; Python would do so later, with a traceback."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -149,7 +149,7 @@ def _flush() -> None:
 
 
 def _refuse_undecodable(arguments: list[str]) -> None:
-    """Raises InputError for an argument that is not UTF-8: no name here can hold it."""
+    """Raise InputError for an argument that is not UTF-8: no name here can hold it."""
     for i, argument in enumerate(arguments, 1):
         byte = next((ord(character) - 0xDC00 for character in argument if "\udc80" <= character <= "\udcff"), None)
         if byte is not None:

@@ -182,7 +182,7 @@ def _description_record(found: Description) -> dict[str, Any]:
 
 
 def _evaluation_text(found: CellEvaluation) -> str:
-    """Returns the table as text: each metric's mean and standard deviation over perturbations."""
+    """Return the table as text: each metric's mean and standard deviation over perturbations."""
     lines = [
         f"cell-eval {found.version}, profile {found.profile}: {found.n_perturbations:,} perturbations, {found.n_genes:,} genes, "
         f"{found.n_predicted:,} predicted and {found.n_real:,} real cells",

@@ -96,7 +96,7 @@ def retry(context: typer.Context, run: RunName, chosen: dict[str, Any], detach: 
 
 
 def _new_settings(workspace: Workspace, run: str, changed: ChangedSettings) -> ExecutionSettings | None:
-    """Returns the run's settings with those that are given; None if none is."""
+    """Return the run's settings with those that are given; None if none is."""
     changes = changed.given()
     return change_settings(run_control.settings_of(workspace, run), **changes) if changes else None
 
@@ -172,7 +172,7 @@ def _health_lines(health: Health) -> list[str]:
 
 
 def _status_record(workspace: Workspace, run: str) -> tuple[str, dict[str, Any]]:
-    """Returns a run's id and its status as JSON: what `runs` prints of it, with the state and counts of this moment."""
+    """Return a run's id and its status as JSON: what `runs` prints of it, with the state and counts of this moment."""
     found, status = run_control.find_status(workspace, run)
     [record] = list_records(workspace, [found])
     counts = status.counts
@@ -212,13 +212,13 @@ def _exit_unless(went_well: bool) -> None:
 
 
 def _server_line(server: Mapping[str, Any]) -> str:
-    """Returns how one of several servers is doing in a run, in a line."""
+    """Return how one of several servers is doing in a run, in a line."""
     numbers = f"{server['done']:,} answers, {server['in_flight']:,} in flight, {server['tokens_per_s']:,.0f} tokens/s"
     return f"  {server['address']}: {server['state']}, {numbers}{', ' + server['problem'] if server['problem'] else ''}"
 
 
 def _node_line(node: Mapping[str, Any]) -> str:
-    """Returns how one node of a cluster is doing in a run, in a line."""
+    """Return how one node of a cluster is doing in a run, in a line."""
     numbers = f"{node['done']:,} rows, {node['in_flight']:,} in flight, {node['rows_per_s']:.1f} rows/s"
     back = f", {node['given_back']:,} given back" if node["given_back"] else ""
     return f"  {node['address']}: {node['state']}, {numbers}{back}{', ' + node['problem'] if node['problem'] else ''}"

@@ -64,7 +64,7 @@ def _describe_rows(folder: FinetuneFolder) -> str:
 
 
 def _watch(workspace: Workspace, folder: FinetuneFolder) -> None:
-    """Says how far a fine-tune is until its process ends; Ctrl-C stops it."""
+    """Say how far a fine-tune is until its process ends; Ctrl-C stops it."""
     said_at, said = 0.0, ""
     try:
         while (status := status_of(folder)).is_live:

@@ -132,7 +132,7 @@ def _read_by_model(
     settings: ReadingSettings,
     as_json: bool,
 ) -> None:
-    """Says what the reading costs, starts it, and shows its answers, or, if it has not ended, the run that reads."""
+    """Say what the reading costs, starts it, and shows its answers, or, if it has not ended, the run that reads."""
     from core.actions import readings
     from core.cli.runs import list_records, progress_line
     from core.store import runs

@@ -27,7 +27,7 @@ def _record(run: Run, dataset: str, fewer_seeds: int) -> dict[str, Any]:
 
 
 def list_records(workspace: Workspace, chosen: list[Run] | None = None) -> list[dict[str, Any]]:
-    """Returns the chosen runs, or all, as `runs --json` prints them."""
+    """Return the chosen runs, or all, as `runs --json` prints them."""
     with workspace.store.read() as db:
         names = {d.id: d.name for d in datasets.list_all(db)}
         fewer = runs.rows_with_flag(db, Flag.FEWER_SEEDS)

@@ -49,7 +49,7 @@ def serve_app(
 
 
 def _refuse_broken_sign_in(settings: Settings, base_url: str) -> None:
-    """Raises InputError or MissingPackage if nobody could sign in."""
+    """Raise InputError or MissingPackage if nobody could sign in."""
     if find_spec("authlib") is None:
         raise MissingPackage("serve-app: a sign-in needs the package Authlib; install requirements-share.txt")
     if not (settings.editors or settings.readers):
@@ -60,7 +60,7 @@ def _refuse_broken_sign_in(settings: Settings, base_url: str) -> None:
 
 
 def _options(host: str, port: int, base_url: str) -> list[str]:
-    """Returns Streamlit's options for a server that is reached at an address."""
+    """Return Streamlit's options for a server that is reached at an address."""
     parts = urlsplit(base_url)
     name = parts.hostname or ""
     options = {

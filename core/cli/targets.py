@@ -158,7 +158,7 @@ def work(context: typer.Context, name: Annotated[str, typer.Argument(help="The t
 
 
 def _installed_models() -> list[str]:
-    """Returns the models whose packages are installed, and says which are left out."""
+    """Return the models whose packages are installed, and says which are left out."""
     missing = {name: missing_packages(model) for name, model in ranking_models().items()}
     for name, packages in missing.items():
         if packages:
@@ -184,7 +184,7 @@ def _number(key: str, text: object) -> int | float:
 
 
 def _refuse_other_split(folder: RankingFolder, split: Split) -> None:
-    """Raises InputError for a split that the models of a folder were not trained on: they may have seen its test conditions."""
+    """Raise InputError for a split that the models of a folder were not trained on: they may have seen its test conditions."""
     own = folder.split()
     if (own.train, own.validation, own.test) != (split.train, split.validation, split.test):
         raise InputError(

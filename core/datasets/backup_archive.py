@@ -100,7 +100,7 @@ def unpack_backup(archive: Path, folder: Path, belongs: Callable[[PurePosixPath]
 
 
 def _read_manifest(opened: zipfile.ZipFile, archive: Path) -> dict[str, Any]:
-    """Returns the manifest, whose "files" are path → SHA-256 and bytes. Raises UnknownFormat if the last member is no manifest of
+    """Return the manifest, whose "files" are path → SHA-256 and bytes. Raises UnknownFormat if the last member is no manifest of
     this version."""
     members = opened.infolist()
     if not members or members[-1].filename != MANIFEST or members[-1].file_size > _MOST_MANIFEST_BYTES:
@@ -119,7 +119,7 @@ def _read_manifest(opened: zipfile.ZipFile, archive: Path) -> dict[str, Any]:
 def _refuse_unexpected(
     members: list[zipfile.ZipInfo], expected: dict[str, Any], archive: Path, belongs: Callable[[PurePosixPath], bool]
 ) -> None:
-    """Raises UnsafeFile or InputError unless the members are the manifest's files, each once, and belong into a backup."""
+    """Raise UnsafeFile or InputError unless the members are the manifest's files, each once, and belong into a backup."""
     for member in members:
         refuse_unsafe_member(member, str(archive))
     for member in members[:-1]:

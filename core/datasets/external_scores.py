@@ -119,7 +119,7 @@ def _has_negatives(numbers: Sequence[float | None]) -> bool:
 
 
 def _mismatch(table: Table, line: int, cells: list[str]) -> Rejected | None:
-    """Returns the rejection of a row whose id is not that of its pert and gene."""
+    """Return the rejection of a row whose id is not that of its pert and gene."""
     if not set(_KEYS) <= set(table.header):
         return None
     key, pert, gene = (cells[table.header.index(name)] for name in _KEYS)
@@ -129,19 +129,19 @@ def _mismatch(table: Table, line: int, cells: list[str]) -> Rejected | None:
 
 
 def _number(text: str) -> float | None:
-    """Returns a cell's finite number, 1 and 0 for True and False; None for any other."""
+    """Return a cell's finite number, 1 and 0 for True and False; None for any other."""
     number = _TRUTH.get(text.strip().lower(), number_in(text))
     return number if number is not None and math.isfinite(number) else None
 
 
 def _counts_rows(numbers: Sequence[float | None]) -> bool:
-    """Returns whether numbers are whole and rise from row to row."""
+    """Return whether numbers are whole and rise from row to row."""
     filled = [number for number in numbers if number is not None]
     rise = all(before < after for before, after in itertools.pairwise(filled))
     return len(filled) == len(numbers) and rise and all(number.is_integer() for number in filled)
 
 
 def _is_numeric(texts: Sequence[str]) -> bool:
-    """Returns whether most of the cells that are not empty hold numbers."""
+    """Return whether most of the cells that are not empty hold numbers."""
     filled = [text for text in texts if text.strip()]
     return bool(filled) and 2 * sum(_number(text) is not None for text in filled) > len(filled)

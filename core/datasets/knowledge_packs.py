@@ -166,7 +166,7 @@ def read_knowledge(content: bytes, name: str) -> Pack:
 
 
 def organism_of(pack: Pack) -> Organism:
-    """Returns the organism whose genes a pack is about, of orthologs that of the keys; "" if its symbols do not tell."""
+    """Return the organism whose genes a pack is about, of orthologs that of the keys; "" if its symbols do not tell."""
     match pack:
         case Descriptions():
             return pack_kinds.organism_of(pack.texts)
@@ -215,7 +215,7 @@ def _is_protein(text: str) -> bool:
 
 
 def _require_valid(entries: Mapping[str, Any], valid: Callable[[str], bool], expected: str, name: str) -> dict[str, str]:
-    """Returns texts by gene. Raises InputError for an entry without a key, that is no text, or that is not valid."""
+    """Return texts by gene. Raises InputError for an entry without a key, that is no text, or that is not valid."""
     for key, value in entries.items():
         if not key or not isinstance(value, str) or not valid(value):
             raise InputError(f"{name}: {key!r} has {str(value)[:60]!r}, expected {expected}")

@@ -27,7 +27,7 @@ class Recognised(NamedTuple):
 
 
 def kind_of(content: Any) -> Recognised:
-    """Returns what parsed JSON is, by most of its keys and values: one odd entry does not make it another kind."""
+    """Return what parsed JSON is, by most of its keys and values: one odd entry does not make it another kind."""
     if isinstance(content, list):
         edges = sum(isinstance(edge, list) and 0 < len(edge) <= _EDGE_FIELDS and isinstance(edge[0], str) for edge in content)
         if content and edges >= MOST * len(content):
@@ -90,7 +90,7 @@ def _is_surely_gene(text: str) -> bool:
 
 
 def organism_of(symbols: Iterable[str]) -> Organism:
-    """Returns whose gene symbols these are: mouse if most have small letters (Stat1), human if most have none (STAT1, C9orf85).
+    """Return whose gene symbols these are: mouse if most have small letters (Stat1), human if most have none (STAT1, C9orf85).
 
     Protein ids tell by their prefix. What has one letter (C3) or none tells nothing; "" if too few tell, or they disagree.
     """

@@ -85,7 +85,7 @@ def _write_event(event: TraceEvent) -> dict[str, Any]:
 
 
 def _read_event(value: object) -> TraceEvent:
-    """Raises ValueError if the value is not an event."""
+    """Raise ValueError if the value is not an event."""
     if not isinstance(value, dict) or not _REQUIRED <= set(value) <= set(_EVENT):
         raise ValueError("not an event")
     if not all(_EVENT[name].allows(field) for name, field in value.items()):

@@ -172,7 +172,7 @@ def read_symbols(table: Table, line: int, pert: str, gene: str) -> tuple[str, st
 
 
 def _refuse_other_class(table: Table, n_pairs: int) -> None:
-    """Raises InputError for a label that is none and stands in many rows: a class, without which other rows mean less."""
+    """Raise InputError for a label that is none and stands in many rows: a class, without which other rows mean less."""
     found = Counter(rejected.detail for rejected in table.rejected if rejected.reason == "bad label")
     for detail, n in found.most_common(1):
         if n_pairs and n >= max(_LEAST_OF_CLASS, _SHARE_OF_CLASS * (n_pairs + found.total())):

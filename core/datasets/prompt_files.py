@@ -35,7 +35,7 @@ class PromptFile:
 
 
 def read_prompts(file: PromptFile) -> dict[str, str]:
-    """Returns id → prompt in the file's order.
+    """Return id → prompt in the file's order.
 
     Raises InputError for a file that is too large, without the columns or without rows, and for a row that cannot be read, with
     an empty id or prompt, or whose id stands on an earlier line; the message names the line.
@@ -62,7 +62,7 @@ def read_prompts(file: PromptFile) -> dict[str, str]:
 
 
 def _csv_rows(file: PromptFile) -> Iterator[tuple[int, str, str]]:
-    """Yields line, id and prompt of every row. Raises InputError for missing columns and for a row that cannot be read."""
+    """Yield line, id and prompt of every row. Raises InputError for missing columns and for a row that cannot be read."""
     table = Table(io.BytesIO(file.content), file.name)
     ids = [name for name in _IDS if name in table.header]
     if len(ids) != 1 or _PROMPT not in table.header:
@@ -81,7 +81,7 @@ def _refuse_rejected(table: Table) -> None:
 
 
 def _json_rows(file: PromptFile) -> Iterator[tuple[int, str, str]]:
-    """Yields line, id and prompt of every line that is not blank. Raises InputError for any other than an object with both."""
+    """Yield line, id and prompt of every line that is not blank. Raises InputError for any other than an object with both."""
     for line, text in enumerate(file.content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         if not text.strip():
             continue
@@ -104,14 +104,14 @@ def _text_of(values: Mapping[str, Any], name: str, where: str) -> str:
 
 
 def write_prompts(prompts: Mapping[str, str], asked_again: str) -> str:
-    """Returns prompts as a submission's prompt.txt holds them: a JSON object with id and prompt on each line, and on a last one
+    """Return prompts as a submission's prompt.txt holds them: a JSON object with id and prompt on each line, and on a last one
     what was asked for again where an answer could not be read."""
     rows: list[dict[str, str]] = [{"id": key, _PROMPT: prompt} for key, prompt in prompts.items()]
     return "\n".join(json.dumps(row, ensure_ascii=False) for row in [*rows, {"asked_again": asked_again}])
 
 
 def split_prompts(text: str) -> list[str]:
-    """Returns the prompts of a prompt.txt: each that `write_prompts` wrote, and all other text as one."""
+    """Return the prompts of a prompt.txt: each that `write_prompts` wrote, and all other text as one."""
     prompts: list[str] = []
     rest: list[str] = []
     for line in text.split("\n"):

@@ -155,7 +155,7 @@ def _load_npz(path: Path, name: str) -> Space:
 
 
 def _check_members(archive: zipfile.ZipFile, path: Path) -> None:
-    """Raises UnsafeFile for an archive that unpacks to too much and for pickled arrays, InputError for those that say to be
+    """Raise UnsafeFile for an archive that unpacks to too much and for pickled arrays, InputError for those that say to be
     larger than their members, and what NumPy raises for damaged headers."""
     members = archive.infolist()
     if len(members) > _MOST_MEMBERS or len({member.filename for member in members}) < len(members):
@@ -175,7 +175,7 @@ def _check_members(archive: zipfile.ZipFile, path: Path) -> None:
 
 
 def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Returns shape and type of a .npy; NumPy's limit on a header's length keeps it from being evaluated for long."""
+    """Return shape and type of a .npy; NumPy's limit on a header's length keeps it from being evaluated for long."""
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(file)

@@ -48,7 +48,7 @@ def make_imported_space(
     notes: Sequence[str] = (),
     kept: Collection[str] = (),
 ) -> Space:
-    """Returns the space of a file's rows, as `make_space`, without rows whose symbols a spreadsheet made and without columns that
+    """Return the space of a file's rows, as `make_space`, without rows whose symbols a spreadsheet made and without columns that
     are no dimension; both are named in its notes.
 
     columns: the names of the vectors' columns, where the file has any. kept: columns that a person asked for. Raises InputError
@@ -77,7 +77,7 @@ def make_imported_space(
 
 
 def kind_of_names(names: Sequence[str]) -> str:
-    """Returns what most names are if they are no symbols of genes, in words; "" for symbols."""
+    """Return what most names are if they are no symbols of genes, in words; "" for symbols."""
     for kind, pattern in _OTHER_NAMES.items():
         if 2 * sum(pattern.fullmatch(name) is not None for name in names) > len(names):
             return kind
@@ -85,7 +85,7 @@ def kind_of_names(names: Sequence[str]) -> str:
 
 
 def _refuse_sideways(symbols: Sequence[str], columns: Sequence[str], source: str) -> None:
-    """Raises InputError for rows that are called as dimensions are, under columns that are called as genes are."""
+    """Raise InputError for rows that are called as dimensions are, under columns that are called as genes are."""
     rows = sum(_DIMENSION.fullmatch(symbol) is not None for symbol in symbols)
     genes = sum(_SYMBOL.fullmatch(name) is not None and not _DIMENSION.fullmatch(name) for name in columns)
     if len(symbols) > 1 and rows == len(symbols) and columns and 2 * genes > len(columns):
@@ -96,7 +96,7 @@ def _refuse_sideways(symbols: Sequence[str], columns: Sequence[str], source: str
 
 
 def _odd_columns(columns: Sequence[str], vectors: NDArray[Any]) -> list[int]:
-    """Returns the positions of columns with a name of _ABOUT, or of a much larger scale than the others: of whole numbers, or
+    """Return the positions of columns with a name of _ABOUT, or of a much larger scale than the others: of whole numbers, or
     under names that are not those of dimensions (the first principal component may be large)."""
     if len(columns) < _LEAST_COLUMNS or vectors.dtype.kind not in "fiu" or not len(vectors):
         return []

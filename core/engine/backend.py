@@ -34,7 +34,7 @@ class Backend(Protocol):
     async def __aexit__(self, kind: type[BaseException] | None, e: BaseException | None, t: TracebackType | None) -> None: ...
 
     async def predict(self, pair: Pair, feed: RowFeed) -> RowResult | Failed:
-        """Returns the result of a row or its failure. Raises DeskError if no row can be predicted any more.
+        """Return the result of a row or its failure. Raises DeskError if no row can be predicted any more.
 
         feed: takes what happens to the row on the way, where it is predicted in this process.
         """
@@ -73,6 +73,6 @@ class LocalBackend:
         pass
 
     async def predict(self, pair: Pair, feed: RowFeed) -> RowResult | Failed:
-        """Returns the result of a row or its failure."""
+        """Return the result of a row or its failure."""
         context = replace(self._context, feed=feed)
         return await predict_row(self._method, pair, context, self._reports.log_unforeseen, self._reports.scrub)

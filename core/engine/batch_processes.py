@@ -81,7 +81,7 @@ class BatchProcesses:
             self._idle.put(process)
 
     def _give_up(self, process: subprocess.Popen[bytes]) -> None:
-        """Ends a process that answers no more, so that nothing it may still say is taken for its next answer; logs it once."""
+        """End a process that answers no more, so that nothing it may still say is taken for its next answer; logs it once."""
         if process.returncode is None:
             process.kill()
             code = process.wait()
@@ -96,7 +96,7 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 def _exchange(process: subprocess.Popen[bytes], piece: Piece) -> RowBatch:
-    """Sends a piece to a process and returns its answer. Raises OSError, EOFError or UnpicklingError if it is gone."""
+    """Send a piece to a process and returns its answer. Raises OSError, EOFError or UnpicklingError if it is gone."""
     assert process.stdin is not None
     assert process.stdout is not None
     pickle.dump(piece, process.stdin)

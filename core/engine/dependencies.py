@@ -73,7 +73,7 @@ class Dependencies:
 
 
 def load_pairs(store: Store, dataset: str) -> dict[str, Pair]:
-    """Returns every row of a dataset by its id, in file order, behind them the pairs that people typed."""
+    """Return every row of a dataset by its id, in file order, behind them the pairs that people typed."""
     with store.read() as db:
         frame = pairs.frame(db, dataset, asked=True)
     columns = (frame[name].tolist() for name in ("pair_id", "pert", "gene", "label", "split"))
@@ -84,7 +84,7 @@ def load_pairs(store: Store, dataset: str) -> dict[str, Pair]:
 
 
 def find_rows(known: Mapping[str, Pair], spec: RunSpec) -> tuple[Pair, ...]:
-    """Returns the run's rows, with their labels. Raises StateError if the dataset has changed since the run was planned."""
+    """Return the run's rows, with their labels. Raises StateError if the dataset has changed since the run was planned."""
     present = dataset_sha256(known.values())
     if present != spec.dataset_sha256:
         raise StateError(
@@ -98,7 +98,7 @@ def find_rows(known: Mapping[str, Pair], spec: RunSpec) -> tuple[Pair, ...]:
 
 
 def source_client(dependencies: Dependencies, spec: RunSpec) -> SourceClient | None:
-    """Returns a client for public sources; None for a run that reads packs only. Raises InputError without addresses."""
+    """Return a client for public sources; None for a run that reads packs only. Raises InputError without addresses."""
     sources = spec.options.get("sources", "packs")
     if sources == "packs":
         return None
@@ -110,7 +110,7 @@ def source_client(dependencies: Dependencies, spec: RunSpec) -> SourceClient | N
 
 
 def open_pool(settings: ExecutionSettings, endpoint: Endpoint, model: str, say: Callable[[str], object]) -> ServerPool | None:
-    """Returns the model servers of a run that has several; None for one. say: takes a line about what happens to them."""
+    """Return the model servers of a run that has several; None for one. say: takes a line about what happens to them."""
     if not settings.has_several:
         return None
     return ServerPool(settings.servers, endpoint, model, connections=settings.concurrency, say=say)
@@ -119,7 +119,7 @@ def open_pool(settings: ExecutionSettings, endpoint: Endpoint, model: str, say: 
 def build_context(
     dependencies: Dependencies, spec: RunSpec, method: Method, client: Client | None, web: SourceClient | None = None
 ) -> Context:
-    """Returns what the method may use; tells `web` which symbols the run is about.
+    """Return what the method may use; tells `web` which symbols the run is about.
 
     Raises StateError if the method, the dataset, a pack, a gene space or the file of prompts is not the one of the specification.
     """
@@ -155,7 +155,7 @@ def build_context(
 
 
 def load_texts(store: Store, spec: RunSpec, method: ReadsTexts) -> TextsOfRun:
-    """Returns the texts of a reading's rows, in the order of the rows, and their evidence if the rubric asks for the dossier.
+    """Return the texts of a reading's rows, in the order of the rows, and their evidence if the rubric asks for the dossier.
 
     Raises NotFound if the run that is read is gone, StateError if one of the rows has no text any more.
     """
@@ -175,7 +175,7 @@ def load_texts(store: Store, spec: RunSpec, method: ReadsTexts) -> TextsOfRun:
 
 
 def load_earlier(store: Store, spec: RunSpec, method: AsksAgain) -> dict[str, EarlierRow]:
-    """Returns what the run that is asked again holds of each of these rows. Raises NotFound if it, or a row of it, is gone."""
+    """Return what the run that is asked again holds of each of these rows. Raises NotFound if it, or a row of it, is gone."""
     found = {}
     with store.read() as db:
         run = runs.find(db, method.parent(spec.options)).id
@@ -188,7 +188,7 @@ def load_earlier(store: Store, spec: RunSpec, method: AsksAgain) -> dict[str, Ea
 
 
 def _rows_of_parent(store: Store, known: Mapping[str, Pair], spec: RunSpec) -> tuple[Pair, ...]:
-    """Returns the rows that the parent was made on: its label view depends on them, and is that of a run that asks it again."""
+    """Return the rows that the parent was made on: its label view depends on them, and is that of a run that asks it again."""
     with store.read() as db:
         ids = predictions.all_ids(db, spec.parents[0])
     return tuple(pair for key, pair in known.items() if key in ids)
@@ -213,7 +213,7 @@ def _view_of(known: Mapping[str, Pair], rows: tuple[Pair, ...], spec: RunSpec) -
 
 
 def _refuse_changed(what: str, present: Mapping[str, str], planned: Mapping[str, str]) -> None:
-    """Raises StateError if contents, name → SHA-256, are not those that the run was planned with."""
+    """Raise StateError if contents, name → SHA-256, are not those that the run was planned with."""
     if dict(present) != dict(planned):
         raise StateError(f"{what}: {_list_contents(present)}, expected {_list_contents(planned)} as planned; start a new run")
 

@@ -79,7 +79,7 @@ def record_start(store: Store, folder: RunFolder) -> None:
 
 
 def _read_long(left: Piece) -> Generator[list[RowBatch], None, None]:
-    """Yields the lines of a long piece of a journal, as many as one transaction takes at a time; no row is in two batches of one.
+    """Yield the lines of a long piece of a journal, as many as one transaction takes at a time; no row is in two batches of one.
 
     Raises InputError for a line that is no entry, when those before it were yielded.
     """
@@ -111,7 +111,7 @@ def _fit(batches: Sequence[RowBatch]) -> bool:
 
 
 def _write_while_reading(store: Store, folder: RunFolder, groups: Iterable[list[RowBatch]]) -> int:
-    """Writes batches in transactions, one after the other, while the next are read; returns how many rows."""
+    """Write batches in transactions, one after the other, while the next are read; return how many rows."""
     written, writing = 0, Future[int]()
     writing.set_result(0)
     with ThreadPoolExecutor(1, "ingest") as thread:
@@ -145,7 +145,7 @@ def _record_spending(db: Cursor, folder: RunFolder, of_rows: int = 0) -> None:
 
 
 def _ingested_bytes(db: Cursor, folder: RunFolder) -> int:
-    """Returns how many bytes of the journal the store has. Raises NotFound if it has no such run."""
+    """Return how many bytes of the journal the store has. Raises NotFound if it has no such run."""
     found = runs.folded_bytes(db, folder.run)
     if found is None:
         raise NotFound(f"run {folder.run}: not in the store any more, expected the run of {folder.path}")

@@ -50,7 +50,7 @@ class Progress:
     bytes: int = 0
 
     def add(self, entry: Entry) -> None:
-        """Counts an entry; a row's last entry wins."""
+        """Count an entry; a row's last entry wins."""
         if isinstance(entry, RetryMark):
             for pair_id in entry.pair_ids:
                 self.rejected_keys.update(self.failed.pop(pair_id, ()))
@@ -72,7 +72,7 @@ class Progress:
 
 
 def cost_of(row: RowResult | Failed) -> int:
-    """Returns the tokens of a row, answers from the cache among them: as its method counts, else those of its calls."""
+    """Return the tokens of a row, answers from the cache among them: as its method counts, else those of its calls."""
     if isinstance(row, RowResult) and row.prediction.tokens is not None:
         return row.prediction.tokens
     return calls_tokens(row.calls, spent=False)
@@ -101,7 +101,7 @@ def read_entries(file: Path, start: int = 0) -> Iterator[tuple[Entry, int]]:
 
 
 def read_progress(file: Path) -> Progress:
-    """Returns the contents of a journal, counted in one pass that keeps no row."""
+    """Return the contents of a journal, counted in one pass that keeps no row."""
     progress = Progress()
     for entry, end in read_entries(file):
         progress.add(entry)
@@ -145,7 +145,7 @@ class Journal:
             self.progress.add(entry)
 
     def _line(self, entry: Entry) -> tuple[Entry, bytes]:
-        """Returns what is written of an entry, and its line; a failure keeps its calls if JSON can hold them."""
+        """Return what is written of an entry, and its line; a failure keeps its calls if JSON can hold them."""
         try:
             return entry, encode_entry(entry, self._scrub)
         except InputError as error:
@@ -174,7 +174,7 @@ class Spending(NamedTuple):
 
 
 def read_spending(file: Path) -> Spending | None:
-    """Returns what a run has paid for, as its spending log says; None without one."""
+    """Return what a run has paid for, as its spending log says; None without one."""
     try:
         found, _, _ = _read_last_line(file)
     except FileNotFoundError:
@@ -207,7 +207,7 @@ class SpendingLog:
             self._file.close()
 
     def count(self, outcome: Outcome) -> None:
-        """Counts a request that is sent, that failed, or that got an answer of this cost, and writes the sums down.
+        """Count a request that is sent, that failed, or that got an answer of this cost, and writes the sums down.
 
         Raises OSError if the line cannot be written whole.
         """
@@ -226,7 +226,7 @@ class SpendingLog:
 
 
 def _read_last_line(file: Path) -> tuple[Spending, int, int]:
-    """Returns the last whole line of a log, zeros without one: what was spent, the estimated tokens, and its end in bytes.
+    """Return the last whole line of a log, zeros without one: what was spent, the estimated tokens, and its end in bytes.
 
     What a power cut left behind that line is passed over. Lines of older versions have no third number; a fourth is there if the
     server does not count all tokens.

@@ -100,7 +100,7 @@ class RowActor:
                 self._client.take(message)
 
     async def collect(self) -> bytes:
-        """Returns the messages to the worker, as soon as there are any; a few million bytes at most, unless one row is larger."""
+        """Return the messages to the worker, as soon as there are any; a few million bytes at most, unless one row is larger."""
         await self._filled.wait()
         n_bytes, number = 0, 0
         for message in self._outbox:
@@ -127,7 +127,7 @@ class RowActor:
 
 
 def _pickle_row(row: RowResult | Failed, pair: Pair) -> bytes:
-    """Returns a row as bytes; its failure if it holds what cannot travel."""
+    """Return a row as bytes; its failure if it holds what cannot travel."""
     try:
         return pickle.dumps(row)
     except (pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError) as error:
@@ -136,6 +136,6 @@ def _pickle_row(row: RowResult | Failed, pair: Pair) -> bytes:
 
 
 def read_messages(data: bytes) -> list[Any]:
-    """Returns the messages in a list as `collect` returns it."""
+    """Return the messages in a list as `collect` returns it."""
     messages: list[Any] = pickle.loads(data)
     return messages

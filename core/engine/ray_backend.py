@@ -103,7 +103,7 @@ class RayBackend:
         return f"waiting for a node of the Ray cluster, none of {len(self._nodes)} can be used: {problems or 'it has none'}"
 
     async def predict(self, pair: Pair, _feed: RowFeed) -> RowResult | Failed:
-        """Returns the result of a row or its failure, from whichever node. Raises what ended the work on the cluster.
+        """Return the result of a row or its failure, from whichever node. Raises what ended the work on the cluster.
 
         Whoever watches sees that the row began and how it ended, and nothing between: what happens to it does not travel.
         """
@@ -115,7 +115,7 @@ class RayBackend:
         return await row.finished
 
     def _hand_out(self) -> None:
-        """Gives the rows that wait to the processes with the fewest, as long as one has room."""
+        """Give the rows that wait to the processes with the fewest, as long as one has room."""
         recent = time.monotonic() - _BEGINNING_S  # one that has not begun by then waits for a CPU that others use
         processes = [process for _, process in self._processes() if process.is_ready or process.begun_at > recent]
         room = math.ceil(self._settings.rows_in_flight / max(1, len(processes)))
@@ -151,7 +151,7 @@ class RayBackend:
             await asyncio.sleep(WATCH_S)
 
     def _compare_nodes(self, alive: Iterable[ClusterNode]) -> None:
-        """Adds nodes that have joined, and gives up those that are gone."""
+        """Add nodes that have joined, and gives up those that are gone."""
         found = {node.id: node for node in alive}
         for key, cluster_node in found.items():
             if key not in self._nodes:
@@ -166,7 +166,7 @@ class RayBackend:
                 node.own_state, node.problem = "gone", "it has left the cluster"
 
     def _wanted(self, node: RunNode) -> int:
-        """Returns how many processes a node is to have."""
+        """Return how many processes a node is to have."""
         return max(1, min(node.node.cpus, math.ceil(self._settings.rows_in_flight / ROWS_A_PROCESS)))
 
     def _start_processes(self, node: RunNode) -> None:
@@ -181,7 +181,7 @@ class RayBackend:
             process.follower.add_done_callback(self._end_task)
 
     async def _follow(self, node: RunNode, process: RowProcess) -> None:
-        """Takes everything that a process tells, until it dies."""
+        """Take everything that a process tells, until it dies."""
         try:
             version = await process.handle.begin.remote(self._call_settings)
             if version != describe_version():
@@ -219,7 +219,7 @@ class RayBackend:
                 process.calls.take(message)  # type: ignore[arg-type]
 
     def _give_up(self, node: RunNode, process: RowProcess, state: NodeState, problem: str) -> None:
-        """Gives the rows of a process to others, and lets its node rest."""
+        """Give the rows of a process to others, and lets its node rest."""
         if process not in node.processes:
             return
         rows = self._end(node, process)
@@ -236,14 +236,14 @@ class RayBackend:
         self._hand_out()
 
     def _end(self, node: RunNode, process: RowProcess) -> list[AwaitedRow]:
-        """Ends a process; returns the rows that it had."""
+        """End a process; return the rows that it had."""
         node.processes.remove(process)
         process.is_ready = False
         self._cluster.ray.kill(process.handle)
         return process.take_back()
 
     def _stop_if_refused(self) -> None:
-        """Ends the work if no node can predict, none ever could, and no process is starting that might."""
+        """End the work if no node can predict, none ever could, and no process is starting that might."""
         states = [node.state for node in self._nodes.values()]
         is_starting = any(node.processes for node in self._nodes.values())
         if not (self._was_ready or is_starting) and states and all(state == "refused" for state in states):
@@ -256,7 +256,7 @@ class RayBackend:
             self._fail(failure)
 
     def _fail(self, failure: BaseException) -> None:
-        """Ends the wait for every row."""
+        """End the wait for every row."""
         self._failure = failure
         rows = [*self._queue, *(row for _, process in self._processes() for row in process.rows.values())]
         self._queue.clear()

@@ -77,7 +77,7 @@ def check_cluster(address: str) -> None:
 
 
 def _check_listens(address: str) -> None:
-    """Raises Unreachable if no connection to HOST:PORT can be made; Ray itself would try for a minute."""
+    """Raise Unreachable if no connection to HOST:PORT can be made; Ray itself would try for a minute."""
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
@@ -89,13 +89,13 @@ def _check_listens(address: str) -> None:
 
 @cache
 def _own_environment() -> dict[str, str]:
-    """Returns what makes Ray listen on the loopback interface only, and take nobody without this process's token, which would
+    """Return what makes Ray listen on the loopback interface only, and take nobody without this process's token, which would
     else be kept in the user's home. Ray reads the token once in a process."""
     return {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
 
 
 def _log_lines(data: Mapping[str, Any], *_: object, **__: object) -> None:
-    """Writes a message of Ray into the workspace's log."""
+    """Write a message of Ray into the workspace's log."""
     for line in data["lines"]:
         LOGGER.info("ray: %s", shorten(line, _LONGEST_LINE))  # at a blank: what is secret is left whole, or out
 
@@ -200,7 +200,7 @@ class Cluster:
                 self._lock.release()
 
     def nodes(self) -> tuple[ClusterNode, ...]:
-        """Returns the living nodes that have a CPU to give."""
+        """Return the living nodes that have a CPU to give."""
         return tuple(
             ClusterNode(node["NodeID"], f"{node['NodeManagerAddress']} ({node['NodeID'][:6]})", int(node["Resources"]["CPU"]))
             for node in self.ray.nodes()

@@ -56,7 +56,7 @@ class RowProcess:
         self.handle.deliver.remote(pickle.dumps(messages))  # if it has died, `collect` says so
 
     def take_back(self) -> list[AwaitedRow]:
-        """Returns the rows that it has not finished, in their order, and lends it nothing any more."""
+        """Return the rows that it has not finished, in their order, and lends it nothing any more."""
         if self.calls is not None:
             self.calls.close()
         rows, self.rows = self.rows, {}
@@ -95,7 +95,7 @@ class RunNode:
         return self.own_state != "gone" and now >= self.until
 
     def count_row(self) -> None:
-        """Counts a row that came back."""
+        """Count a row that came back."""
         self.done += 1
         self.losses = 0
 

@@ -69,7 +69,7 @@ class RayTasks:
 
 
 def _call_checked(version: str, function: Callable[[Item, Shared], Result], item: Item, shared: Shared) -> Result:
-    """Calls a function on a node. Raises StateError if other code than the caller's runs here."""
+    """Call a function on a node. Raises StateError if other code than the caller's runs here."""
     if describe_version() != version:
         raise StateError(f"ray: a node has PerturbDesk {describe_version()}, expected {version} as here")
     return function(item, shared)

@@ -123,7 +123,7 @@ class RowSelection:
 
 
 def parse_row_selection(text: str) -> RowSelection:
-    """Returns the choice that "split=test; sample=500,seed=0; ids=FILE" describes; every part may be left out.
+    """Return the choice that "split=test; sample=500,seed=0; ids=FILE" describes; every part may be left out.
 
     Raises InputError for an unknown or repeated part, and for a value out of range.
     """
@@ -159,7 +159,7 @@ def _read_path(_name: str, value: str) -> Path:
 
 
 def read_ids(file: Path) -> tuple[str, ...]:
-    """Returns the ids in a text file, one per line; skips empty lines, a line "id", and what follows a comma.
+    """Return the ids in a text file, one per line; skips empty lines, a line "id", and what follows a comma.
 
     Raises InputError if the file cannot be read or holds no id.
     """
@@ -174,7 +174,7 @@ def read_ids(file: Path) -> tuple[str, ...]:
 
 
 def choose_rows(pairs: Sequence[Pair], rows: str | tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the ids of the rows of a request, in the dataset's order. Raises NotFound for an unknown id."""
+    """Return the ids of the rows of a request, in the dataset's order. Raises NotFound for an unknown id."""
     if isinstance(rows, str):
         return select_rows(pairs, parse_row_selection(rows))
     wanted = set(rows)
@@ -186,7 +186,7 @@ def choose_rows(pairs: Sequence[Pair], rows: str | tuple[str, ...]) -> tuple[str
 
 
 def select_rows(pairs: Sequence[Pair], rows: RowSelection) -> tuple[str, ...]:
-    """Returns the ids of the chosen rows, in the dataset's order. Reads the file of `rows.ids`.
+    """Return the ids of the chosen rows, in the dataset's order. Reads the file of `rows.ids`.
 
     A sample is drawn without replacement from the rows that the other parts leave, and depends on their order and the seed.
     Raises InputError if no row is left or a sample is larger than the rows left, NotFound for an id that no row has.
@@ -210,7 +210,7 @@ def select_rows(pairs: Sequence[Pair], rows: RowSelection) -> tuple[str, ...]:
 
 
 def expected_calls(method: Method, options: Mapping[str, Any], rows: int) -> int:
-    """Returns how many calls of a model a run takes, retries left out."""
+    """Return how many calls of a model a run takes, retries left out."""
     return math.ceil(method.calls(options) * rows) if method.needs_model else 0
 
 
@@ -241,7 +241,7 @@ class Price:
                 raise InputError(f"price: {name} is {getattr(self, name)}, expected 0 or more a million tokens")
 
     def of(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """Returns what so many tokens cost."""
+        """Return what so many tokens cost."""
         return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
 
 
@@ -262,7 +262,7 @@ def money_text(money: float) -> str:
 
 
 def expect(calls: int, concurrency: int, rate: Rate | None = None, price: Price | None = None) -> Expectation:
-    """Returns what so many calls take if `concurrency` of them run at a time and each takes as long as the rate says."""
+    """Return what so many calls take if `concurrency` of them run at a time and each takes as long as the rate says."""
     if rate is None:
         return Expectation(calls)
     prompt, completion = calls * rate.prompt_tokens, calls * rate.completion_tokens

@@ -33,7 +33,7 @@ _ADDED_LATER = (
 
 
 def resolve(store: Store, request: RunRequest, method: Method, components: ComponentLoader, packs: Mapping[str, str]) -> RunSpec:
-    """Returns the specification of a request on the dataset of `components`.
+    """Return the specification of a request on the dataset of `components`.
 
     packs: knowledge pack → SHA-256, of those that are here; those that the method reads belong to the specification.
 
@@ -96,7 +96,7 @@ def _options_of(method: Method, request: RunRequest) -> dict[str, Any]:
 
 
 def _of_a_model(request: RunRequest) -> dict[str, tuple[object, object]]:
-    """Returns what a request says of a model's calls and of labels: name → (value, default)."""
+    """Return what a request says of a model's calls and of labels: name → (value, default)."""
     return {
         "labels": (request.labels, "auto"),
         "seed": (request.seed, 0),
@@ -105,7 +105,7 @@ def _of_a_model(request: RunRequest) -> dict[str, tuple[object, object]]:
 
 
 def _refuse_options_without_effect(method: Method, **given: tuple[object, object]) -> None:
-    """Raises InputError for an option, name → (value, default), that has no effect on a method and is not at its default.
+    """Raise InputError for an option, name → (value, default), that has no effect on a method and is not at its default.
 
     A derived method calls no model and has its own protocol for labels; one that reads texts sees no labels; one that asks again
     asks as its parent did.
@@ -118,7 +118,7 @@ def _refuse_options_without_effect(method: Method, **given: tuple[object, object
 def _rows_of_derived(
     request: RunRequest, method: DerivedMethod, components: ComponentLoader, known: Sequence[Pair], options: Mapping[str, Any]
 ) -> tuple[str, ...]:
-    """Returns the ids of the chosen rows, by default those of the method's own choice, in the dataset's order."""
+    """Return the ids of the chosen rows, by default those of the method's own choice, in the dataset's order."""
     if request.rows:
         return choose_rows(known, request.rows)
     default = set(method.default_rows(options, components))
@@ -128,7 +128,7 @@ def _rows_of_derived(
 def _rows_with_texts(
     store: Store, request: RunRequest, method: ReadsTexts, known: Sequence[Pair], options: Mapping[str, Any]
 ) -> tuple[str, tuple[str, ...]]:
-    """Returns the id of the run that is read, and the ids of its rows, or of the chosen ones of them, that have texts.
+    """Return the id of the run that is read, and the ids of its rows, or of the chosen ones of them, that have texts.
 
     Raises InputError if none has, or if the run is a reading itself.
     """
@@ -144,7 +144,7 @@ def _rows_with_texts(
 def _rows_asked_before(
     store: Store, request: RunRequest, method: AsksAgain, known: Sequence[Pair], options: Mapping[str, Any]
 ) -> tuple[Run, tuple[str, ...]]:
-    """Returns the run that is asked again, and the ids of the chosen ones of its rows, by default of all.
+    """Return the run that is asked again, and the ids of the chosen ones of its rows, by default of all.
 
     Raises StateError for a run that was not made here by the method that is asked again.
     """
@@ -164,12 +164,12 @@ def _rows_asked_before(
 
 
 def default_rows(known: Sequence[Pair]) -> str:
-    """Returns the rows that are predicted if a request chooses none: the test split if there is one, else all."""
+    """Return the rows that are predicted if a request chooses none: the test split if there is one, else all."""
     return "split=test" if any(pair.split == "test" for pair in known) else ""
 
 
 def _label_view(labels: str | LabelViewSpec, known: Sequence[Pair], rows: Sequence[str]) -> LabelViewSpec:
-    """Returns the label view that a request asks for; "auto" means folds if a labelled training row is among them."""
+    """Return the label view that a request asks for; "auto" means folds if a labelled training row is among them."""
     if isinstance(labels, LabelViewSpec):
         return labels
     chosen = set(rows)
@@ -181,6 +181,6 @@ def _label_view(labels: str | LabelViewSpec, known: Sequence[Pair], rows: Sequen
 
 
 def _space_hashes(store: Store, options: Mapping[str, Any]) -> dict[str, str]:
-    """Returns gene space → SHA-256 of its symbols and vectors, of the spaces that the option `spaces` names."""
+    """Return gene space → SHA-256 of its symbols and vectors, of the spaces that the option `spaces` names."""
     with store.read() as db:
         return {name: spaces.find(db, name).sha256 for name in split_names(options.get("spaces", ""))}

@@ -56,7 +56,7 @@ class _Entries:
             self.spent += calls_tokens(entry.calls, spent=True)
 
     def lay_out(self, run: str, start: int, end: int, damage: InputError | None) -> RowBatch:
-        """Returns them as rows of the store, with what the audit finds in their briefs."""
+        """Return them as rows of the store, with what the audit finds in their briefs."""
         results = [row for row in self.rows.values() if isinstance(row, RowResult)]
         failures = [row for row in self.rows.values() if isinstance(row, Failed)]
         findings, collapsed = check_rows(results)
@@ -88,7 +88,7 @@ def read_batches(piece: Piece, most_rows: int, size: int) -> Iterator[RowBatch]:
 
 
 def read_piece(piece: Piece, most_rows: int = sys.maxsize) -> RowBatch:
-    """Returns the lines of a piece, at most those of so many rows; of a line that is no entry, the lines before it."""
+    """Return the lines of a piece, at most those of so many rows; of a line that is no entry, the lines before it."""
     entries, end, damage = _Entries(), piece.start, None
     try:
         for entry, end in read_entries(piece.file, piece.start):

@@ -37,17 +37,17 @@ Entry = RowResult | Failed | RetryMark
 
 
 def pair_id_of(row: RowResult | Failed) -> str:
-    """Returns the pair id of a finished or failed row."""
+    """Return the pair id of a finished or failed row."""
     return row.pair_id if isinstance(row, Failed) else row.prediction.pair_id
 
 
 def calls_tokens(calls: tuple[Call, ...], *, spent: bool) -> int:
-    """Returns prompt and completion tokens of calls; `spent`: without those that the cache answered."""
+    """Return prompt and completion tokens of calls; `spent`: without those that the cache answered."""
     return sum(call.prompt_tokens + call.completion_tokens for call in calls if not (spent and call.cached))
 
 
 def encode_entry(entry: Entry, scrub: Callable[[str], str] = str) -> bytes:
-    """Returns one line of a journal, its text passed through `scrub`.
+    """Return one line of a journal, its text passed through `scrub`.
 
     Raises InputError for a number that is not finite or not in its range, a lone surrogate, and a value that is not JSON.
     """
@@ -64,7 +64,7 @@ def encode_entry(entry: Entry, scrub: Callable[[str], str] = str) -> bytes:
 
 
 def decode_entry(line: bytes) -> Entry:
-    """Returns the entry of a line. Raises InputError if it is not an entry, or of another version."""
+    """Return the entry of a line. Raises InputError if it is not an entry, or of another version."""
     try:
         values = _parse(line)
         if values["v"] != VERSION:
@@ -76,7 +76,7 @@ def decode_entry(line: bytes) -> Entry:
 
 
 def _parse(line: bytes) -> Any:
-    """Returns the value of a line of JSON, three times as fast as Python's own reader, which takes over where the fast one gives
+    """Return the value of a line of JSON, three times as fast as Python's own reader, which takes over where the fast one gives
     up: for values in more than 200 others, and to say what is wrong. Raises ValueError."""
     try:
         return jiter.from_json(line, cache_mode="keys")
@@ -85,7 +85,7 @@ def _parse(line: bytes) -> Any:
 
 
 def _check(row: RowResult | Failed) -> None:
-    """Raises InputError for numbers that no column of the store could hold."""
+    """Raise InputError for numbers that no column of the store could hold."""
     if isinstance(row, RowResult):
         _check_prediction(row.prediction)
         if len(row.events) > MOST_EVENTS:
@@ -96,7 +96,7 @@ def _check(row: RowResult | Failed) -> None:
 
 
 def _check_prediction(prediction: Prediction) -> None:
-    """Raises InputError for numbers out of range, for a prediction without numbers, and for a row of a reading with any."""
+    """Raise InputError for numbers out of range, for a prediction without numbers, and for a row of a reading with any."""
     is_reading = prediction.p_source == "none"
     for column in _NUMBERS:
         value = getattr(prediction, column.name)

@@ -28,7 +28,7 @@ _AN_ANSWER = frozenset(
 async def predict_row(
     method: RowMethod, pair: Pair, context: Context, log_unforeseen: LogError, scrub: Callable[[str], str]
 ) -> RowResult | Failed:
-    """Returns the result of a row, or its failure: no error of one row ends the run.
+    """Return the result of a row, or its failure: no error of one row ends the run.
 
     log_unforeseen: gets the row's id and an error that no room expects. scrub: takes secrets out of a message.
     """
@@ -50,12 +50,12 @@ async def predict_row(
 
 
 def describe_traceback(error: BaseException) -> str:
-    """Returns an error with its traceback, as Python prints it."""
+    """Return an error with its traceback, as Python prints it."""
     return "".join(traceback.format_exception(error)).rstrip()
 
 
 def _refuse_wrong_row(result: RowResult, pair: Pair, method: Method) -> RowResult | Failed:
-    """Returns the result; a failure if it is of another row, or lacks the prediction that a method owes which does not read."""
+    """Return the result; a failure if it is of another row, or lacks the prediction that a method owes which does not read."""
     predicted = result.prediction.pair_id
     if predicted != pair.pair_id:
         message = f"the method answered for row {predicted!r}, expected {pair.pair_id!r}"
@@ -79,7 +79,7 @@ class CommonFailures:
     _examples: dict[str, str] = field(default_factory=dict)
 
     def add(self, row: RowResult | Failed) -> None:
-        """Counts a row if it failed."""
+        """Count a row if it failed."""
         if isinstance(row, Failed):
             alike = without_numbers(row)
             self._counts[alike] += 1
@@ -98,7 +98,7 @@ class CommonFailures:
 
 
 def without_numbers(row: Failed) -> str:
-    """Returns a failure's kind and message with # in place of numbers, and without the row's id."""
+    """Return a failure's kind and message with # in place of numbers, and without the row's id."""
     return _NUMBERS.sub("#", f"{row.kind}: {row.message.replace(row.pair_id, '')}")
 
 
@@ -134,7 +134,7 @@ class CircuitBreaker:
         return alike and all(without_numbers(held) == without_numbers(row) for held in self._held)
 
     def take_held(self) -> list[RowResult | Failed]:
-        """Returns the rows held back, which are failures now, and holds none any more."""
+        """Return the rows held back, which are failures now, and holds none any more."""
         held, self._held = self._held, []
         return list(held)
 
@@ -158,7 +158,7 @@ class CircuitBreaker:
         return self._held[-1].message if self._held else ""
 
     def describe(self) -> str:
-        """Returns why the run is stopped, in words."""
+        """Return why the run is stopped, in words."""
         if self.holds_unanswered:
             return f"{self.n_held} rows in succession without an answer: {self.last_message}"
         return f"the first {self.n_held} rows are refused alike: {self.last_message}"

@@ -34,7 +34,7 @@ _EVENTS = ".jsonl"
 
 
 def marker_name(pair_id: str) -> str:
-    """Returns the name of a row's marker; "" is any row."""
+    """Return the name of a row's marker; "" is any row."""
     return hashlib.sha256(pair_id.encode()).hexdigest()[:16] if pair_id else ANY
 
 
@@ -128,7 +128,7 @@ class RowWatch:
             self._folder.rmdir()
 
     def _read_markers(self) -> dict[str, str]:
-        """Returns the markers that somebody renews; the others go."""
+        """Return the markers that somebody renews; the others go."""
         found: dict[str, str] = {}
         for path in self._folder.iterdir():
             if path.suffix or path.name.startswith("."):
@@ -141,7 +141,7 @@ class RowWatch:
         return found
 
     def _attach_all(self) -> None:
-        """Opens a file for every marker that has none and whose row is predicted now; of any, the row that began last."""
+        """Open a file for every marker that has none and whose row is predicted now; of any, the row that began last."""
         for name, pair_id in self._markers.items():
             feed = self._feeds.get(pair_id) if pair_id else next(reversed(self._feeds.values()), None)
             if name not in self._streams and feed is not None:
@@ -159,7 +159,7 @@ class RowWatch:
 
 
 def _ending(row: RowResult | Failed | None) -> dict[str, Any]:
-    """Returns what the last event of a row says; None is a row that was given up."""
+    """Return what the last event of a row says; None is a row that was given up."""
     if row is None:
         return {"error": "the work on this row was ended", "given_up": True}
     if isinstance(row, Failed):
@@ -199,7 +199,7 @@ class Watcher:
             self._renewed_at = time.monotonic()
 
     def read(self) -> list[Mapping[str, Any]]:
-        """Returns the events that have come since the last time, of a great many the first.
+        """Return the events that have come since the last time, of a great many the first.
 
         They begin anew, with one of kind `row`, if the worker gave up its file because nobody renewed the marker meanwhile.
         """
@@ -234,7 +234,7 @@ class Watcher:
 
 
 def _read_event(line: bytes) -> Mapping[str, Any] | None:
-    """Returns the event of a line, None for one that a full disk cut short."""
+    """Return the event of a line, None for one that a full disk cut short."""
     with contextlib.suppress(ValueError):
         event = parse_json(line)
         return event if isinstance(event, dict) else None

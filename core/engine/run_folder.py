@@ -41,7 +41,7 @@ S = TypeVar("S", bound=HasKey)
 
 
 def read_spec(file: Path, kind: type[S], what: str) -> S:
-    """Returns the specification in a file. Raises NotFound without one, InputError if it was changed or cannot be read."""
+    """Return the specification in a file. Raises NotFound without one, InputError if it was changed or cannot be read."""
     values = read_json(file)
     if values is None:
         raise NotFound(f"{file.parent}: no {what} was begun here, expected {file.name}")
@@ -100,11 +100,11 @@ class RunFolder(JobFolder):
             shutil.rmtree(self.path)
 
     def spec(self) -> RunSpec:
-        """Returns the run's specification. Raises NotFound without one, InputError if it was changed or cannot be read."""
+        """Return the run's specification. Raises NotFound without one, InputError if it was changed or cannot be read."""
         return read_spec(self.path / "spec.json", RunSpec, "run")
 
     def execution_settings(self) -> ExecutionSettings:
-        """Returns how the run is carried out; the defaults if the folder does not say."""
+        """Return how the run is carried out; the defaults if the folder does not say."""
         values = read_json(self.path / "how.json") or {}
         known = {("servers" if name == "base_url" else name): value for name, value in values.items()}  # what 0.1.0 wrote
         return from_json(ExecutionSettings, known, f"{self.path / 'how.json'}: settings of a run")
@@ -114,7 +114,7 @@ class RunFolder(JobFolder):
         write_json(self.path / "how.json", settings.as_json())
 
     def evaluation(self) -> dict[str, Any] | None:
-        """Returns the run's evaluation (see `core.types.RunRecord`); None if none was written."""
+        """Return the run's evaluation (see `core.types.RunRecord`); None if none was written."""
         return read_json(self.path / "evaluation.json")
 
     def write_evaluation(self, evaluation: Mapping[str, Any] | None) -> None:
@@ -128,7 +128,7 @@ WORKER_STORE_MB = 128
 
 
 def command_of(settings: Settings, run: str) -> tuple[str, ...]:
-    """Returns the command line of a run's worker, which holds no secret."""
+    """Return the command line of a run's worker, which holds no secret."""
     return command_line(settings, "worker", run)
 
 

@@ -73,7 +73,7 @@ class Counts:
 
     @classmethod
     def of(cls, folder: RunFolder, progress: Progress) -> Counts:
-        """Returns the counts of a run with this journal."""
+        """Return the counts of a run with this journal."""
         spending = read_spending(folder.spending) or Spending()
         spent = max(progress.spent, spending.tokens)
         return cls(progress.done, len(progress.failed), progress.cost.total(), spent, spending.unanswered)
@@ -138,13 +138,13 @@ def write_ending(folder: RunFolder, state: Ending, counts: Counts, total: int, c
 
 
 def state_of(folder: RunFolder) -> tuple[State, str]:
-    """Returns the state of a run and its cause, as `status_of` does, without reading its rows. The folder must be a run's."""
+    """Return the state of a run and its cause, as `status_of` does, without reading its rows. The folder must be a run's."""
     found = _observe(folder)
     return found.state, found.cause
 
 
 def status_of(folder: RunFolder) -> Status:
-    """Returns the state of a run. Raises NotFound if the folder holds no run. Reads the whole journal of a crashed run."""
+    """Return the state of a run. Raises NotFound if the folder holds no run. Reads the whole journal of a crashed run."""
     found = _observe(folder)
     worker, record = found.heartbeat or last_heartbeat(folder) or {}, found.record
     if record is None:

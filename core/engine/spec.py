@@ -37,7 +37,7 @@ def check_backend(backend: str, ray_address: str) -> None:
 
 
 def _is_ray_address(text: str) -> bool:
-    """Returns whether a text is `auto`, or HOST:PORT with a port from 1 to 65535."""
+    """Return whether a text is `auto`, or HOST:PORT with a port from 1 to 65535."""
     port = text.rpartition(":")[2]
     return _RAY_ADDRESS.fullmatch(text) is not None and (text == "auto" or 0 < int(port) < 1 << 16)
 
@@ -58,7 +58,7 @@ class LabelViewSpec:
             raise InputError(f"label view: got {self.k} folds, expected at least 2")
 
     def as_json(self) -> dict[str, Any]:
-        """Returns plain data, with k and seed for folds only."""
+        """Return plain data, with k and seed for folds only."""
         return asdict(self) if self.kind == "folds" else {"kind": self.kind}
 
 
@@ -106,7 +106,7 @@ class RunSpec:
         return str(self.options.get("prompts", ""))
 
     def as_json(self) -> dict[str, Any]:
-        """Returns plain data from which `records.from_json` makes an equal record."""
+        """Return plain data from which `records.from_json` makes an equal record."""
         values = to_json(self) | {"options": dict(self.options), "view": self.view.as_json()}  # NaN stays, to be refused
         for name in ("sources", "calls"):  # without any, runs keep the ids they always had
             if not values[name]:
@@ -114,7 +114,7 @@ class RunSpec:
         return values
 
     def summary(self) -> dict[str, Any]:
-        """Returns `as_json` with number and hash in place of the rows: what the store keeps."""
+        """Return `as_json` with number and hash in place of the rows: what the store keeps."""
         rows = {"rows": len(self.rows), "rows_sha256": sha256_of("\n".join(self.rows))}
         return {name: value for name, value in self.as_json().items() if name != "method"} | rows
 
@@ -171,7 +171,7 @@ class ExecutionSettings:
             self.endpoint()
 
     def as_json(self) -> dict[str, Any]:
-        """Returns plain data from which `records.from_json` makes an equal record."""
+        """Return plain data from which `records.from_json` makes an equal record."""
         values = to_json(self)
         if self.calls == CallSettings():  # as it was before there was a choice
             del values["calls"]
@@ -183,17 +183,17 @@ class ExecutionSettings:
         return asks_several(self.servers)
 
     def endpoint(self, access: ServerAccess = NO_KEYS) -> Endpoint:
-        """Returns the model server with its key, which is never written to a file; the limits and the access alone, at an example
+        """Return the model server with its key, which is never written to a file; the limits and the access alone, at an example
         of an address, if there may be several."""
         limits = ("timeout_s", "retries", "backoff_s", "longest_backoff_s", "longest_wait_s", "max_answer_mb", "calls")
         return Endpoint(EXAMPLE if self.has_several else self.servers, access, **{name: getattr(self, name) for name in limits})
 
 
 def sha256_of(text: str) -> str:
-    """Returns the SHA-256 of a text, in hexadecimal digits."""
+    """Return the SHA-256 of a text, in hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def dataset_sha256(pairs: Iterable[Pair]) -> str:
-    """Returns the SHA-256 of a dataset's own rows, labels and splits, whatever their order."""
+    """Return the SHA-256 of a dataset's own rows, labels and splits, whatever their order."""
     return sha256_of(json.dumps(sorted([p.pair_id, p.pert, p.gene, p.label or "", p.split] for p in pairs if p.split != ASKED)))

@@ -120,7 +120,7 @@ class _Worker:
         await self._finish_held_rows()
 
     async def _row_coroutines(self, context: Context, stack: contextlib.AsyncExitStack) -> list[Coroutine[Any, Any, None]]:
-        """Returns what predicts the missing rows: one coroutine of a batch method, as many of a row method as rows in flight,
+        """Return what predicts the missing rows: one coroutine of a batch method, as many of a row method as rows in flight,
         with a backend that ends with the stack."""
         finished = self.journal.progress.finished
         todo = deque(pair for pair in context.pairs if pair.pair_id not in finished)
@@ -169,7 +169,7 @@ class _Worker:
         return client
 
     def _stop_after_long_outage(self) -> None:
-        """Stops the run if none of several servers, or no node of a cluster, could be used for too long."""
+        """Stop the run if none of several servers, or no node of a cluster, could be used for too long."""
         longest_s, backend = self.settings.longest_outage_s, self.reporter.backend
         if self.pool is not None and self.pool.waited_s > longest_s:
             self._stop("stopped", f"no server could be used for {longest_s:,.0f} s: {self.pool.describe_problems()}")
@@ -197,13 +197,13 @@ class _Worker:
             await self._finish(row)
 
     def _describe_spent(self) -> str:
-        """Returns "1,234 tokens", and how many of them are an estimate."""
+        """Return "1,234 tokens", and how many of them are an estimate."""
         n_estimated = self.spending.estimated
         estimated = f" ({n_estimated:,} of them estimated: the server counts none)" if n_estimated else ""
         return f"{self.spending.so_far.tokens + n_estimated:,} tokens{estimated}"
 
     def _describe_end(self) -> str:
-        """Returns what a person has to know of a run whose rows are all finished: why all of them failed, and that another model
+        """Return what a person has to know of a run whose rows are all finished: why all of them failed, and that another model
         answered; "" for nothing."""
         notes = []
         method = self.dependencies.method(self.spec.method)
@@ -235,7 +235,7 @@ class _Worker:
                 await self.finished.put(result)
 
     async def _finish(self, row: RowResult | Failed) -> None:
-        """Passes a row on to be journalled; stops the run if too many in succession got no answer."""
+        """Pass a row on to be journalled; stops the run if too many in succession got no answer."""
         self.failures.add(row)
         for finished in self.breaker.add(row):
             await self.finished.put(finished)
@@ -254,7 +254,7 @@ class _Worker:
             await self.finished.put(row)
 
     def _stop(self, ending: Ending, cause: str) -> None:
-        """Ends the work: a spent budget after the rows in flight, all else at once. Only the first call sets the cause."""
+        """End the work: a spent budget after the rows in flight, all else at once. Only the first call sets the cause."""
         if self.ending is None:
             self.ending = (ending, self.scrub(cause))
         self.not_paused.set()
@@ -288,7 +288,7 @@ class _Worker:
                 return
 
     async def _write_heartbeats(self) -> None:
-        """Writes heartbeats, and carries out the command in the control file. Stops the run if the disk takes no heartbeat."""
+        """Write heartbeats, and carries out the command in the control file. Stops the run if the disk takes no heartbeat."""
         last_at = 0.0
         while True:
             try:
@@ -314,7 +314,7 @@ class _Worker:
         self.reporter.enter_state(state)
 
     async def _ingest_journal(self) -> None:
-        """Keeps the store up to date until all is journalled; cancels a run that the store does not have any more."""
+        """Keep the store up to date until all is journalled; cancels a run that the store does not have any more."""
         try:
             await self.reporter.ingest_until(self.all_journalled, self.dependencies.ingest_every_s)
         except NotFound as error:

@@ -39,7 +39,7 @@ def tool_named(name: str) -> Tool:
 
 
 def packs_read_by(used: Iterable[Tool]) -> tuple[PackName, ...]:
-    """Returns the knowledge packs that one of these tools reads, in the order of PACK_NAMES."""
+    """Return the knowledge packs that one of these tools reads, in the order of PACK_NAMES."""
     read = {name for tool in used for name in tool.reads}
     return tuple(name for name in PACK_NAMES if name in read)
 

@@ -143,7 +143,7 @@ class SourceClient:
             await self._sleep(wait_s)
 
     def _check_not_blocked(self, site: Site) -> None:
-        """Raises SourceSilent while a source that asked for too long a wait is left alone."""
+        """Raise SourceSilent while a source that asked for too long a wait is left alone."""
         left_s = self._blocked_until.get(site.name, 0.0) - asyncio.get_running_loop().time()
         if left_s > 0:
             longest = f"{self.settings.longest_wait_s:,.0f}"

@@ -234,7 +234,7 @@ def _read_fused(table: TomlTable, arm: Arm) -> dict[str, Any] | None:
 
 
 def _check_arms(table: TomlTable, arms: Sequence[Arm]) -> None:
-    """Raises InputError for two arms of one name, and for an arm that names one that does not stand above it."""
+    """Raise InputError for two arms of one name, and for an arm that names one that does not stand above it."""
     above: list[str] = []
     for arm, at in zip(arms, table.tables("arms"), strict=True):
         if arm.name in above:

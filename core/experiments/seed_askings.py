@@ -75,7 +75,7 @@ def report_seeds(db: Cursor, names: Sequence[str]) -> JudgeNoise:
 
 
 def _refuse_unlike(asked: Sequence[Run]) -> None:
-    """Raises InputError if two of the runs of which that is known do not ask the same."""
+    """Raise InputError if two of the runs of which that is known do not ask the same."""
     known = [each for each in asked if is_known_to_ask(each)]
     unlike = next((each for each in known if seedless_key(each) != seedless_key(known[0])), None)
     if unlike is not None:

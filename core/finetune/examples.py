@@ -32,7 +32,7 @@ class Split(NamedTuple):
 
 
 def cut(pairs: Sequence[Pair], parts: int, seed: int) -> Split:
-    """Returns the cut of labelled rows by the folds of a kNN's evaluation: the first part of both axes validates.
+    """Return the cut of labelled rows by the folds of a kNN's evaluation: the first part of both axes validates.
 
     Raises InputError if there are no rows to train on or none to validate.
     """
@@ -54,7 +54,7 @@ def cut(pairs: Sequence[Pair], parts: int, seed: int) -> Split:
 
 
 def as_lines(pairs: Sequence[Pair], settings: Mapping[str, Any]) -> bytes:
-    """Returns one line of JSON per row: id, prompt, answer.
+    """Return one line of JSON per row: id, prompt, answer.
 
     The prompt is the one that `local_model` sends by default, in the context of the settings; the answer is its letter.
     """

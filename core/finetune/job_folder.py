@@ -93,15 +93,15 @@ class FinetuneFolder:
             shutil.rmtree(self.path)
 
     def spec(self) -> FinetuneSpec:
-        """Returns the specification. Raises NotFound without one, InputError if it was changed or cannot be read."""
+        """Return the specification. Raises NotFound without one, InputError if it was changed or cannot be read."""
         return read_spec(self.path / "spec.json", FinetuneSpec, "fine-tune")
 
     def read_examples(self, file: Path) -> list[dict[str, Any]]:
-        """Returns the lines of one of the two files of examples."""
+        """Return the lines of one of the two files of examples."""
         return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
     def losses(self) -> list[dict[str, Any]]:
-        """Returns the losses so far, in order: step, epoch, and loss or validation_loss."""
+        """Return the losses so far, in order: step, epoch, and loss or validation_loss."""
         return list((read_json(self.path / "losses.json") or {}).get("losses", ()))
 
     def write_losses(self, losses: list[dict[str, Any]]) -> None:
@@ -113,12 +113,12 @@ class FinetuneFolder:
         record_ending(self.worker, state, cause, **values)
 
     def ending(self) -> Mapping[str, Any] | None:
-        """Returns how the work ended; None while it did not."""
+        """Return how the work ended; None while it did not."""
         return read_ending(self.worker)
 
 
 def list_folders(path: Path) -> list[FinetuneFolder]:
-    """Returns the fine-tunes in a folder, the latest begun first."""
+    """Return the fine-tunes in a folder, the latest begun first."""
     found = [FinetuneFolder(entry) for entry in path.iterdir()] if path.is_dir() else []
     return sorted((each for each in found if each.exists), key=_begun_at, reverse=True)
 
@@ -133,7 +133,7 @@ def mark_whole(checkpoint: Path) -> None:
 
 
 def last_whole(checkpoints: Path) -> Path | None:
-    """Returns the whole checkpoint of most steps; None without one. Removes those that are not whole."""
+    """Return the whole checkpoint of most steps; None without one. Removes those that are not whole."""
     found: dict[int, Path] = {}
     for entry in checkpoints.glob("checkpoint-*"):
         step = entry.name.removeprefix("checkpoint-")

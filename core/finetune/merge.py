@@ -73,7 +73,7 @@ def make_readable(folder: Path) -> bool:
 
 
 def name_tokens(tokens: Sequence[str | Mapping[str, Any]]) -> dict[str, Any]:
-    """Returns name → token, in the same order: "<|im_start|>" is called im_start; names that would come twice get a number."""
+    """Return name → token, in the same order: "<|im_start|>" is called im_start; names that would come twice get a number."""
     named: dict[str, Any] = {}
     for token in tokens:
         text = str(token["content"]) if isinstance(token, Mapping) else token
@@ -104,7 +104,7 @@ def write_manifest(folder: Path, spec: FinetuneSpec, made: Mapping[str, Any]) ->
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Returns the manifest of a merged model. Raises NotFound without one, InputError for another file or missing parts."""
+    """Return the manifest of a merged model. Raises NotFound without one, InputError for another file or missing parts."""
     values = read_json(folder / NAME)
     if values is None:
         raise NotFound(f"{folder}: has no {NAME}, so it is no complete fine-tune")
@@ -117,6 +117,6 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def hashes_of(folder: Path) -> dict[str, str]:
-    """Returns the SHA-256 of every file in a folder by its path, without the manifest itself."""
+    """Return the SHA-256 of every file in a folder by its path, without the manifest itself."""
     files = sorted(file for file in folder.rglob("*") if file.is_file() and file != folder / NAME)
     return {str(file.relative_to(folder)): sha256_of_file(file) for file in files}

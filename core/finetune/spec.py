@@ -50,5 +50,5 @@ class FinetuneSpec:
 
 
 def short_name(base: str) -> str:
-    """Returns a model's name without its owner or folder."""
+    """Return a model's name without its owner or folder."""
     return Path(base).name or base

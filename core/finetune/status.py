@@ -60,7 +60,7 @@ class FinetuneStatus:
 
 
 def status_of(folder: FinetuneFolder) -> FinetuneStatus:
-    """Returns the state of a fine-tune."""
+    """Return the state of a fine-tune."""
     found = jobs.status_of(folder.worker)
     said = found.said
     known = {name: said[name] for name in ("step", "steps", "rows", "all_rows", "loss", "validation_loss") if name in said}
@@ -113,7 +113,7 @@ class Reporter(work.Reporter):
 
 
 def read_loss(entry: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Returns step, epoch and loss or validation_loss of an entry of a trainer's log; None for one without a loss."""
+    """Return step, epoch and loss or validation_loss of an entry of a trainer's log; None for one without a loss."""
     names = {"loss": "loss", "eval_loss": "validation_loss"}
     found = {ours: float(entry[theirs]) for theirs, ours in names.items() if theirs in entry}
     return {"step": int(entry["step"]), "epoch": float(entry["epoch"]), **found} if found else None

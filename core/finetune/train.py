@@ -103,7 +103,7 @@ def _find_hardware() -> Hardware:
 
 
 def _prepare(folder: FinetuneFolder, reporter: Reporter) -> tuple[Any, Any, Hardware]:
-    """Returns the tokenizer, the trainer with the model and its new adapter, and the hardware.
+    """Return the tokenizer, the trainer with the model and its new adapter, and the hardware.
 
     Raises InputError for a model that is too large and for examples that are too long.
     """
@@ -147,7 +147,7 @@ def _prepare(folder: FinetuneFolder, reporter: Reporter) -> tuple[Any, Any, Hard
 
 
 def _arguments(folder: FinetuneFolder, settings: Mapping[str, Any], hardware: Hardware) -> Any:
-    """Returns the settings as trl takes them."""
+    """Return the settings as trl takes them."""
     from trl import SFTConfig
 
     return SFTConfig(
@@ -180,7 +180,7 @@ def _arguments(folder: FinetuneFolder, settings: Mapping[str, Any], hardware: Ha
 
 
 def _callback(reporter: Reporter, rows: int) -> Any:
-    """Returns what a trainer calls after each step: records progress, marks checkpoints, ends the work if it is to stop."""
+    """Return what a trainer calls after each step: records progress, marks checkpoints, ends the work if it is to stop."""
     from transformers import TrainerCallback
 
     class Report(TrainerCallback):  # type: ignore[misc, unused-ignore]
@@ -213,7 +213,7 @@ def _callback(reporter: Reporter, rows: int) -> Any:
 
 
 def _describe(trainer: Any, spec: FinetuneSpec, hardware: Hardware) -> dict[str, Any]:
-    """Returns what the manifest holds of the training: steps, the last losses, the base's content, versions and hardware."""
+    """Return what the manifest holds of the training: steps, the last losses, the base's content, versions and hardware."""
     from importlib.metadata import version
 
     losses = [loss for entry in trainer.state.log_history if (loss := read_loss(entry)) is not None]
@@ -234,7 +234,7 @@ if __name__ == "__main__":
 
 
 def encode(examples: Sequence[Mapping[str, Any]], tokenizer: Any, longest: int) -> list[dict[str, list[int]]]:
-    """Returns input_ids and labels of each example.
+    """Return input_ids and labels of each example.
 
     A prompt goes through the tokenizer's chat template and is tokenised by itself, as a server does. Raises InputError for a
     tokenizer without a template, and for an example longer than `longest` tokens: its answer would be cut off.
@@ -260,5 +260,5 @@ def _encode_one(example: Mapping[str, Any], tokenizer: Any) -> dict[str, list[in
 
 
 def end_of_thinking(prompt: str) -> str:
-    """Returns what closes the thoughts that a template opened at the end of a prompt; "" if it opened none."""
+    """Return what closes the thoughts that a template opened at the end of a prompt; "" if it opened none."""
     return "\n</think>\n\n" if prompt.rstrip().endswith("<think>") else ""

@@ -233,7 +233,7 @@ class Client:
         return fault_of_ending(answer) or answer
 
     async def _send(self, server: Server, call: _Call, most: int) -> str | Fault:
-        """Sends a call's request, for a stream if somebody hears the words and the server has refused none."""
+        """Send a call's request, for a stream if somebody hears the words and the server has refused none."""
         on_words, attempt = call.on_words, call.usage.attempts + 1
         if on_words is not None and not self._refuses_streams:
 

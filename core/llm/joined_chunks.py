@@ -56,7 +56,7 @@ class _Choice:
         return grown
 
     def _add_parts(self, value: Any) -> int:
-        """Adds to a content that is a list of parts; a text is one of them."""
+        """Add to a content that is a list of parts; a text is one of them."""
         parts = self.message.get("content")
         if not isinstance(parts, _Parts):
             before, parts = parts, _Parts()
@@ -66,7 +66,7 @@ class _Choice:
         return parts.add(value if isinstance(value, list) else [{"type": "text", "text": value}])
 
     def _add_logprobs(self, value: Any) -> int:
-        """Adds the log-probabilities of more tokens behind those before; a value of another shape in place of all."""
+        """Add the log-probabilities of more tokens behind those before; a value of another shape in place of all."""
         if value is None:
             return 0
         if not isinstance(value, dict):

@@ -96,7 +96,7 @@ class PooledServer:
             sending.cancel()
 
     def record(self, outcome: Answer | Fault) -> Answer | Fault:
-        """Counts what came of a request. Returns a refusal that is this server's own as a fault to be retried elsewhere."""
+        """Count what came of a request. Returns a refusal that is this server's own as a fault to be retried elsewhere."""
         if not isinstance(outcome, Fault) or outcome.status is not None:
             self.heard_at = time.monotonic()
         if isinstance(outcome, Fault):

@@ -94,7 +94,7 @@ class _Questions:
         self._waiting: dict[int, asyncio.Future[Any]] = {}
 
     async def ask(self, message: FindReply | TakeServer | EndExchange) -> Any:
-        """Returns the answer to a message."""
+        """Return the answer to a message."""
         answer = self.expect(message.number)
         self.tell(message)
         try:
@@ -104,7 +104,7 @@ class _Questions:
                 self.forget(message.number)
 
     def expect(self, number: int) -> asyncio.Future[Any]:
-        """Returns the future of the next answer under a number."""
+        """Return the future of the next answer under a number."""
         return self._waiting.setdefault(number, asyncio.get_running_loop().create_future())
 
     def forget(self, number: int) -> None:
@@ -159,7 +159,7 @@ class _LentServer:
             self._questions.forget(self._number)
 
     def record(self, outcome: Answer | Fault) -> Answer | Fault:
-        """Returns the outcome; the other process gets it too, without its text, unless it knows it."""
+        """Return the outcome; the other process gets it too, without its text, unless it knows it."""
         if not self.has_ended:
             self.has_ended = True
             short = replace(outcome, content=None, reasoning="", logprobs=None) if isinstance(outcome, Answer) else outcome
@@ -167,7 +167,7 @@ class _LentServer:
         return outcome
 
     async def wait_for(self, exchange: asyncio.Future[T]) -> T | Fault:
-        """Returns what the exchange comes to."""
+        """Return what the exchange comes to."""
         return await exchange
 
 

@@ -250,7 +250,7 @@ class Supervisor:
             _stop(process, self.limits.stop_s)
 
     def _wait_until_healthy(self, process: subprocess.Popen[bytes]) -> bool:
-        """Wait until /health answers; returns False if the server ends, is silent for too long, or a signal arrives."""
+        """Wait until /health answers; return False if the server ends, is silent for too long, or a signal arrives."""
         start, next_report_s = time.monotonic(), _REPORT_S
         while not self.signals and process.poll() is None:
             waited_s = time.monotonic() - start

@@ -51,7 +51,7 @@ def normalise(text: str) -> str:
 
 
 def _find_file(text: str) -> Path | None:
-    """Returns the absolute path of a file that is there, or of any that is given by an absolute path; else None."""
+    """Return the absolute path of a file that is there, or of any that is given by an absolute path; else None."""
     try:
         path = Path(text).expanduser()
         return path.absolute() if path.is_absolute() or path.is_file() else None

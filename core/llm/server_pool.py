@@ -122,7 +122,7 @@ class ServerPool:
         return min(ready, key=lambda server: (server.in_flight, server.done))
 
     def _add(self, address: str) -> bool:
-        """Adds a server; returns whether it may be asked, says so the first time it may not."""
+        """Add a server; return whether it may be asked, says so the first time it may not."""
         refusal = self._endpoint.access.refusal(address)
         if refusal:
             if address not in self._unlisted:
@@ -135,7 +135,7 @@ class ServerPool:
         return True
 
     async def _watch(self) -> None:
-        """Checks the servers at first, then looks after them until the pool is closed."""
+        """Check the servers at first, then looks after them until the pool is closed."""
         try:
             self._begin_checks()
             while True:
@@ -150,7 +150,7 @@ class ServerPool:
             self._some_ready.set()
 
     def _begin_checks(self) -> None:
-        """Checks all servers at once, and compares them in the order of their list until one of them can be used: the same one
+        """Check all servers at once, and compares them in the order of their list until one of them can be used: the same one
         sets what is served, whichever is faster."""
 
         async def check(server: PooledServer, earlier: asyncio.Task[None] | None) -> None:
@@ -167,7 +167,7 @@ class ServerPool:
         return await check_health(server.endpoint, self._model, self._times.check_s)
 
     def _admit(self, server: PooledServer, health: Health) -> None:
-        """Makes a checked server ready, refuses it, or sends it to rest."""
+        """Make a checked server ready, refuses it, or sends it to rest."""
         if server.state == "leaving":
             return
         at, reference = self._reference or ("", health)
@@ -216,7 +216,7 @@ class ServerPool:
         return fault
 
     def _ask_for_models(self, server: PooledServer, problem: str) -> None:
-        """Uses a server again if it lists the model at once, and lets it rest otherwise, or after too many faults."""
+        """Use a server again if it lists the model at once, and lets it rest otherwise, or after too many faults."""
 
         async def ask() -> None:
             found = await list_models(server.endpoint, self._times.check_s)
@@ -234,7 +234,7 @@ class ServerPool:
         server.check = asyncio.create_task(ask())
 
     def _check_again(self, server: PooledServer) -> None:
-        """Checks a server after its rest; one that is silent for a second time holds no request any longer."""
+        """Check a server after its rest; one that is silent for a second time holds no request any longer."""
 
         async def check() -> None:
             health = await self._health_of(server)
@@ -246,7 +246,7 @@ class ServerPool:
         server.check = asyncio.create_task(check())
 
     async def _look_after(self, server: PooledServer, now: float) -> None:
-        """Checks a server whose rest is over or that is silent; closes one that has left."""
+        """Check a server whose rest is over or that is silent; closes one that has left."""
         if server.check is not None and server.check.done():
             server.check.result()  # raises an error that nobody foresaw
             server.check = None
@@ -262,7 +262,7 @@ class ServerPool:
             self._ask_for_models(server, f"no answer for {self._times.silence_s:g} s, nor a list of its models")
 
     def _note_waiting(self, now: float) -> None:
-        """Says when requests begin to wait for a server, and when they go on."""
+        """Say when requests begin to wait for a server, and when they go on."""
         is_ready = any(server.state == "ready" for server in self._servers.values())
         if is_ready or not self._n_waiting:
             if is_ready and self._waiting_since is not None:
@@ -273,7 +273,7 @@ class ServerPool:
             self._say(self.notice)
 
     async def _read_file_again(self) -> None:
-        """Adds the servers that have come into the file, and lets those leave that are not in it any more."""
+        """Add the servers that have come into the file, and lets those leave that are not in it any more."""
         if not names_file(self._text):
             return
         try:

@@ -27,7 +27,7 @@ class SharedCalls:
         self.being_asked: dict[str, asyncio.Future[None]] = {}
 
     def connect(self, tell: Tell) -> ConnectedProcess:
-        """Returns what answers the messages of one process. tell: takes its answers to that process."""
+        """Return what answers the messages of one process. tell: takes its answers to that process."""
         return ConnectedProcess(self, tell)
 
 
@@ -103,7 +103,7 @@ class ConnectedProcess:
         self._shared.being_asked.pop(key).set_result(None)
 
     def _end_exchange(self, number: int, outcome: Answer | Fault | None) -> None:
-        """Ends an exchange. What it cost is counted at once: the row that made it may be finished by the next message."""
+        """End an exchange. What it cost is counted at once: the row that made it may be finished by the next message."""
         exchange = self._exchanges.get(number)
         if exchange is not None and not exchange.outcome.done():
             if exchange.is_call:

@@ -76,7 +76,7 @@ class StreamedAnswer:
         return self._take_lines(self._lines.read(part))
 
     def whole(self) -> str:
-        """Returns the JSON of the whole answer; what is no stream as it is, and so an error in a stream.
+        """Return the JSON of the whole answer; what is no stream as it is, and so an error in a stream.
 
         Raises ValueError, with what is wrong in words, for a stream that broke off, and for chunks that are no JSON objects.
         """
@@ -92,7 +92,7 @@ class StreamedAnswer:
         return self._joined.as_json()
 
     def _take_lines(self, lines: Iterable[bytes]) -> bool:
-        """Takes lines until the answer has ended, well or not; returns whether it has."""
+        """Take lines until the answer has ended, well or not; return whether it has."""
         for line in lines:
             if self._is_ended or self._error is not None or self._problem is not None:
                 break
@@ -139,7 +139,7 @@ class LineReader:
         return bytes(self._buffer)
 
     def read(self, part: bytes) -> list[bytes]:
-        """Returns the lines that are whole now, in order. Raises FarTooLong for one that is longer than any may be."""
+        """Return the lines that are whole now, in order. Raises FarTooLong for one that is longer than any may be."""
         begin = len(self._buffer)
         self._buffer += part
         end = 1 + max(self._buffer.rfind(b"\n", begin), self._buffer.rfind(b"\r", begin))

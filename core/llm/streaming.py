@@ -106,12 +106,12 @@ class _Shown:
         self._scrub, self._rest = scrub, ""
 
     def add(self, text: str) -> str:
-        """Returns what can be shown now."""
+        """Return what can be shown now."""
         shown, self._rest = self._scrub.split(self._rest + text)
         return shown
 
     def end(self) -> str:
-        """Returns what is left, at the end of the text."""
+        """Return what is left, at the end of the text."""
         shown, self._rest = self._rest, ""
         return self._scrub(shown)
 
@@ -128,7 +128,7 @@ def refuses_streams(outcome: str | Fault) -> bool:
 
 
 def whole_answer(text: str) -> str:
-    """Returns the JSON of an answer that came as a stream although none was asked for; any other text as it is.
+    """Return the JSON of an answer that came as a stream although none was asked for; any other text as it is.
 
     Raises ValueError for a stream that broke off.
     """
@@ -136,7 +136,7 @@ def whole_answer(text: str) -> str:
 
 
 def join_stream(text: str) -> str:
-    """Returns the JSON of the whole answer that a stream holds (see `StreamedAnswer.whole`)."""
+    """Return the JSON of the whole answer that a stream holds (see `StreamedAnswer.whole`)."""
     content = text.encode()
     answer = StreamedAnswer(TRANSIT * len(content))
     answer.take(content)

@@ -101,11 +101,11 @@ class Method(Protocol):
     options: tuple[Option, ...]
 
     def calls(self, options: Mapping[str, Any]) -> float:
-        """Returns how many calls of a model a row takes, retries left out."""
+        """Return how many calls of a model a row takes, retries left out."""
         ...
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Returns the texts that its prompts are made from, whose hash belongs to a run's identity; "" without prompts."""
+        """Return the texts that its prompts are made from, whose hash belongs to a run's identity; "" without prompts."""
         ...
 
 
@@ -114,7 +114,7 @@ class RowMethod(Method, Protocol):
     """Predicts row by row; several rows of a run are predicted at a time."""
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
-        """Returns the prediction of one row. A DeskError becomes the row's failure; `RowFailed` also keeps the calls made."""
+        """Return the prediction of one row. A DeskError becomes the row's failure; `RowFailed` also keeps the calls made."""
         ...
 
 
@@ -123,7 +123,7 @@ class BatchMethod(Method, Protocol):
     """Predicts all rows at once."""
 
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
-        """Returns one result per row, in order."""
+        """Return one result per row, in order."""
         ...
 
 
@@ -132,7 +132,7 @@ class ReadsPacks(Protocol):
     """A method that reads knowledge packs: they belong to the identity of its runs, which read exactly these."""
 
     def packs_read(self, options: Mapping[str, Any]) -> tuple[PackName, ...]:
-        """Returns the names of the packs that are read with these options."""
+        """Return the names of the packs that are read with these options."""
         ...
 
 
@@ -151,19 +151,19 @@ class ReadsTexts(Protocol):
     """
 
     def parent(self, options: Mapping[str, Any]) -> str:
-        """Returns the name or id of the run whose texts are read."""
+        """Return the name or id of the run whose texts are read."""
         ...
 
     def rubric(self, options: Mapping[str, Any]) -> Rubric:
-        """Returns the rubric that is answered, which says of which texts. Raises InputError if the options hold none."""
+        """Return the rubric that is answered, which says of which texts. Raises InputError if the options hold none."""
         ...
 
     def row_prompts(self, texts: TextsOfRun, pair: Pair, options: Mapping[str, Any]) -> Sequence[tuple[Message, ...]]:
-        """Returns what is asked about a row."""
+        """Return what is asked about a row."""
         ...
 
     def answer_form(self, options: Mapping[str, Any]) -> str:
-        """Returns a text about as long as an answer, reasoning left out: what an estimate goes by."""
+        """Return a text about as long as an answer, reasoning left out: what an estimate goes by."""
         ...
 
 
@@ -177,11 +177,11 @@ class AsksAgain(Protocol):
     asks_again: str  # the method of its parents
 
     def parent(self, options: Mapping[str, Any]) -> str:
-        """Returns the name or id of the run that is asked again."""
+        """Return the name or id of the run that is asked again."""
         ...
 
     def complete(self, options: Mapping[str, Any], parent: str, asked: Mapping[str, Any], seed: int) -> dict[str, Any]:
-        """Returns the options as a specification holds them: its own, with those of the parent, an id, beside them.
+        """Return the options as a specification holds them: its own, with those of the parent, an id, beside them.
 
         asked: the parent's options; seed: of the parent.
         """
@@ -201,7 +201,7 @@ def goes_on_from(method: Method, version: int) -> bool:
 
 
 def packs_read(method: Method, options: Mapping[str, Any]) -> tuple[PackName, ...]:
-    """Returns the names of the packs that a method reads; none for one that is no `ReadsPacks`: it is given none."""
+    """Return the names of the packs that a method reads; none for one that is no `ReadsPacks`: it is given none."""
     return method.packs_read(options) if isinstance(method, ReadsPacks) else ()
 
 
@@ -212,11 +212,11 @@ class WithoutModel:
     options: tuple[Option, ...] = ()
 
     def calls(self, _options: Mapping[str, Any]) -> float:
-        """Returns 0."""
+        """Return 0."""
         return 0.0
 
     def prompts(self, _options: Mapping[str, Any]) -> str:
-        """Returns no text."""
+        """Return no text."""
         return ""
 
 
@@ -232,18 +232,18 @@ class DerivedMethod(WithoutModel):
     inherits_track: bool = False
 
     def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:
-        """Returns the options as a specification holds them: runs by id, and what has no effect at its default.
+        """Return the options as a specification holds them: runs by id, and what has no effect at its default.
 
         Raises InputError or NotFound for options that do not go together or name what is not there.
         """
         raise NotImplementedError
 
     def parents(self, options: Mapping[str, Any]) -> tuple[str, ...]:
-        """Returns the ids of the runs that completed options name."""
+        """Return the ids of the runs that completed options name."""
         raise NotImplementedError
 
     def default_rows(self, options: Mapping[str, Any], components: ComponentLoader) -> Sequence[str]:
-        """Returns the ids of the rows to predict if a request chooses none."""
+        """Return the ids of the rows to predict if a request chooses none."""
         raise NotImplementedError
 
     def check(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> None:
@@ -256,7 +256,7 @@ class DerivedMethod(WithoutModel):
         options: Mapping[str, Any],  # noqa: ARG002
         components: ComponentLoader,  # noqa: ARG002
     ) -> dict[str, Any] | None:
-        """Returns how labels were kept away from the rows, and what other cuts of the folds would score; None without labels.
+        """Return how labels were kept away from the rows, and what other cuts of the folds would score; None without labels.
 
         Plain data: `protocols`, a list of {kind, k, seed}, and `cuts`, a list of [DE, DIR] inside the cells of the cuts with
         seeds 0, 1, …, which is empty if nothing was cut or if other cuts cannot be made.
@@ -282,7 +282,7 @@ def refuse_missing_sources(options: Sequence[Option], values: Mapping[str, Any])
 
 @cache
 def methods() -> Mapping[str, Method]:
-    """Returns the methods by name, sorted: a new file with a `METHOD` is in without being listed anywhere.
+    """Return the methods by name, sorted: a new file with a `METHOD` is in without being listed anywhere.
 
     Imports every file of this room.
     """
@@ -291,7 +291,7 @@ def methods() -> Mapping[str, Method]:
 
 
 def method_named(name: str) -> Method:
-    """Returns the method of a name, from the file of that name alone if there is one.
+    """Return the method of a name, from the file of that name alone if there is one.
 
     Raises NotFound, with the known names, if there is no such method.
     """
@@ -308,6 +308,6 @@ def _list_modules() -> list[str]:
 
 
 def _import_method(module: str) -> Method | None:
-    """Returns the method in a file of this room; None without one."""
+    """Return the method in a file of this room; None without one."""
     method: Method | None = getattr(importlib.import_module(f"{room.__name__}.{module}"), "METHOD", None)
     return method

@@ -24,7 +24,7 @@ from core.types import RANK_METHODS, Pair, Prediction, RowResult, TraceEvent
 
 
 def build_results(base: Sequence[BaseRow], components: Sequence[Component], weights: Weights, tokens: Floats) -> list[RowResult]:
-    """Returns the blend of components that are lined up with the rows of the base, one result per row, in its order.
+    """Return the blend of components that are lined up with the rows of the base, one result per row, in its order.
 
     tokens: of all components together, of shape (n_rows,), NaN if those of one are unknown.
     """
@@ -72,7 +72,7 @@ class Blend(DerivedMethod):
     )
 
     def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:
-        """Returns runs by id, and all weights as numbers.
+        """Return runs by id, and all weights as numbers.
 
         Raises InputError for weights off the simplex, and for a run of which only ranks are known.
         """
@@ -87,12 +87,12 @@ class Blend(DerivedMethod):
         return {name: value for name, value in fusion_options(named).items() if name in _OPTIONS}
 
     def parents(self, options: Mapping[str, Any]) -> tuple[str, ...]:
-        """Returns the base and the others."""
+        """Return the base and the others."""
         settings = _settings_of(options)
         return (settings.base, *map(str, settings.others))
 
     def default_rows(self, options: Mapping[str, Any], components: ComponentLoader) -> Sequence[str]:
-        """Returns the rows of the base."""
+        """Return the rows of the base."""
         rows: list[str] = components.predictions(components.run(options["base"]).id)["pair_id"].tolist()
         return rows
 
@@ -103,11 +103,11 @@ class Blend(DerivedMethod):
     def evaluation(
         self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader
     ) -> dict[str, Any] | None:
-        """Returns the protocols of the runs that are blended, and the scores of ten cuts of their folds."""
+        """Return the protocols of the runs that are blended, and the scores of ten cuts of their folds."""
         return evaluate_blend(_settings_of(options), pair_ids, components)
 
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
-        """Returns the blended rows. Raises what `check` raises."""
+        """Return the blended rows. Raises what `check` raises."""
         if context.components is None:
             raise InputError("blend: got no runs to blend; expected a run of a workspace")
         return _blend_rows([pair.pair_id for pair in pairs], context.options, context.components)
@@ -117,7 +117,7 @@ _OPTIONS = frozenset(option.name for option in Blend.options)
 
 
 def _settings_of(options: Mapping[str, Any]) -> FusionSettings:
-    """Returns the settings that options describe; weights that are left out are equal."""
+    """Return the settings that options describe; weights that are left out are equal."""
     n = len(split_names(options["with"]))
     equal = ",".join([repr(1 / (n + 1))] * n)
     weights = {name: str(options[name]).strip() or equal for name in ("w_de", "w_dir")}

@@ -68,31 +68,31 @@ class Claims(ConversationMethod):
     form = json.dumps({"claims": [dict.fromkeys(_FIELDS[:3], "words") | {"quote": " ".join(["words"] * 20)}] * 4})
 
     def calls(self, _options: Mapping[str, Any]) -> float:
-        """Returns the calls for a row of four briefs; the run decides how many it has."""
+        """Return the calls for a row of four briefs; the run decides how many it has."""
         return 4
 
     def prompts(self, _options: Mapping[str, Any]) -> str:
-        """Returns every text of a prompt, apart from the pair and the brief."""
+        """Return every text of a prompt, apart from the pair and the brief."""
         return "\n\n".join([*map(prompt_text, _PROMPTS), *RELATIONS])
 
     def parent(self, options: Mapping[str, Any]) -> str:
-        """Returns the name or id of the run whose briefs are read."""
+        """Return the name or id of the run whose briefs are read."""
         return str(options["run"])
 
     def rubric(self, _options: Mapping[str, Any]) -> Rubric:
-        """Returns the rubric that is answered, which says which texts are read."""
+        """Return the rubric that is answered, which says which texts are read."""
         return RULE.rubric
 
     def answer_form(self, _options: Mapping[str, Any]) -> str:
-        """Returns a text about as long as an answer, reasoning left out."""
+        """Return a text about as long as an answer, reasoning left out."""
         return self.form
 
     def row_prompts(self, texts: TextsOfRun, pair: Pair, _options: Mapping[str, Any]) -> list[Messages]:
-        """Returns the questions about a row's briefs."""
+        """Return the questions about a row's briefs."""
         return [messages_of(pair, text) for text in texts.of_row[pair.pair_id]]
 
     async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
-        """Asks about every brief of the row. One whose answer cannot be read has a reading without one, and flags the row."""
+        """Ask about every brief of the row. One whose answer cannot be read has a reading without one, and flags the row."""
         if context.texts is None:
             raise InputError(f"{pair.pair_id}: no texts are given, expected those of the run that is read")
         texts = context.texts.of_row[pair.pair_id]
@@ -107,7 +107,7 @@ METHOD: RowMethod = Claims()
 
 
 def messages_of(pair: Pair, text: RowText) -> Messages:
-    """Returns the question about a brief, which stands between marks made from a hash of it, so that it cannot end itself."""
+    """Return the question about a brief, which stands between marks made from a hash of it, so that it cannot end itself."""
     task = fill(
         prompt_text("claims_task"),
         pert=pair.pert,
@@ -133,7 +133,7 @@ def _call_of(text: RowText, context: Context) -> CallSpec:
 
 
 def read_claims(reply: Reply, text: str, pair: Pair) -> ReadClaims | Unparsed:
-    """Returns the claims of a reply whose quotation and genes stand in the text, each once; of a gene with itself none is."""
+    """Return the claims of a reply whose quotation and genes stand in the text, each once; of a gene with itself none is."""
     listed = find_list(reply.content, "claims")
     if listed is None:
         return Unparsed('no JSON object with a list "claims", expected one')
@@ -165,7 +165,7 @@ def _spell(gene: str, text: str, pair: Pair) -> str:
 
 
 def _events(pair: Pair, text: RowText, found: ReadAnswer[ReadClaims], context: Context) -> Iterator[TraceEvent]:
-    """Yields what was said about a brief: an answer that was rejected, if one was, the reading, and the claims."""
+    """Yield what was said about a brief: an answer that was rejected, if one was, the reading, and the claims."""
     yield from (event._replace(stage=text.stage, role=text.role) for event in found.rejected)
     spec, value = _call_of(text, context), found.value
     if isinstance(value, Unparsed):

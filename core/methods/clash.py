@@ -70,31 +70,31 @@ class Clash(ConversationMethod):
     form = json.dumps({"points": [dict.fromkeys(_FIELDS, " ".join(["words"] * 20))] * 6})  # about as long as an answer
 
     def calls(self, _options: Mapping[str, Any]) -> float:
-        """Returns the calls for a row with two debates; the run decides how many it has."""
+        """Return the calls for a row with two debates; the run decides how many it has."""
         return 2
 
     def prompts(self, _options: Mapping[str, Any]) -> str:
-        """Returns every text of a prompt, apart from the pair and the debate."""
+        """Return every text of a prompt, apart from the pair and the debate."""
         return "\n\n".join(map(prompt_text, _PROMPTS))
 
     def parent(self, options: Mapping[str, Any]) -> str:
-        """Returns the name or id of the run whose debates are read."""
+        """Return the name or id of the run whose debates are read."""
         return str(options["run"])
 
     def rubric(self, _options: Mapping[str, Any]) -> Rubric:
-        """Returns which texts are read."""
+        """Return which texts are read."""
         return SPEECHES
 
     def answer_form(self, _options: Mapping[str, Any]) -> str:
-        """Returns a text about as long as an answer, reasoning left out."""
+        """Return a text about as long as an answer, reasoning left out."""
         return self.form
 
     def row_prompts(self, texts: TextsOfRun, pair: Pair, _options: Mapping[str, Any]) -> list[Messages]:
-        """Returns the questions about a row's debates."""
+        """Return the questions about a row's debates."""
         return [messages_of(pair, debate) for debate in split_debates(texts.of_row[pair.pair_id])]
 
     async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
-        """Asks about every debate of the row. An answer that cannot be read gives an event without points, and flags the row."""
+        """Ask about every debate of the row. An answer that cannot be read gives an event without points, and flags the row."""
         if context.texts is None:
             raise InputError(f"{pair.pair_id}: no texts are given, expected those of the run that is read")
         debates = split_debates(context.texts.of_row[pair.pair_id])
@@ -109,7 +109,7 @@ METHOD: RowMethod = Clash()
 
 
 def split_debates(texts: Sequence[RowText]) -> list[DebateSpeeches]:
-    """Returns the debates among the speeches of a row: of each stage, a speech after a verdict begins another one.
+    """Return the debates among the speeches of a row: of each stage, a speech after a verdict begins another one.
 
     Those of fewer than two sides are left out.
     """
@@ -143,7 +143,7 @@ def _debate(stage: str, place: int, texts: Sequence[RowText]) -> DebateSpeeches:
 
 
 def messages_of(pair: Pair, debate: DebateSpeeches) -> Messages:
-    """Returns the question about a debate, which stands between marks made from a hash of it, so that it cannot end itself."""
+    """Return the question about a debate, which stands between marks made from a hash of it, so that it cannot end itself."""
     speeches = "\n\n".join(f"{text.role}:\n{text.content}" for text in debate.speeches)
     task = fill(
         prompt_text("clash_task"),
@@ -170,7 +170,7 @@ def _call_of(debate: DebateSpeeches, context: Context) -> CallSpec:
 
 
 def read_points(reply: Reply, debate: DebateSpeeches) -> ReadPoints | Unparsed:
-    """Returns the points of a reply whose quotations stand in the debate, each once."""
+    """Return the points of a reply whose quotations stand in the debate, each once."""
     listed = find_list(reply.content, "points")
     if listed is None:
         return Unparsed('no JSON object with a list "points", expected one')
@@ -201,7 +201,7 @@ def _read_point(said: Mapping[str, str], debate: DebateSpeeches) -> tuple[Point 
 
 
 def _events(debate: DebateSpeeches, found: ReadAnswer[ReadPoints], context: Context) -> Sequence[TraceEvent]:
-    """Returns what was said about a debate: an answer that was rejected, if one was, and the points."""
+    """Return what was said about a debate: an answer that was rejected, if one was, and the points."""
     meta: dict[str, object] = {"debate": debate.debate, "sides": list(debate.sides), "has_verdict": bool(debate.verdict)}
     if isinstance(found.value, Unparsed):
         meta |= {"unread": found.value.reason}

@@ -68,7 +68,7 @@ class Vocabulary:
 
 
 def vocabulary_of(pairs: Iterable[Pair], packs: Packs) -> Vocabulary:
-    """Returns the genes of a dataset and of knowledge packs. Raises InputError if one of them looks like a code."""
+    """Return the genes of a dataset and of knowledge packs. Raises InputError if one of them looks like a code."""
     pairs = tuple(pairs)
     perts, measured = ({getattr(pair, axis) for pair in pairs} for axis in ("pert", "gene"))
     own = {symbol.casefold(): symbol for symbol in sorted(perts | measured, reverse=True)}
@@ -186,7 +186,7 @@ class GeneNaming:
         self._back = _Rewriter(back, {}, _not_words(back))
 
     def of_row(self, pair: Pair) -> NamesOfRow:
-        """Returns what codes the texts of a row. Raises InputError for a symbol of one letter."""
+        """Return what codes the texts of a row. Raises InputError for a symbol of one letter."""
         short = next((symbol for symbol in (pair.pert, pair.gene) if len(symbol) < _SHORTEST_SYMBOL), None)
         if short is not None:
             raise InputError(f"{pair.pair_id}: the symbol {short!r} cannot be coded, expected two characters at least")
@@ -198,7 +198,7 @@ class GeneNaming:
         return NamesOfRow(_Rewriter({name: self._spellings[name] for name in own}, phrases, own), self._back)
 
     def spellings_of(self, pair: Pair) -> frozenset[str]:
-        """Returns every casefolded spelling of the row's two genes."""
+        """Return every casefolded spelling of the row's two genes."""
         genes = {self._vocabulary.identity[symbol.casefold()] for symbol in (pair.pert, pair.gene)}
         return frozenset(name for gene in genes for name in self._by_gene[gene])
 
@@ -215,7 +215,7 @@ class GeneNaming:
 
 
 def _not_words(names: Iterable[str]) -> frozenset[str]:
-    """Returns the names that hold more than letters, digits, hyphens and dots, which no text has by chance."""
+    """Return the names that hold more than letters, digits, hyphens and dots, which no text has by chance."""
     return frozenset(name for name in names if not _WORD.fullmatch(name))
 
 
@@ -228,7 +228,7 @@ class NamesOfRow:
 
 
 def count_leaks(texts: Iterable[str], names: Iterable[str]) -> int:
-    """Returns in how many texts one of these names stands, in any case, with neither letter nor digit beside it."""
+    """Return in how many texts one of these names stands, in any case, with neither letter nor digit beside it."""
     each = sorted(map(re.escape, names), key=len, reverse=True)
     found = re.compile(rf"(?<![^\W_])(?:{'|'.join(each)})(?![^\W_])", re.IGNORECASE)
     return sum(found.search(text) is not None for text in texts)

@@ -94,11 +94,11 @@ class RowConversation:
         return sum(call.prompt_tokens + call.completion_tokens for call in self.calls)
 
     async def ask(self, spec: CallSpec, messages: Messages) -> Reply:
-        """Returns one reply. Raises what the client raises; the call is recorded in either case."""
+        """Return one reply. Raises what the client raises; the call is recorded in either case."""
         return self._read_names(await self._send(spec, self._request(spec, messages)))
 
     async def ask_once(self, spec: CallSpec, messages: Messages) -> Reply:
-        """Returns one reply that all rows of the run with the same request share, also those that ask before it is there.
+        """Return one reply that all rows of the run with the same request share, also those that ask before it is there.
 
         The row that asks first makes the call; every other one records it as answered by the cache, so that a row's calls do
         not depend on which row was first. A failure is raised in all rows that wait for it, and the next row asks again.
@@ -126,7 +126,7 @@ class RowConversation:
         return self._read_names(reply)
 
     def _read_names(self, reply: Reply) -> Reply:
-        """Returns a reply with the names of the row in it, whatever the model was shown; its record keeps what came."""
+        """Return a reply with the names of the row in it, whatever the model was shown; its record keeps what came."""
         return reply if self._names is None else replace(reply, content=self._names.decode(reply.content))
 
     def _request(self, spec: CallSpec, messages: Messages) -> Request:
@@ -151,7 +151,7 @@ class RowConversation:
         return self._context.client
 
     def _reserve(self) -> int:
-        """Returns the place of a call that begins."""
+        """Return the place of a call that begins."""
         self._calls.append(None)
         return len(self._calls) - 1
 
@@ -189,7 +189,7 @@ class RowConversation:
         return ReadAnswer(value, reply, (rejected,))
 
     def _note_read(self, spec: CallSpec, value: object) -> None:
-        """Tells whoever watches which number an answer holds."""
+        """Tell whoever watches which number an answer holds."""
         if self._context.feed and isinstance(value, float | Unparsed):
             p = value if isinstance(value, float) else None
             self._context.feed.add("read", stage=spec.stage, role=spec.role, seed=spec.seed, p=p)
@@ -201,17 +201,17 @@ class ConversationMethod(ABC):
     needs_model = True
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
-        """Returns the prediction of one row. Raises RowFailed with the calls that were made."""
+        """Return the prediction of one row. Raises RowFailed with the calls that were made."""
         conversation = RowConversation(context, pair)
         return await raise_with_calls(conversation, self.predict_in(conversation, pair, context))
 
     @abstractmethod
     async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
-        """Returns the prediction of one row, with every call made in `conversation`."""
+        """Return the prediction of one row, with every call made in `conversation`."""
 
 
 async def raise_with_calls(conversation: RowConversation, work: Awaitable[T]) -> T:
-    """Returns the result of the work on a row. Raises RowFailed, with the calls that were made, for any failure."""
+    """Return the result of the work on a row. Raises RowFailed, with the calls that were made, for any failure."""
     try:
         return await work
     except Exception as error:
@@ -219,7 +219,7 @@ async def raise_with_calls(conversation: RowConversation, work: Awaitable[T]) ->
 
 
 async def system_tokens(context: Context, prompts: Callable[[], Sequence[str]]) -> TokenCount:
-    """Returns the tokens of the longest of a run's system prompts, counted once a run. Raises InputError without a client."""
+    """Return the tokens of the longest of a run's system prompts, counted once a run. Raises InputError without a client."""
     if context.client is None:
         raise InputError("no model server is given, expected one")
     async with context.notes.setdefault("counting", asyncio.Lock()):
@@ -231,12 +231,12 @@ async def system_tokens(context: Context, prompts: Callable[[], Sequence[str]]) 
 
 
 def read_probability(reply: Reply) -> float | Unparsed:
-    """Returns the probability that an answer states, in [0, 1]."""
+    """Return the probability that an answer states, in [0, 1]."""
     return probability(reply.content)
 
 
 def read_letters(letters: Sequence[str]) -> Reader[dict[str, float]]:
-    """Returns a reader of each letter's probability from log-probabilities, which the call has to ask for."""
+    """Return a reader of each letter's probability from log-probabilities, which the call has to ask for."""
 
     def read(reply: Reply) -> dict[str, float] | Unparsed:
         found = letter_probabilities(reply.logprobs or (), letters, reply.content)
@@ -246,23 +246,23 @@ def read_letters(letters: Sequence[str]) -> Reader[dict[str, float]]:
 
 
 def ask_probability_again(problem: Unparsed) -> str:
-    """Returns the second request for a probability, with the reason why the first answer was rejected."""
+    """Return the second request for a probability, with the reason why the first answer was rejected."""
     return fill(prompt_text("reask_prob"), reason=problem.reason)
 
 
 def ask_letter_again(problem: Unparsed, letters: Sequence[str]) -> str:
-    """Returns the second request for a letter, with the reason why the first answer was rejected."""
+    """Return the second request for a letter, with the reason why the first answer was rejected."""
     return fill(prompt_text("reask_letter"), reason=problem.reason, letters=", ".join(letters))
 
 
 def event_of(spec: CallSpec, kind: str, reply: Reply, **meta: object) -> TraceEvent:
-    """Returns a reply as a trace event; tokens are those of prompt and completion over all attempts."""
+    """Return a reply as a trace event; tokens are those of prompt and completion over all attempts."""
     tokens = reply.usage.prompt_tokens + reply.usage.completion_tokens
     return TraceEvent(spec.stage, spec.role, kind, reply.content, tokens, round(reply.latency_ms, 1), meta)
 
 
 async def gather_all(*work: Awaitable[T]) -> list[T]:
-    """Returns the results of independent tasks, run concurrently and all to their end, so that every call is counted.
+    """Return the results of independent tasks, run concurrently and all to their end, so that every call is counted.
 
     Raises the first failure, in the order given, after all tasks have ended.
     """
@@ -274,12 +274,12 @@ async def gather_all(*work: Awaitable[T]) -> list[T]:
 
 
 def base_rates(view: LabelView, pair: Pair) -> tuple[float, float]:
-    """Returns P(DE) and P(up | DE) among the labelled rows in view. Raises NoBaseRates if one of them is undefined there."""
+    """Return P(DE) and P(up | DE) among the labelled rows in view. Raises NoBaseRates if one of them is undefined there."""
     return base_rate(view, pair, "de"), base_rate(view, pair, "dir")
 
 
 def base_rate(view: LabelView, pair: Pair, stage: Literal["de", "dir"]) -> float:
-    """Returns P(DE) or P(up | DE) among the labelled rows in view. Raises NoBaseRates if it is undefined there."""
+    """Return P(DE) or P(up | DE) among the labelled rows in view. Raises NoBaseRates if it is undefined there."""
     rate = view.counts.p_de if stage == "de" else view.counts.p_up_given_de
     if rate is None:
         raise NoBaseRates(

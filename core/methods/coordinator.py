@@ -51,19 +51,19 @@ class Coordinator:
     )
 
     def calls(self, options: Mapping[str, Any]) -> float:
-        """Returns three steps and an answer for each of three agents, or fewer if fewer are allowed; the model chooses."""
+        """Return three steps and an answer for each of three agents, or fewer if fewer are allowed; the model chooses."""
         return 3 * (min(int(options["max_steps"]), 3) + 1)
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Returns every text of a prompt. Raises NotFound for an unknown tool, MissingPackage if DSPy is not installed."""
+        """Return every text of a prompt. Raises NotFound for an unknown tool, MissingPackage if DSPy is not installed."""
         return agent_prompts(options, [_outline(options), *_colleagues(options)])
 
     def packs_read(self, options: Mapping[str, Any]) -> tuple[PackName, ...]:
-        """Returns the names of the packs that the colleagues' tools read."""
+        """Return the names of the packs that the colleagues' tools read."""
         return packs_read_by(tool for who in COLLEAGUES for tool in _tools(options, who))
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
-        """Returns the prediction of one row. Raises RowFailed with the calls that were made."""
+        """Return the prediction of one row. Raises RowFailed with the calls that were made."""
         episode = Episode(context, pair, "coordinator", "coordinator")
         return await raise_with_calls(episode.conversation, _predict(episode))
 
@@ -76,14 +76,14 @@ def _outline(options: Mapping[str, Any]) -> agents.PromptOutline:
 
 
 def _describe_colleague(who: Colleague) -> agents.ToolDescription:
-    """Returns how a colleague is described to the coordinator, for which it is a tool."""
+    """Return how a colleague is described to the coordinator, for which it is a tool."""
     return agents.ToolDescription(
         who.name, who.about, {"question": {**TEXT, "description": "a question in words, with the genes' symbols"}}
     )
 
 
 def _tools(options: Mapping[str, Any], who: Colleague) -> tuple[Tool, ...]:
-    """Returns a colleague's tools; none where names are shown alone."""
+    """Return a colleague's tools; none where names are shown alone."""
     return dossier_tools({**options, "tools": options[f"{who.name}_tools"]})
 
 
@@ -103,7 +103,7 @@ async def _predict(episode: Episode) -> RowResult:
 
 
 def _bind_colleague(episode: Episode, who: Colleague, outline: agents.PromptOutline) -> BoundTool:
-    """Returns the tool with which the coordinator asks a colleague."""
+    """Return the tool with which the coordinator asks a colleague."""
 
     async def act(given: Mapping[str, Any]) -> str:
         own = [bind_evidence_tool(episode, tool) for tool in _tools(episode.context.options, who)]

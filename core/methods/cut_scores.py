@@ -29,7 +29,7 @@ from core.transfer.run_cells import cells_under, distinct_protocols, folds_among
 
 
 def evaluate_knn(settings: KnnSettings, pair_ids: Sequence[str], loader: ComponentLoader) -> dict[str, Any]:
-    """Returns the evaluation of a kNN, as `core.types.RunRecord.evaluation` holds it."""
+    """Return the evaluation of a kNN, as `core.types.RunRecord.evaluation` holds it."""
     values: list[list[float]] = []
     if settings.protocol.kind == "folds":
         found = loader.predict_knn(settings, pair_ids)
@@ -38,7 +38,7 @@ def evaluate_knn(settings: KnnSettings, pair_ids: Sequence[str], loader: Compone
 
 
 def evaluate_fusion(settings: FusionSettings, pair_ids: Sequence[str], loader: ComponentLoader) -> dict[str, Any]:
-    """Returns the evaluation of a fusion, as `core.types.RunRecord.evaluation` holds it.
+    """Return the evaluation of a fusion, as `core.types.RunRecord.evaluation` holds it.
 
     The cuts are unknown if a run that is fused saw labels by folds and cannot be made again here.
     """
@@ -54,7 +54,7 @@ def evaluate_fusion(settings: FusionSettings, pair_ids: Sequence[str], loader: C
 
 
 def evaluate_blend(settings: FusionSettings, pair_ids: Sequence[str], loader: ComponentLoader) -> dict[str, Any]:
-    """Returns the evaluation of a blend of probabilities, as `evaluate_fusion` does of one of percentiles."""
+    """Return the evaluation of a blend of probabilities, as `evaluate_fusion` does of one of percentiles."""
     loader, weights = KeptRuns(loader), settings.weights()
 
     def score(seed: int) -> Scores:
@@ -66,7 +66,7 @@ def evaluate_blend(settings: FusionSettings, pair_ids: Sequence[str], loader: Co
 
 
 def raw_values(components: Sequence[Component]) -> Percentiles:
-    """Returns the components' probabilities as they are, in the place of their percentiles."""
+    """Return the components' probabilities as they are, in the place of their percentiles."""
     return Percentiles(np.stack([each.p_de for each in components]), np.stack([each.p_up for each in components]))
 
 
@@ -77,7 +77,7 @@ def _in_order(values: Percentiles, rows: Sequence[str], pair_ids: Sequence[str])
 
 
 def fusion_protocols(settings: FusionSettings, loader: ComponentLoader) -> tuple[EvaluationProtocol, ...]:
-    """Returns the protocols that keep labels away from the parts of a fusion."""
+    """Return the protocols that keep labels away from the parts of a fusion."""
     found: list[EvaluationProtocol] = []
     for part in (settings.base, *settings.others):
         found += [part.protocol] if isinstance(part, KnnSettings) else protocols_of(loader.run(part), _finder(loader))
@@ -85,13 +85,13 @@ def fusion_protocols(settings: FusionSettings, loader: ComponentLoader) -> tuple
 
 
 def can_cut_again(settings: FusionSettings, loader: ComponentLoader) -> bool:
-    """Returns whether every part of a fusion that saw labels by folds can be made by another cut."""
+    """Return whether every part of a fusion that saw labels by folds can be made by another cut."""
     parts = [part for part in (settings.base, *settings.others) if not isinstance(part, KnnSettings)]
     return all(_is_made_again(loader.run(part), loader) for part in parts)
 
 
 def percentiles_of_cut(settings: FusionSettings, pair_ids: Sequence[str], loader: ComponentLoader, seed: int) -> Percentiles:
-    """Returns the percentiles of every part of a fusion on these rows of its base, if the folds were cut with this seed."""
+    """Return the percentiles of every part of a fusion on these rows of its base, if the folds were cut with this seed."""
     rows, components = load_components(CutLoader(loader, seed), settings)
     return _in_order(percentiles_of(components, settings.reference), rows["pair_id"].tolist(), pair_ids)
 
@@ -119,7 +119,7 @@ def _record(protocols: Sequence[EvaluationProtocol], cuts: list[list[float]]) ->
 def _score_cuts(
     protocols: Sequence[EvaluationProtocol], pair_ids: Sequence[str], index: RowIndex, score: Callable[[int], Scores]
 ) -> Iterator[list[float]]:
-    """Yields DE and DIR of each cut, inside its own cells."""
+    """Yield DE and DIR of each cut, inside its own cells."""
     positions = index.positions_of(pair_ids)
     for seed in SEEDS:
         found = point_score(index.labels[positions], score(seed), cells_under(with_seed(protocols, seed), index, positions))
@@ -160,7 +160,7 @@ class CutLoader:
         return self.loader.run(name)
 
     def predictions(self, run: str) -> pd.DataFrame:
-        """Returns a run's rows; p_de and p_up_given_de are NaN where the other cut has none."""
+        """Return a run's rows; p_de and p_up_given_de are NaN where the other cut has none."""
         found, frame = self.loader.run(run), self.loader.predictions(run)
         if found.method == "knn" and read_knn_settings(found.spec).protocol.kind == "folds":
             priors = self.priors(read_knn_settings(found.spec), frame["pair_id"].tolist())
@@ -187,14 +187,14 @@ class CutLoader:
 
 
 def _with_seed(settings: KnnSettings, seed: int) -> KnnSettings:
-    """Returns the settings with another cut of the folds, if they cut any."""
+    """Return the settings with another cut of the folds, if they cut any."""
     if settings.protocol.kind != "folds":
         return settings
     return replace(settings, protocol=replace(settings.protocol, seed=seed))
 
 
 def _is_made_again(run: SourceRun, loader: ComponentLoader) -> bool:
-    """Returns whether another cut of a run can be made here: it saw no labels by folds, or it is a kNN or fused from some."""
+    """Return whether another cut of a run can be made here: it saw no labels by folds, or it is a kNN or fused from some."""
     if run.method == "knn":
         return True
     if run.method == "fusion":

@@ -72,22 +72,22 @@ class Debate(ConversationMethod):
     )
 
     def calls(self, options: Mapping[str, Any]) -> float:
-        """Returns the calls of two debates for each seed, each of its verdicts and two calls (briefs or rebuttals) per round."""
+        """Return the calls of two debates for each seed, each of its verdicts and two calls (briefs or rebuttals) per round."""
         rounds: int = options["rounds"]
         return 2 * (_judge_repeats(options) + 2 * rounds) * len(read_seeds(options["seeds"], 0))
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Returns every text that a prompt with these options may hold. Raises InputError or NotFound for impossible options."""
+        """Return every text that a prompt with these options may hold. Raises InputError or NotFound for impossible options."""
         read_seeds(options["seeds"], 0)
         tool_names(options)
         return texts.all_texts(options)
 
     def packs_read(self, options: Mapping[str, Any]) -> tuple[PackName, ...]:
-        """Returns the names of the packs that the dossier's tools read."""
+        """Return the names of the packs that the dossier's tools read."""
         return packs_read_by(dossier_tools(options))
 
     async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
-        """Holds the debates of all seeds and averages them."""
+        """Hold the debates of all seeds and averages them."""
         view, options = context.view_of(pair), context.options
         on_answer = context.feed.tool_answered if context.feed else None
         evidence = await gather(pair, context.packs, view, tool_names(options), context.web, on_answer)
@@ -103,12 +103,12 @@ METHOD: RowMethod = Debate()
 
 
 def tool_names(options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Returns the names of the dossier's tools. Raises NotFound for an unknown tool."""
+    """Return the names of the dossier's tools. Raises NotFound for an unknown tool."""
     return tuple(tool.name for tool in dossier_tools(options))
 
 
 def _judge_repeats(options: Mapping[str, Any]) -> int:
-    """Returns how many verdicts a debate has; 1 for the runs of before there was a choice."""
+    """Return how many verdicts a debate has; 1 for the runs of before there was a choice."""
     repeats: int = options.get("judge_repeats", 1)
     return repeats
 
@@ -133,7 +133,7 @@ class StageResult(NamedTuple):
 
 
 def combine_debates(stage: Stage, debates: list[DebateResult], rate: Callable[[], float]) -> StageResult:
-    """Returns the mean probability over the verdicts that could be read; without any, the base rate, marked as a fallback.
+    """Return the mean probability over the verdicts that could be read; without any, the base rate, marked as a fallback.
 
     A mean over fewer verdicts than asked is flagged.
     """
@@ -160,7 +160,7 @@ async def result_of_debates(
     evidence: tuple[Evidence, ...],
     debates: Mapping[Stage, list[DebateResult]],
 ) -> RowResult:
-    """Returns the row that the debates of both stages give: for each the mean over all of its verdicts."""
+    """Return the row that the debates of both stages give: for each the mean over all of its verdicts."""
     view = context.view_of(pair)
     p_de, de_events, de_flags = combine_debates("de", debates["de"], lambda: base_rates(view, pair)[0])
     p_up, dir_events, dir_flags = combine_debates("dir", debates["dir"], lambda: base_rates(view, pair)[1])
@@ -243,7 +243,7 @@ def _advocate_call(stage: Stage, side: str, case: DebateCase, seed: int) -> Call
 async def _ask_verdict(
     conversation: RowConversation, stage: Stage, case: DebateCase, draw: tuple[int, int], speeches: Speeches
 ) -> tuple[float | None, tuple[TraceEvent, ...]]:
-    """Returns the judge's probability of yes, None if neither of its two answers could be read, and the events.
+    """Return the judge's probability of yes, None if neither of its two answers could be read, and the events.
 
     draw: the debate's seed, and which verdict on it this is; the first is asked under the seed itself.
     """
@@ -265,7 +265,7 @@ async def _ask_verdict(
 
 
 def _read_yes(reply: Reply) -> float | Unparsed:
-    """Returns the probability of the letter that means yes."""
+    """Return the probability of the letter that means yes."""
     odds = read_letters(texts.ANSWERS)(reply)
     return odds if isinstance(odds, Unparsed) else odds[texts.YES]
 

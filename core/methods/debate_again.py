@@ -45,22 +45,22 @@ class DebateAgain(ConversationMethod):
     )
 
     def calls(self, options: Mapping[str, Any]) -> float:
-        """Returns the calls of the debate for every repeat, for the judge alone those of its verdicts."""
+        """Return the calls of the debate for every repeat, for the judge alone those of its verdicts."""
         if "rounds" not in options:  # not completed yet
             return float(options["repeats"])
         rounds = 0 if options["ask"] == "judge" else options["rounds"]
         return float(options["repeats"] * DEBATE.calls({**options, "rounds": rounds}))
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Returns the texts that the prompts of the debate are made from."""
+        """Return the texts that the prompts of the debate are made from."""
         return texts.all_texts(options)
 
     def parent(self, options: Mapping[str, Any]) -> str:
-        """Returns the name or id of the debate."""
+        """Return the name or id of the debate."""
         return str(options["run"])
 
     def complete(self, options: Mapping[str, Any], parent: str, asked: Mapping[str, Any], seed: int) -> dict[str, Any]:
-        """Returns the options with those of the debate; without rounds the judge alone is the whole debate."""
+        """Return the options with those of the debate; without rounds the judge alone is the whole debate."""
         known = {name: value for name, value in asked.items() if name not in _GATHERED}
         seeds = ",".join(map(str, read_seeds(str(known["seeds"]), seed)))
         who = options["ask"] if known["rounds"] else "judge"
@@ -94,7 +94,7 @@ METHOD: RowMethod = DebateAgain()
 
 
 def dossier_again(pair: Pair, context: Context) -> tuple[tuple[Evidence, ...], DebateCase]:
-    """Returns the evidence of the row after the changes, and the case that advocates and judges see."""
+    """Return the evidence of the row after the changes, and the case that advocates and judges see."""
     options = context.options
     evidence = change_cards(_earlier(pair, context).evidence, read_changes(options["changes"]), pair)
     shown = examples(pair, context.view_of(pair), options["shots"], context.seed)
@@ -102,7 +102,7 @@ def dossier_again(pair: Pair, context: Context) -> tuple[tuple[Evidence, ...], D
 
 
 def first_verdict_messages(pair: Pair, context: Context, stage: Stage) -> Messages:
-    """Returns what the first judge of the debate itself was sent, as it would be sent now without a change."""
+    """Return what the first judge of the debate itself was sent, as it would be sent now without a change."""
     options = context.options
     seed = read_seeds(options["seeds"])[0]
     _, case = dossier_again(pair, replace(context, options={**options, "changes": ""}))
@@ -110,7 +110,7 @@ def first_verdict_messages(pair: Pair, context: Context, stage: Stage) -> Messag
 
 
 def speeches_of(row: EarlierRow, stage: Stage, seed: int, rounds: int) -> Speeches:
-    """Returns the briefs, then the rebuttals, of a stage under a seed, as they are stored. Raises StateError if one is not."""
+    """Return the briefs, then the rebuttals, of a stage under a seed, as they are stored. Raises StateError if one is not."""
     speeches: list[Speech] = []
     for kind in ("brief", "rebuttal")[:rounds]:
         for side in SIDES[stage]:
@@ -131,7 +131,7 @@ def _earlier(pair: Pair, context: Context) -> EarlierRow:
 
 
 def _describe(options: Mapping[str, Any], evidence: tuple[Evidence, ...]) -> TraceEvent:
-    """Returns the event that says what was asked and with which dossier."""
+    """Return the event that says what was asked and with which dossier."""
     changes = read_changes(options["changes"])
     who = "The judge alone, on the stored briefs" if options["ask"] == "judge" and options["rounds"] else "The whole debate"
     first = f"{who} of run {options['run']}, asked again {options['repeats']} times. Dossier: {describe_changes(changes)}."

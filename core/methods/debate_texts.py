@@ -37,7 +37,7 @@ class DebateCase:
 
 
 def system_prompts(options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Returns every system prompt of a run: the judges', and the advocates' if there are rounds."""
+    """Return every system prompt of a run: the judges', and the advocates' if there are rounds."""
     names = ("judge", "advocate") if options["rounds"] else ("judge",)
     return tuple(_system_prompt(name, options) for name in names)
 
@@ -47,7 +47,7 @@ def _system_prompt(name: str, options: Mapping[str, Any]) -> str:
 
 
 def brief_messages(side: str, case: DebateCase) -> Messages:
-    """Returns the request for a brief: the pair, the side and the dossier, without a multiple-choice question."""
+    """Return the request for a brief: the pair, the side and the dossier, without a multiple-choice question."""
     position = fill(prompt_text(f"side_{side.lower()}"), pert=case.pert, gene=case.gene)
     task = fill(
         prompt_text("advocate_task"),
@@ -61,18 +61,18 @@ def brief_messages(side: str, case: DebateCase) -> Messages:
 
 
 def rebuttal_messages(side: str, case: DebateCase, own_brief: str, other_brief: str) -> Messages:
-    """Returns the request for a rebuttal: the advocate's own brief, and the opponent's to answer."""
+    """Return the request for a rebuttal: the advocate's own brief, and the opponent's to answer."""
     reply = fill(prompt_text("rebuttal"), opponent=OPPONENT[side], brief=other_brief, side=side)
     return *brief_messages(side, case), Message("assistant", own_brief), Message("user", reply)
 
 
 def in_reply(side: str) -> str:
-    """Returns the speaker of a rebuttal, as in "EFFECT in reply"."""
+    """Return the speaker of a rebuttal, as in "EFFECT in reply"."""
     return f"{side} in reply"
 
 
 def verdict_messages(stage: Stage, case: DebateCase, speeches: Speeches) -> Messages:
-    """Returns the request for a verdict on what was said, in order."""
+    """Return the request for a verdict on what was said, in order."""
     judge = case.options["judge"]
     pair = {"pert": case.pert, "gene": case.gene}
     answer_format = prompt_text(f"format_sharp_{stage}" if judge == "sharp" else f"format_{judge}")
@@ -88,12 +88,12 @@ def verdict_messages(stage: Stage, case: DebateCase, speeches: Speeches) -> Mess
 
 
 def ask_brief_again(side: str, case: DebateCase, reason: str) -> str:
-    """Returns the second request for a brief, with the reason why the first answer was rejected."""
+    """Return the second request for a brief, with the reason why the first answer was rejected."""
     return fill(prompt_text("reask_brief"), reason=reason, side=side, pert=case.pert, gene=case.gene)
 
 
 def all_texts(options: Mapping[str, Any]) -> str:
-    """Returns every text that a prompt with these options may hold, one after the other."""
+    """Return every text that a prompt with these options may hold, one after the other."""
     judge = options["judge"]
     formats = ("format_sharp_de", "format_sharp_dir") if judge == "sharp" else (f"format_{judge}",)
     names = ["judge", "judge_task", "question_de", "question_dir", *formats, "reask_letter", "reask_prob", "examples"]

@@ -59,12 +59,12 @@ class Rule:
 
 
 def _shift_de(body: Body, facts: Facts) -> float | None:
-    """Returns the distance in log-odds from the base rate to a share of changed rows that is mixed with it."""
+    """Return the distance in log-odds from the base rate to a share of changed rows that is mixed with it."""
     return _shift(body["de"], body["n"], facts.p_de)
 
 
 def _shift_up(body: Body, facts: Facts) -> float | None:
-    """Returns the same distance for the share of rows that go up, among rows with a known direction."""
+    """Return the same distance for the share of rows that go up, among rows with a known direction."""
     return _shift(body["up"], body["up"] + body["down"], facts.p_up)
 
 
@@ -87,19 +87,19 @@ def _log_odds(share: float | None) -> float | None:
 
 
 def _interaction(body: Body, facts: Facts) -> float | None:
-    """Returns the score of the interaction between the pair's two genes, in (0, 1]."""
+    """Return the score of the interaction between the pair's two genes, in (0, 1]."""
     scores = [partner["score"] for partner in body["partners"] if _same(partner["symbol"], facts.gene)]
     return max(scores) / 1000 if scores else None
 
 
 def _known_regulation(body: Body, facts: Facts) -> float | None:
-    """Returns 1 if the perturbed gene is a regulator of the target."""
+    """Return 1 if the perturbed gene is a regulator of the target."""
     listed = (*body["activators"], *body["repressors"], *body["unknown"])
     return 1.0 if any(_same(factor, facts.pert) for factor in listed) else None
 
 
 def _inverted_sign(body: Body, facts: Facts) -> float | None:
-    """Returns −1 if the perturbed gene activates the target, 1 if it represses it: its loss does the opposite."""
+    """Return −1 if the perturbed gene activates the target, 1 if it represses it: its loss does the opposite."""
     activates = any(_same(factor, facts.pert) for factor in body["activators"])
     represses = any(_same(factor, facts.pert) for factor in body["repressors"])
     return None if activates == represses else -1.0 if activates else 1.0
@@ -162,11 +162,11 @@ class EvidenceRules(WithoutModel):
     about = "A rule set: typed evidence adds up to log-odds by a table of weights chosen by reasoning. No language model."
 
     def packs_read(self, _options: Mapping[str, Any]) -> tuple[PackName, ...]:
-        """Returns the names of the packs that the rules' tools read."""
+        """Return the names of the packs that the rules' tools read."""
         return packs_read_by(tool_named(tool) for tool, _ in EVIDENCE_READ)
 
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
-        """Returns one result per row, in order."""
+        """Return one result per row, in order."""
         return asyncio.run(_predict_rows(pairs, context))  # a batch runs in a thread of its own, which has no event loop
 
 
@@ -215,7 +215,7 @@ async def _predict_row(pair: Pair, view: LabelView, context: Context) -> RowResu
 
 
 def _table(scored: Sequence[RuleScore], p: tuple[float, float]) -> str:
-    """Returns the table of weights with the row's values, one section for each probability."""
+    """Return the table of weights with the row's values, one section for each probability."""
     lines = ["A rule set, not a model: weights were chosen by reasoning, values are of this row, log-odds add up."]
     for task, probability in zip(TASKS, p, strict=True):
         ours = [one for one in scored if one.rule.task == task]

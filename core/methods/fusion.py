@@ -41,7 +41,7 @@ def build_results(
     reference: Reference,
     remarks: Sequence[str] = (),
 ) -> list[RowResult]:
-    """Returns the fusion of components that are lined up with the rows of the base, one result per row, in its order.
+    """Return the fusion of components that are lined up with the rows of the base, one result per row, in its order.
 
     remarks: sentences that close each row's arithmetic, on how its weights are scaled.
     """
@@ -83,7 +83,7 @@ def _describe_uncovered(names: Sequence[str], de: Floats) -> list[str]:
 
 
 def flags_of(row: BaseRow, de: Floats, up: Floats) -> tuple[Flag, ...]:
-    """Returns the base's fallback flags, and those for a row that not every component covers; 0.5 stands in if none does.
+    """Return the base's fallback flags, and those for a row that not every component covers; 0.5 stands in if none does.
 
     What no component ranks because the base is an external score for the other question has no score.
     """
@@ -98,7 +98,7 @@ def flags_of(row: BaseRow, de: Floats, up: Floats) -> tuple[Flag, ...]:
 
 
 def _describe_sum(names: Sequence[str], percentiles: Floats, weights: Floats) -> str:
-    """Returns "0.5 × 0.812 (llm) + 0.5 × 0.4 (knn)", with the weights rescaled over the components that cover the row."""
+    """Return "0.5 × 0.812 (llm) + 0.5 × 0.4 (knn)", with the weights rescaled over the components that cover the row."""
     covers = ~np.isnan(percentiles)
     total = float(weights[covers].sum())
     if total == 0:
@@ -120,7 +120,7 @@ class Fusion(DerivedMethod):
     options: tuple[Option, ...] = options_of(FusionSettings)
 
     def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:
-        """Returns runs by id, and weights as they read back.
+        """Return runs by id, and weights as they read back.
 
         Raises InputError for weights off the simplex, and for a reference of a run that is not fused or that nothing uses.
         """
@@ -142,12 +142,12 @@ class Fusion(DerivedMethod):
         return fusion_options(settings)
 
     def parents(self, options: Mapping[str, Any]) -> tuple[str, ...]:
-        """Returns the base and the others."""
+        """Return the base and the others."""
         settings = read_fusion_settings(options)
         return (settings.base, *map(str, settings.others))
 
     def default_rows(self, options: Mapping[str, Any], components: ComponentLoader) -> Sequence[str]:
-        """Returns the rows of the base."""
+        """Return the rows of the base."""
         rows: list[str] = components.predictions(components.run(options["base"]).id)["pair_id"].tolist()
         return rows
 
@@ -158,11 +158,11 @@ class Fusion(DerivedMethod):
     def evaluation(
         self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader
     ) -> dict[str, Any] | None:
-        """Returns the protocols of the runs that are fused, and the scores of ten cuts of their folds."""
+        """Return the protocols of the runs that are fused, and the scores of ten cuts of their folds."""
         return evaluate_fusion(read_fusion_settings(options), pair_ids, components)
 
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
-        """Returns the fused rows. Raises what `check` raises."""
+        """Return the fused rows. Raises what `check` raises."""
         if context.components is None:
             raise InputError("fusion: got no runs to fuse; expected a run of a workspace")
         return _fuse_rows([pair.pair_id for pair in pairs], context.options, context.components)

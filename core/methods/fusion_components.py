@@ -60,7 +60,7 @@ class DatasetPriors:
         return self.index.labels[self.rows]
 
     def evaluation(self) -> Evaluation:
-        """Returns the score of the priors and of their null; NaN without labels."""
+        """Return the score of the priors and of their null; NaN without labels."""
         return evaluate(self.labels, self.inputs.queries, self.predicted)
 
 
@@ -71,32 +71,32 @@ class ComponentLoader(Protocol):
     def dataset_id(self) -> str: ...
 
     def run(self, name: str) -> SourceRun:
-        """Returns the run of a name or id. Raises NotFound."""
+        """Return the run of a name or id. Raises NotFound."""
         ...
 
     def predictions(self, run: str) -> pd.DataFrame:
-        """Returns a run's rows in file order, as store.predictions.frame."""
+        """Return a run's rows in file order, as store.predictions.frame."""
         ...
 
     def index(self) -> RowIndex:
-        """Returns every row of the dataset as codes."""
+        """Return every row of the dataset as codes."""
         ...
 
     def priors(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> Priors:
-        """Returns a kNN's priors of these rows, by default of those that its protocol predicts."""
+        """Return a kNN's priors of these rows, by default of those that its protocol predicts."""
         ...
 
     def predict_knn(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> DatasetPriors:
-        """Returns the same with the neighbours that the priors come from."""
+        """Return the same with the neighbours that the priors come from."""
         ...
 
     def contents(self, settings: KnnSettings) -> Mapping[str, Any]:
-        """Returns the hashes of what a kNN is made from now: sources, space_sha256, dataset_sha256, labels_sha256."""
+        """Return the hashes of what a kNN is made from now: sources, space_sha256, dataset_sha256, labels_sha256."""
         ...
 
 
 def load_components(loader: ComponentLoader, settings: FusionSettings) -> tuple[pd.DataFrame, list[Component]]:
-    """Returns the base's rows, and every component lined up with them, the base first.
+    """Return the base's rows, and every component lined up with them, the base first.
 
     Raises InputError for a run of another dataset, one that covers no row of the base, and one without what its percentiles are
     to be taken against; StateError for a kNN whose spaces or labels have changed. InputError too for weights by support where
@@ -112,7 +112,7 @@ def load_components(loader: ComponentLoader, settings: FusionSettings) -> tuple[
 
 
 def scale_by_agreement(components: Sequence[Component], reference: Reference) -> list[Component]:
-    """Returns the components with the weight of each but the base multiplied by its agreement with the base in each row."""
+    """Return the components with the weight of each but the base multiplied by its agreement with the base in each row."""
     agreement = agreement_with_base(percentiles_of(components, reference))
     found = list(components[:1])
     for each, scale in zip(components[1:], agreement[1:], strict=True):
@@ -123,7 +123,7 @@ def scale_by_agreement(components: Sequence[Component], reference: Reference) ->
 def _scale_by_support(
     loader: ComponentLoader, components: Sequence[Component], ids: Sequence[str], settings: FusionSettings
 ) -> list[Component]:
-    """Returns the components with every kNN's weight scaled by the support of its priors; the base and other runs keep theirs.
+    """Return the components with every kNN's weight scaled by the support of its priors; the base and other runs keep theirs.
 
     Support is scaled over the rows that percentiles are taken over: these, or the labelled rows of its priors under folds.
     """
@@ -142,7 +142,7 @@ def _scale_by_support(
 
 
 def _knn_of(loader: ComponentLoader, part: Part) -> KnnSettings | None:
-    """Returns the settings of a part that is a kNN. Raises StateError if its spaces or labels have changed."""
+    """Return the settings of a part that is a kNN. Raises StateError if its spaces or labels have changed."""
     if isinstance(part, KnnSettings):
         return part
     run = loader.run(part)
@@ -154,7 +154,7 @@ def _knn_of(loader: ComponentLoader, part: Part) -> KnnSettings | None:
 
 
 def _support_of(loader: ComponentLoader, part: Part, knn: KnnSettings, ids: Sequence[str]) -> Floats:
-    """Returns the support of a kNN's priors of these rows, 0 for rows that it does not predict."""
+    """Return the support of a kNN's priors of these rows, 0 for rows that it does not predict."""
     if isinstance(part, KnnSettings):
         return loader.priors(knn, ids).support
     predicted = loader.predictions(loader.run(part).id)["pair_id"].tolist()
@@ -194,7 +194,7 @@ def _align(loader: ComponentLoader, run: SourceRun, ids: Sequence[str]) -> Compo
 
 
 def with_reference(loader: ComponentLoader, component: Component, part: Part, references: Mapping[str, str]) -> Component:
-    """Returns a component with its scores on labelled rows: those of the run named for it, or a kNN's priors under folds.
+    """Return a component with its scores on labelled rows: those of the run named for it, or a kNN's priors under folds.
 
     Raises InputError for a reference run without labels, StateError for a kNN whose spaces or labels have changed.
     """
@@ -227,7 +227,7 @@ def _fold_priors(loader: ComponentLoader, settings: KnnSettings) -> Priors:
 
 
 def _refuse_changed(loader: ComponentLoader, run: SourceRun, settings: KnnSettings, otherwise: str) -> None:
-    """Raises StateError if a kNN's spaces or labels are no longer those of its specification. otherwise: what else helps.
+    """Raise StateError if a kNN's spaces or labels are no longer those of its specification. otherwise: what else helps.
 
     Runs that version 0.1.0 made by the command knn record space_sha256 and labels_sha256.
     """

@@ -72,27 +72,27 @@ class JudgeRubric(ConversationMethod):
     )
 
     def calls(self, options: Mapping[str, Any]) -> float:
-        """Returns the calls for a row with one text of each role that the rubric names; the run decides how many it has."""
+        """Return the calls for a row with one text of each role that the rubric names; the run decides how many it has."""
         return max(len(self.rubric(options).roles), 1) if options["rubric"] else 1
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Returns every text of a prompt, apart from the pair, the rubric and the text that is read."""
+        """Return every text of a prompt, apart from the pair, the rubric and the text that is read."""
         return "\n\n".join(map(prompt_text, (*_PROMPTS, _PASSAGE) if asks_for_passage(options) else _PROMPTS))
 
     def parent(self, options: Mapping[str, Any]) -> str:
-        """Returns the name or id of the run whose texts are read."""
+        """Return the name or id of the run whose texts are read."""
         return str(options["run"])
 
     def rubric(self, options: Mapping[str, Any]) -> Rubric:
-        """Returns the rubric that is answered. Raises InputError if the options hold none."""
+        """Return the rubric that is answered. Raises InputError if the options hold none."""
         return parse(Rubric, str(options["rubric"]), "rubric")
 
     def answer_form(self, options: Mapping[str, Any]) -> str:
-        """Returns a text about as long as an answer, reasoning left out."""
+        """Return a text about as long as an answer, reasoning left out."""
         return _FORM_WITH_PASSAGE if asks_for_passage(options) else _FORM
 
     def row_prompts(self, texts: TextsOfRun, pair: Pair, options: Mapping[str, Any]) -> list[Messages]:
-        """Returns the question about each text of a row."""
+        """Return the question about each text of a row."""
         rubric, evidence = self.rubric(options), dossier_of(texts, pair)
         of_row, passage = texts.of_row[pair.pair_id], asks_for_passage(options)
         return [messages_of(rubric, pair, text, evidence, passage=passage) for text in of_row]
@@ -116,27 +116,27 @@ METHOD: RowMethod = JudgeRubric()
 
 
 def reading_options(rubric: Rubric, run: str, **others: object) -> dict[str, object]:
-    """Returns the options of a reading of a run; the same rubric is always the same text."""
+    """Return the options of a reading of a run; the same rubric is always the same text."""
     return {"rubric": json.dumps(to_json(rubric), sort_keys=True), "run": run, **others}
 
 
 def asks_for_passage(options: Mapping[str, Any]) -> bool:
-    """Returns whether a reading's options ask for the sentence that decides; those of earlier readings do not know it."""
+    """Return whether a reading's options ask for the sentence that decides; those of earlier readings do not know it."""
     return bool(options.get("passage"))
 
 
 def letters_of(rubric: Rubric) -> Mapping[str, str]:
-    """Returns letter → answer, in the order of the rubric."""
+    """Return letter → answer, in the order of the rubric."""
     return dict(zip(ascii_uppercase, rubric.answers, strict=False))
 
 
 def dossier_of(texts: TextsOfRun, pair: Pair) -> str:
-    """Returns the dossier that the writer of a row's texts saw, "" if the rubric does not ask for it or none is kept."""
+    """Return the dossier that the writer of a row's texts saw, "" if the rubric does not ask for it or none is kept."""
     return dossier(texts.evidence.get(pair.pair_id, ()), pair).text
 
 
 def messages_of(rubric: Rubric, pair: Pair, text: RowText, evidence: str, *, passage: bool = False) -> Messages:
-    """Returns the question about a text; evidence: the dossier, "" for none; passage: whether the deciding sentence is asked for.
+    """Return the question about a text; evidence: the dossier, "" for none; passage: whether the deciding sentence is asked for.
 
     What others wrote stands between marks that are made from a hash of it, so that no text can end itself and go on as the
     question.
@@ -193,7 +193,7 @@ def _call_of(text: RowText, context: Context) -> CallSpec:
 
 
 def read_answer(rubric: Rubric, text: str | None = None) -> Reader[RubricAnswer]:
-    """Returns a reader of the answer where it is marked as the answer, by its letter or in its own words.
+    """Return a reader of the answer where it is marked as the answer, by its letter or in its own words.
 
     text: in which the passage has to stand that the reply copies; None if none was asked for.
     """
@@ -211,7 +211,7 @@ def read_answer(rubric: Rubric, text: str | None = None) -> Reader[RubricAnswer]
 
 
 def _first_probability(reply: Reply, letters: Mapping[str, str], answer: str) -> float | None:
-    """Returns the probability of the first letter among all letters; None if no log-probability belongs to the answer."""
+    """Return the probability of the first letter among all letters; None if no log-probability belongs to the answer."""
     found = letter_probabilities(reply.logprobs or (), tuple(letters), reply.content)
     if isinstance(found, Unparsed) or letters[found.answered] != answer:
         return None
@@ -219,7 +219,7 @@ def _first_probability(reply: Reply, letters: Mapping[str, str], answer: str) ->
 
 
 def _events(text: RowText, found: ReadAnswer[RubricAnswer], context: Context) -> Sequence[TraceEvent]:
-    """Returns what was said about a text: an answer that was rejected, if one was, and the reading."""
+    """Return what was said about a text: an answer that was rejected, if one was, and the reading."""
     value = found.value
     said = {"unread": value.reason} if isinstance(value, Unparsed) else {"answer": value.answer}
     odds: dict[str, object] = {} if isinstance(value, Unparsed) or value.p is None else {"p": value.p}

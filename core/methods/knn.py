@@ -57,7 +57,7 @@ class RowPriors:
 
 
 def build_results(index: RowIndex, rows: Codes, predicted: KnnPrediction, settings: KnnSettings) -> list[RowResult]:
-    """Returns one result for each of the rows (positions in the index) that the priors are of, in their order."""
+    """Return one result for each of the rows (positions in the index) that the priors are of, in their order."""
     results: list[RowResult | None] = [None] * len(rows)
     found, rates = predicted.priors, predicted.null
     columns = (found.de, found.up, found.support, rates.de, rates.up)
@@ -69,7 +69,7 @@ def build_results(index: RowIndex, rows: Codes, predicted: KnnPrediction, settin
 
 
 def build_prediction(pair_id: str, prior: tuple[float, float], stand_in: tuple[float, float]) -> Prediction:
-    """Returns the prediction of two numbers, for an effect and for up; where one is NaN its stand-in counts and is flagged."""
+    """Return the prediction of two numbers, for an effect and for up; where one is NaN its stand-in counts and is flagged."""
     (p_de, p_up), flags = prior, []
     if math.isnan(p_de):
         p_de, p_up = stand_in
@@ -125,7 +125,7 @@ def _describe_missing_direction(priors: RowPriors) -> list[str]:
 
 
 def stand_in_rate(rate: float) -> float:
-    """Returns what stands in for a prior that is unknown: a base rate, or a half where there is none."""
+    """Return what stands in for a prior that is unknown: a base rate, or a half where there is none."""
     return NOTHING_KNOWN if math.isnan(rate) else rate
 
 
@@ -134,7 +134,7 @@ def _describe_rate(name: str, rate: float) -> str:
 
 
 def _list_neighbours(index: RowIndex, rows: Codes, group: QueryGroup, settings: KnnSettings) -> Iterator[_Similar]:
-    """Yields for each row how many labelled rows have a weight, and its heaviest neighbours."""
+    """Yield for each row how many labelled rows have a weight, and its heaviest neighbours."""
     weighting, queries = settings.similarity.weighting, index.rows.take(rows)
     if weighting.axis == "both":
         yield from (_list_rows(index, queries, i, group, settings) for i in range(len(rows)))
@@ -148,7 +148,7 @@ def _list_neighbours(index: RowIndex, rows: Codes, group: QueryGroup, settings: 
 
 
 def _list_rows(index: RowIndex, queries: Rows, row: int, group: QueryGroup, settings: KnnSettings) -> _Similar:
-    """Returns how many labelled rows have a weight for one query, and the heaviest of them."""
+    """Return how many labelled rows have a weight for one query, and the heaviest of them."""
     codes = int(queries.pert[row]), int(queries.gene[row])
     why = explain_prior(codes, group.known, group.similar, settings.similarity.weighting, group.parts)
     known, neighbours = group.known, []
@@ -159,7 +159,7 @@ def _list_rows(index: RowIndex, queries: Rows, row: int, group: QueryGroup, sett
 
 
 def _counts(sums: Floats | Bools) -> tuple[int, int, int, int]:
-    """Returns how many rows are up, down, changed, none, from label sums or the flags of one row."""
+    """Return how many rows are up, down, changed, none, from label sums or the flags of one row."""
     labelled, effect, directed, up = (int(sums[column]) for column in (LABELLED, EFFECT, DIRECTED, UP))
     return up, directed - up, effect - directed, labelled - effect
 
@@ -177,15 +177,15 @@ class Knn(DerivedMethod):
     options: tuple[Option, ...] = options_of(KnnSettings)
 
     def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:  # noqa: ARG002
-        """Returns the settings as plain values. Raises InputError for settings that make no sense."""
+        """Return the settings as plain values. Raises InputError for settings that make no sense."""
         return knn_options(read_knn_settings(options))
 
     def parents(self, options: Mapping[str, Any]) -> tuple[str, ...]:  # noqa: ARG002
-        """Returns none: a kNN is made from gene spaces."""
+        """Return none: a kNN is made from gene spaces."""
         return ()
 
     def default_rows(self, options: Mapping[str, Any], components: ComponentLoader) -> Sequence[str]:
-        """Returns the unlabelled rows under the protocol test, else the labelled ones. Raises InputError without any."""
+        """Return the unlabelled rows under the protocol test, else the labelled ones. Raises InputError without any."""
         index = components.index()
         return [index.pair_ids[row] for row in rows_to_predict(index, read_knn_settings(options).protocol)]
 
@@ -196,11 +196,11 @@ class Knn(DerivedMethod):
     def evaluation(
         self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader
     ) -> dict[str, Any] | None:
-        """Returns its protocol, and the scores of ten cuts of its folds."""
+        """Return its protocol, and the scores of ten cuts of its folds."""
         return evaluate_knn(read_knn_settings(options), pair_ids, components)
 
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
-        """Returns the priors of the rows. Raises what `check` raises."""
+        """Return the priors of the rows. Raises what `check` raises."""
         if context.components is None:
             raise InputError("knn: got no gene spaces to look into; expected a run of a workspace")
         settings = read_knn_settings(context.options)
@@ -209,7 +209,7 @@ class Knn(DerivedMethod):
 
 
 def knn_options(settings: KnnSettings) -> dict[str, Any]:
-    """Returns the options of the method knn that stand for these settings; folds and seed at 5 and 0 if nothing is cut."""
+    """Return the options of the method knn that stand for these settings; folds and seed at 5 and 0 if nothing is cut."""
     spec = settings.as_spec()
     optional = {"de_power": spec["de_power"] or 0.0, "k": spec["k"] or 0}
     return {"folds": 5, "seed": 0, **spec, **optional, "spaces": ",".join(settings.spaces)}

@@ -73,7 +73,7 @@ class LocalModel(ConversationMethod):
         return int(options["samples"]) * (2 if _has_critic(options) else 1)
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Returns every text of a prompt, apart from the pair. Raises InputError for options that do not go together."""
+        """Return every text of a prompt, apart from the pair. Raises InputError for options that do not go together."""
         _check(options)
         texts = PROMPT_ONLY.prompts({**options, "seeds": "0"})
         return "\n\n".join((texts, prompt_text("critic"), prompt_text("reask_prob"))) if _has_critic(options) else texts
@@ -122,7 +122,7 @@ def _check(options: Mapping[str, Any]) -> None:
 async def _choose(
     conversation: RowConversation, prompt: str, said: Sequence[SeedAnswer], mean: MeanAnswer, context: Context
 ) -> MeanAnswer:
-    """Returns the readable answer that has most behind it, the first of equal ones; the mean, flagged, if none has anything."""
+    """Return the readable answer that has most behind it, the first of equal ones; the mean, flagged, if none has anything."""
     read = [(i, answer) for i, answer in enumerate(said) if answer.prediction is not None]
     if not read:
         return mean
@@ -154,7 +154,7 @@ async def _choose(
 
 
 def _surest(answer: SeedAnswer) -> float | None:
-    """Returns the probability of the most likely of the three outcomes."""
+    """Return the probability of the most likely of the three outcomes."""
     if answer.prediction is None:
         return None
     up, down = answer.prediction
@@ -164,7 +164,7 @@ def _surest(answer: SeedAnswer) -> float | None:
 async def _ask_critic(
     conversation: RowConversation, prompt: str, answer: SeedAnswer, seed: int, options: Mapping[str, Any]
 ) -> Judged:
-    """Returns how likely the same model holds an answer to be right, asked once more if its number cannot be read."""
+    """Return how likely the same model holds an answer to be right, asked once more if its number cannot be read."""
     spec = CallSpec(f"seed {seed}", "CRITIC", seed, min(CRITIC_TOKENS, options["max_tokens"]), options["effort"])
     asked = fill(prompt_text("critic"), question=prompt, answer=answer.events[-1].content)
     found = await conversation.read(spec, (Message("user", asked),), read_probability, ask_probability_again)

@@ -92,7 +92,7 @@ class PromptOnly(ConversationMethod):
         return len(read_seeds(options["seeds"]))
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Returns every text of a prompt, apart from the pair; of a file of prompts its SHA-256.
+        """Return every text of a prompt, apart from the pair; of a file of prompts its SHA-256.
 
         Raises InputError for options that make no prompt.
         """
@@ -135,7 +135,7 @@ METHOD: RowMethod = PromptOnly()
 
 
 def mean_of_answers(said: Sequence[SeedAnswer], pair: Pair, context: Context) -> MeanAnswer:
-    """Returns the mean of the answers that could be read, flagged if it is over fewer than were asked for.
+    """Return the mean of the answers that could be read, flagged if it is over fewer than were asked for.
 
     Base rates of the label view, flagged, if none could be read; raises NoBaseRates if it has none.
     """
@@ -152,7 +152,7 @@ def mean_of_answers(said: Sequence[SeedAnswer], pair: Pair, context: Context) ->
 
 
 def prompt_for(pair: Pair, context: Context) -> str:
-    """Returns a row's whole prompt, which is sent as one message. Raises InputError if the file of prompts has none for it."""
+    """Return a row's whole prompt, which is sent as one message. Raises InputError if the file of prompts has none for it."""
     options = context.options
     if options.get("prompts"):
         if pair.pair_id not in context.prompts:
@@ -166,7 +166,7 @@ def prompt_for(pair: Pair, context: Context) -> str:
 
 
 def _template(options: Mapping[str, Any]) -> str:
-    """Returns the template of the options, checked, or the built-in one with the answer format that the options ask for."""
+    """Return the template of the options, checked, or the built-in one with the answer format that the options ask for."""
     given = str(options["template"])
     if not given.strip():
         answer_format = prompt_text("format_reasoned" if options["reasoning"] else "format_direct")
@@ -186,7 +186,7 @@ def lacks_answer(prompt: str, options: Mapping[str, Any]) -> bool:
 
 
 async def _count_tokens(prompt: str, pair: Pair, context: Context) -> TokenCount:
-    """Returns `count_prompt` of a row. Raises InputError, before any call, for a prompt longer than allowed."""
+    """Return `count_prompt` of a row. Raises InputError, before any call, for a prompt longer than allowed."""
     if context.client is None:
         raise InputError(f"{pair.pair_id}: no model server is given, expected one")
     counted = await count_prompt(prompt, TokenCounter(context.client, context.model))
@@ -196,7 +196,7 @@ async def _count_tokens(prompt: str, pair: Pair, context: Context) -> TokenCount
 
 
 async def count_prompt(prompt: str, counter: TokenCounter) -> TokenCount:
-    """Returns an upper bound of the prompt's tokens, and who counted them.
+    """Return an upper bound of the prompt's tokens, and who counted them.
 
     A prompt with no more bytes than tokens are allowed is not sent to be counted: the server's answer will count it.
     """
@@ -205,7 +205,7 @@ async def count_prompt(prompt: str, counter: TokenCounter) -> TokenCount:
 
 
 def describe_count(counted: TokenCount) -> str:
-    """Returns "5,000 tokens (counted by server)"."""
+    """Return "5,000 tokens (counted by server)"."""
     who = "an upper bound: nobody counted them" if counted.counted_by == "bytes" else f"counted by {counted.counted_by}"
     return f"{counted.tokens:,} tokens ({who})"
 
@@ -213,7 +213,7 @@ def describe_count(counted: TokenCount) -> str:
 async def ask_under_seed(
     conversation: RowConversation, prompt: str, seed: int, counted: TokenCount, options: Mapping[str, Any]
 ) -> SeedAnswer:
-    """Returns the answer to a prompt under a seed, asked once more if it cannot be read.
+    """Return the answer to a prompt under a seed, asked once more if it cannot be read.
 
     counted: the prompt's tokens if the server does not count them. options: answers, max_tokens, effort.
     """
@@ -229,19 +229,19 @@ async def ask_under_seed(
 
 
 def _prompt_tokens(reply: Reply, counted: TokenCount) -> TokenCount:
-    """Returns the prompt's tokens, chat template included, as the server reported them with its answer; else `counted`."""
+    """Return the prompt's tokens, chat template included, as the server reported them with its answer; else `counted`."""
     usage = reply.usage
     exact = usage.attempts == 1 and usage.uncounted == 0 and usage.prompt_tokens > 0
     return TokenCount(usage.prompt_tokens, "server") if exact else counted
 
 
 def _read_letter(reply: Reply) -> tuple[float, float] | Unparsed:
-    """Returns (up, down) of the answer's letter: certainty."""
+    """Return (up, down) of the answer's letter: certainty."""
     found = label(reply.content)
     return found if isinstance(found, Unparsed) else HARD[found]
 
 
 def _read_letter_odds(reply: Reply) -> tuple[float, float] | Unparsed:
-    """Returns (up, down) from the log-probabilities of the letters."""
+    """Return (up, down) from the log-probabilities of the letters."""
     found = read_letters(LETTERS)(reply)
     return found if isinstance(found, Unparsed) else (found["A"], found["B"])

@@ -29,19 +29,19 @@ class React:
     options: tuple[Option, ...] = (TOOLS, *agents.SHARED, NAMES)
 
     def calls(self, options: Mapping[str, Any]) -> float:
-        """Returns five steps and the answer, or fewer if fewer are allowed; the model chooses."""
+        """Return five steps and the answer, or fewer if fewer are allowed; the model chooses."""
         return min(int(options["max_steps"]), 5) + 1
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Returns every text of a prompt. Raises NotFound for an unknown tool, MissingPackage if DSPy is not installed."""
+        """Return every text of a prompt. Raises NotFound for an unknown tool, MissingPackage if DSPy is not installed."""
         return agent_prompts(options, [_outline(options)])
 
     def packs_read(self, options: Mapping[str, Any]) -> tuple[PackName, ...]:
-        """Returns the names of the packs that the agent's tools read."""
+        """Return the names of the packs that the agent's tools read."""
         return packs_read_by(dossier_tools(options))
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
-        """Returns the prediction of one row. Raises RowFailed with the calls that were made."""
+        """Return the prediction of one row. Raises RowFailed with the calls that were made."""
         episode = Episode(context, pair, "react", "AGENT")
         return await raise_with_calls(episode.conversation, _predict(episode))
 

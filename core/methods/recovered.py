@@ -20,7 +20,7 @@ MIDDLE = 0.5  # the percentile of the middle rank: what stands in where only ran
 
 
 def build_results(pair_ids: Sequence[str], found: RecoveredComponent, base: str, fused: str) -> list[RowResult]:
-    """Returns one result per row, with the component's percentiles in place of its probabilities: only ranks are known."""
+    """Return one result per row, with the component's percentiles in place of its probabilities: only ranks are known."""
     rows = []
     for pair_id, p_de, p_up in zip(pair_ids, found.p_de.tolist(), found.p_up.tolist(), strict=True):
         if math.isnan(p_de):
@@ -50,16 +50,16 @@ class Recovered(DerivedMethod):
     )
 
     def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:
-        """Returns both runs by id."""
+        """Return both runs by id."""
         refuse_other_dataset(components, options["base"])
         return {**options, "base": components.run(options["base"]).id, "fused": components.run(options["fused"]).id}
 
     def parents(self, options: Mapping[str, Any]) -> tuple[str, ...]:
-        """Returns the base and the fusion."""
+        """Return the base and the fusion."""
         return options["base"], options["fused"]
 
     def default_rows(self, options: Mapping[str, Any], components: ComponentLoader) -> Sequence[str]:
-        """Returns the rows of the base."""
+        """Return the rows of the base."""
         rows: list[str] = components.predictions(options["base"])["pair_id"].tolist()
         return rows
 
@@ -68,7 +68,7 @@ class Recovered(DerivedMethod):
         _recover_rows(pair_ids, options, components)
 
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
-        """Returns the component's rows. Raises what `check` raises."""
+        """Return the component's rows. Raises what `check` raises."""
         if context.components is None:
             raise InputError("recovered: got no runs to take apart; expected a run of a workspace")
         return _recover_rows([pair.pair_id for pair in pairs], context.options, context.components)

@@ -76,7 +76,7 @@ class GeneSummary:
 
 
 async def find_knowledge(role: Role, symbol: str, packs: Packs) -> Knowledge:
-    """Returns what the tools say of a gene; under the symbol of its ortholog if the packs list it under no other."""
+    """Return what the tools say of a gene; under the symbol of its ortholog if the packs list it under no other."""
     names = GeneNames(packs.orthologs or {}).of(symbol)
     entries = [await _ask(tool_named(tool), names, packs) for tool in ENTRY_TOOLS]
     relations = [await _ask(tool_named(tool), names, packs) for tool in RELATION_TOOLS[role]]
@@ -88,7 +88,7 @@ async def find_knowledge(role: Role, symbol: str, packs: Packs) -> Knowledge:
 async def summarise(
     conversation: RowConversation, role: Role, symbol: str, packs: Packs, spec: CallSpec, options: Mapping[str, Any]
 ) -> GeneSummary:
-    """Returns a gene's summary: one from its entries, written again with its relations; each is asked for once in a run."""
+    """Return a gene's summary: one from its entries, written again with its relations; each is asked for once in a run."""
     known = await find_knowledge(role, symbol, packs)
     entries, relations = _lines(known.entries, symbol), _lines(known.relations, symbol)
     partners = _lines(known.partners, symbol, PARTNER_CHARACTERS)
@@ -113,14 +113,14 @@ async def summarise(
 
 
 async def describe_genes(genes: Sequence[str], packs: Packs) -> list[str]:
-    """Returns a line in a few words for each gene that a pack describes, in the order of the genes."""
+    """Return a line in a few words for each gene that a pack describes, in the order of the genes."""
     names = GeneNames(packs.orthologs or {})
     found = [await _ask(tool_named("gene_info"), names.of(gene), packs) for gene in genes]
     return [_lines((item,), gene, PARTNER_CHARACTERS) for gene, item in zip(genes, found, strict=True) if item.status == "ok"]
 
 
 async def _ask(tool: Tool, names: Sequence[str], packs: Packs) -> Evidence:
-    """Returns a tool's answer about the first of a gene's names that it knows; about the first if it knows none."""
+    """Return a tool's answer about the first of a gene's names that it knows; about the first if it knows none."""
     found: list[Evidence] = []
     for name in names:
         pert, gene = (name, None) if tool.takes[0] == "pert" else (None, name)
@@ -131,7 +131,7 @@ async def _ask(tool: Tool, names: Sequence[str], packs: Packs) -> Evidence:
 
 
 def _lines(items: Sequence[Evidence], symbol: str, limit: int | None = None) -> str:
-    """Returns what tools know as text, one line for each answer; "" if they know nothing."""
+    """Return what tools know as text, one line for each answer; "" if they know nothing."""
     known = [item for item in items if item.status == "ok"]
     rendered = [render(item, (symbol,), limit) if limit else render(item, (symbol,)) for item in known]
     return "\n".join(f"- {text}" for text, _ in rendered)
@@ -141,7 +141,7 @@ TEMPERATURE, TOP_P, MAX_TOKENS = 0.6, 0.9, 1_024  # as SUMMER samples
 
 
 async def summary_request(genes: Sequence[str], packs: Packs, model: str, seed: int) -> tuple[Request, int]:
-    """Returns the request for a gene set's phrase, and of how many of its genes a pack says something."""
+    """Return the request for a gene set's phrase, and of how many of its genes a pack says something."""
     described = await describe_genes(genes, packs)
     text = fill(prompt_text("gene_set"), genes=", ".join(genes), knowledge="\n".join(described) or "Nothing.")
     request = Request(
@@ -166,12 +166,12 @@ def rouge_1_recall(label: str, phrase: str) -> float:
 
 
 def system_prompt(options: Mapping[str, Any]) -> str:
-    """Returns the system prompt of every call."""
+    """Return the system prompt of every call."""
     return fill(prompt_text("summer_system"), cell_desc=cell_desc(options))
 
 
 def relations_messages(role: Role, gene: str, summary: str, knowledge: str, options: Mapping[str, Any]) -> Messages:
-    """Returns the request for a summary with relations. summary: the first, "" without one. knowledge: of genes one step away."""
+    """Return the request for a summary with relations. summary: the first, "" without one. knowledge: of genes one step away."""
     text = fill(
         prompt_text(f"summer_{role}_relations"), gene=gene, summary=summary or "No database describes it.", knowledge=knowledge
     )
@@ -181,7 +181,7 @@ def relations_messages(role: Role, gene: str, summary: str, knowledge: str, opti
 def answer_messages(
     stage: Stage, pair: Pair, summaries: Mapping[Role, str], pairs: Sequence[Retrieved], options: Mapping[str, Any]
 ) -> Messages:
-    """Returns the request for one sample's answer. summaries: "" for a gene of which nothing is known."""
+    """Return the request for one sample's answer. summaries: "" for a gene of which nothing is known."""
     names = {"pert": pair.pert, "gene": pair.gene}
     guided = options["chain_of_thought"]
     task = fill(
@@ -202,7 +202,7 @@ def answer_messages(
 
 
 def pairs_text(pairs: Sequence[Retrieved]) -> str:
-    """Returns labelled pairs as text, those of each preference under its name."""
+    """Return labelled pairs as text, those of each preference under its name."""
     parts = []
     for preference, found in groupby(pairs, key=lambda one: one.preference):
         lines = [f"- {one.row.pert} -> {one.row.gene}: {_WORDS[one.row.label]}" for one in found if one.row.label]
@@ -211,22 +211,22 @@ def pairs_text(pairs: Sequence[Retrieved]) -> str:
 
 
 def choices(stage: Stage) -> str:
-    """Returns the answers that a question allows, in their format, one a line."""
+    """Return the answers that a question allows, in their format, one a line."""
     return "\n".join(f"<answer>{answer}</answer>" for answer in SCORES[stage])
 
 
 def read_answer(stage: Stage, reply: Reply) -> str | Unparsed:
-    """Returns the answer of a reply, a key of SCORES."""
+    """Return the answer of a reply, a key of SCORES."""
     return choice(reply.content, {**{answer: answer for answer in SCORES[stage]}, _SHORT: INSUFFICIENT})
 
 
 def ask_answer_again(stage: Stage, problem: Unparsed) -> str:
-    """Returns the second request for an answer, with the reason why the first was rejected."""
+    """Return the second request for an answer, with the reason why the first was rejected."""
     return fill(prompt_text("reask_choice"), reason=problem.reason, choices=choices(stage))
 
 
 def all_texts(stages: Sequence[Stage], options: Mapping[str, Any]) -> str:
-    """Returns every text that a prompt with these options may hold, one after the other."""
+    """Return every text that a prompt with these options may hold, one after the other."""
     guided = options["chain_of_thought"]
     names = ["summer_answer", "reask_choice", "summer_format" if guided else "summer_format_direct"]
     names += [f"summer_{role}{relations}" for role in ROLES for relations in ("", "_relations")]

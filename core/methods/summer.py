@@ -97,16 +97,16 @@ class Summer(ConversationMethod):
     )
 
     def calls(self, options: Mapping[str, Any]) -> float:
-        """Returns two summaries of each gene and a call for each sample; the cache answers for a gene seen before."""
+        """Return two summaries of each gene and a call for each sample; the cache answers for a gene seen before."""
         return _SUMMARIES + len(_STAGES[options["task"]]) * len(read_seeds(options["seeds"]))
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Returns every text that a prompt with these options may hold. Raises InputError for impossible options."""
+        """Return every text that a prompt with these options may hold. Raises InputError for impossible options."""
         read_seeds(options["seeds"])
         return texts.all_texts(_STAGES[options["task"]], options)
 
     def packs_read(self, options: Mapping[str, Any]) -> tuple[PackName, ...]:
-        """Returns the names of the packs that summaries and the network of close genes read; none where names are shown alone."""
+        """Return the names of the packs that summaries and the network of close genes read; none where names are shown alone."""
         if options.get("names") == ALONE:
             return ()
         tools = (*ENTRY_TOOLS, *(tool for of_role in RELATION_TOOLS.values() for tool in of_role))
@@ -177,7 +177,7 @@ def _call(stage: str, role: str, seed: int, context: Context) -> CallSpec:
 async def _answer(
     conversation: RowConversation, stage: Stage, pair: Pair, summaries: Mapping[Role, GeneSummary], context: Context
 ) -> _StageResult:
-    """Looks up labelled pairs for one question and asks it under every seed."""
+    """Look up labelled pairs for one question and asks it under every seed."""
     view, options = context.view_of(pair), context.options
     retrieves = options["retrieval"] and options.get("names") != ALONE
     pairs = _retrieve(stage, pair, view, context) if retrieves else ()
@@ -190,7 +190,7 @@ async def _answer(
 
 
 def _retrieve(stage: Stage, pair: Pair, view: LabelView, context: Context) -> tuple[Retrieved, ...]:
-    """Returns the labelled pairs for a question; for the direction only those that went up or down."""
+    """Return the labelled pairs for a question; for the direction only those that went up or down."""
     indexes: dict[tuple[LabelView, Stage], LabelledPairs] = context.notes.setdefault("labelled pairs", {})
     if (view, stage) not in indexes:
         if "graph" not in context.notes:
@@ -218,7 +218,7 @@ async def _ask_sample(conversation: RowConversation, stage: Stage, messages: Mes
 
 
 def _combine(stage: Stage, samples: Sequence[_Sample], rate: Callable[[], float]) -> _StageResult:
-    """Returns the mean score of the samples that could be read; without any, the base rate, marked as a fallback."""
+    """Return the mean score of the samples that could be read; without any, the base rate, marked as a fallback."""
     read = [sample.answer for sample in samples if sample.answer is not None]
     p = sum(SCORES[stage][answer] for answer in read) / len(read) if read else rate()
     counts = {answer: read.count(answer) for answer in SCORES[stage]}
@@ -238,12 +238,12 @@ def _combine(stage: Stage, samples: Sequence[_Sample], rate: Callable[[], float]
 
 
 def _flags(summaries: Mapping[Role, GeneSummary], results: Mapping[Stage, _StageResult]) -> tuple[Flag, ...]:
-    """Returns the flags of a row, each once."""
+    """Return the flags of a row, each once."""
     unknown = (Flag.NO_KNOWLEDGE,) if any(not summary.text for summary in summaries.values()) else ()
     not_asked = (flag for stage, flag in _NOT_ASKED.items() if stage not in results)
     return tuple(dict.fromkeys((*unknown, *not_asked, *(flag for result in results.values() for flag in result.flags))))
 
 
 def _distinct(items: Sequence[Evidence]) -> tuple[Evidence, ...]:
-    """Returns every answer of a tool once."""
+    """Return every answer of a tool once."""
     return tuple({(item.tool, item.key): item for item in items}.values())

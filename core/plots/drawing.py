@@ -82,7 +82,7 @@ def error_bars(table: pd.DataFrame, value: str, colour: str) -> dict[str, object
 
 
 def draw_vertical(figure: go.Figure, lines: Sequence[Line], span: tuple[float, float]) -> int:
-    """Draw vertical lines with their names above the plot; returns the pixels that the names need there.
+    """Draw vertical lines with their names above the plot; return the pixels that the names need there.
 
     span: the range of the x axis. A name that would touch the one before it is placed one line of text higher.
     """
@@ -98,7 +98,7 @@ def draw_vertical(figure: go.Figure, lines: Sequence[Line], span: tuple[float, f
 
 
 def draw_horizontal(figure: go.Figure, line: Line) -> int:
-    """Draw a horizontal line with its name outside the plot on the right; returns the pixels that the name needs."""
+    """Draw a horizontal line with its name outside the plot on the right; return the pixels that the name needs."""
     figure.add_shape(type="line", y0=line.value, y1=line.value, xref="paper", x0=0, x1=1, line=_stroke(line), layer="between")
     figure.add_annotation(y=line.value, xref="paper", x=1, xanchor="left", xshift=4, **_name(line))
     return _CHARACTER_PX * len(line.name) + 12

@@ -117,7 +117,7 @@ def _hover(row: Any) -> str:
 
 
 def _draw_names(chart: go.Figure, table: pd.DataFrame, x: tuple[float, float], y: tuple[float, float]) -> int:
-    """Write symbols to the right of the plot, with leaders to their marks; returns the pixels that they need there."""
+    """Write symbols to the right of the plot, with leaders to their marks; return the pixels that they need there."""
     plot_px = HEIGHT_PX - label_signs.ABOVE_PX - _BELOW_PX
     line = drawing.TEXT_PX * (y[1] - y[0]) / plot_px  # height of a line of text in units of the axis
     table = table.sort_values("y", kind="stable")

@@ -20,7 +20,7 @@ _SHOWN = 5
 
 
 def read_candidates(path: Path, conditions: Collection[str]) -> dict[str, frozenset[str]]:
-    """Returns the pool of genes of each condition.
+    """Return the pool of genes of each condition.
 
     The file is a JSON object of condition → list of genes, or one pool for all conditions: a JSON list, or a text of one gene a
     line. Raises InputError for another content, an empty pool, a gene that stands twice in a pool, and a condition without one.
@@ -60,7 +60,7 @@ def _pool(genes: object, where: str, name: str) -> frozenset[str]:
 def pool_matrix(
     pools: Mapping[str, Collection[str]], conditions: Sequence[str], genes: Sequence[str], where: str = "candidates"
 ) -> NDArray[np.bool_]:
-    """Returns which genes are in the pool of each row's condition, of shape (n_rows, n_genes).
+    """Return which genes are in the pool of each row's condition, of shape (n_rows, n_genes).
 
     Raises InputError for a candidate that is not among the genes.
     """
@@ -81,7 +81,7 @@ def pool_matrix(
 def random_level(
     conditions: Sequence[str], pools: Mapping[str, Collection[str]] | None, n_genes: int, ks: Sequence[int] = KS
 ) -> RankingScores:
-    """Returns the expected metrics of a random order of the ranked genes, for each row: all of them tie.
+    """Return the expected metrics of a random order of the ranked genes, for each row: all of them tie.
 
     conditions: of each row. pools: the candidates of each condition, None where all n_genes are ranked.
     """

@@ -36,18 +36,18 @@ class Ceilings:
     conditions: tuple[str, ...]
 
     def value(self, metric: str, k: int | None = None, n_rows: Mapping[str, int] | None = None) -> float:
-        """Returns the ceiling of a metric's mean over conditions. n_rows: how often each condition counts, None for once."""
+        """Return the ceiling of a metric's mean over conditions. n_rows: how often each condition counts, None for once."""
         weights = [1 if n_rows is None else n_rows.get(condition, 0) for condition in self.conditions]
         total = sum(weight * best for weight, best in zip(weights, self.best[metric, k], strict=True))
         return float(total / sum(weights)) if sum(weights) else float("nan")
 
     def text(self, metric: str, k: int | None = None) -> str:
-        """Returns a ceiling as a fraction of conditions, such as "10.5/38"."""
+        """Return a ceiling as a fraction of conditions, such as "10.5/38"."""
         decimal = f"{float(sum(self.best[metric, k])):.3f}".rstrip("0").rstrip(".")
         return f"{decimal}/{len(self.conditions)}"
 
     def steps(self) -> dict[str, dict[str, str]]:
-        """Returns metric → k → ceiling, for each k from which on the ceiling is another."""
+        """Return metric → k → ceiling, for each k from which on the ceiling is another."""
         found: dict[str, dict[str, str]] = {}
         for metric, name in NAMES.items():
             ks = sorted(k for at, k in self.best if at == metric and k is not None)
@@ -65,7 +65,7 @@ def ceilings_of(
     ks: Sequence[int] = KS,
     n_genes: int | None = None,
 ) -> Ceilings:
-    """Returns the ceilings of a split, from its conditions alone, at each of `ks` and at every smaller k where one rises.
+    """Return the ceilings of a split, from its conditions alone, at each of `ks` and at every smaller k where one rises.
 
     Of a test condition with targets T, S of them trained (and, with candidates, in the condition's pool): relevant hit and MRR 1
     if S is not empty; recall min(|S|, k) / |T|; exact hit 1 if S = T and |T| ≤ k. n_genes: that are ranked without candidates,

@@ -29,14 +29,14 @@ class MatchedControls:
     n_unmatched: int = 0
 
     def means(self) -> Expression:
-        """Returns the mean expression of each cell's controls, of shape (n, n_genes)."""
+        """Return the mean expression of each cell's controls, of shape (n, n_genes)."""
         total = np.zeros((len(self.rows), self.cells.shape[1]), dtype=np.float32)
         for column in self.rows.T:
             total += self.cells[column]
         return total / np.float32(self.rows.shape[1])
 
     def take(self, rows: NDArray[Any]) -> MatchedControls:
-        """Returns the controls of some of the n cells."""
+        """Return the controls of some of the n cells."""
         return MatchedControls(self.cells, self.rows[rows])
 
 
@@ -46,7 +46,7 @@ Control = Expression | MatchedControls
 def match_controls(
     cells: ExpressionSet, pool: ExpressionSet, rng: np.random.Generator, n_matched: int = N_MATCHED
 ) -> MatchedControls:
-    """Returns `n_matched` random control cells of the same batch for each cell.
+    """Return `n_matched` random control cells of the same batch for each cell.
 
     pool: the cells whose control cells are used, over the same genes. They differ from one another where a batch has as many, and
     are repeated where it has fewer. Raises InputError if there is no control cell, and for other genes.
@@ -73,7 +73,7 @@ def match_controls(
 
 
 def as_matched(control: Control, n_cells: int) -> MatchedControls:
-    """Returns matched controls as they are; a profile of shape (n_genes,) or (n_cells, n_genes) as one control for each cell."""
+    """Return matched controls as they are; a profile of shape (n_genes,) or (n_cells, n_genes) as one control for each cell."""
     if isinstance(control, MatchedControls):
         if len(control.rows) != n_cells:
             raise InputError(f"control cells of {len(control.rows):,} cells, expected those of {n_cells:,}")
@@ -87,7 +87,7 @@ def as_matched(control: Control, n_cells: int) -> MatchedControls:
 
 
 def subtract_controls(x: Expression, control: Control) -> Expression:
-    """Returns the expression of cells less the mean of their controls, of shape (n_cells, n_genes)."""
+    """Return the expression of cells less the mean of their controls, of shape (n_cells, n_genes)."""
     if isinstance(control, MatchedControls):
         return x - as_matched(control, len(x)).means()
     return x - control

@@ -96,7 +96,7 @@ def evaluate(
     pools: Pools | None = None,
     report: Callable[[float, str], object] = lambda _share, _what: None,
 ) -> Evaluation:
-    """Returns the evaluation of fitted models on the test conditions of a split.
+    """Return the evaluation of fitted models on the test conditions of a split.
 
     cells: with the test conditions and the control cells. pools: the candidates of each test condition; None to rank all genes.
     Raises InputError for models fitted on other genes, and for a split whose test conditions have no cells.
@@ -132,7 +132,7 @@ def _check(models: Mapping[str, FittedModel], cells: ExpressionSet, split: Split
 
 
 def _positions(cells: ExpressionSet, condition: str) -> list[int]:
-    """Returns the columns of a condition's targets, as far as they are measured."""
+    """Return the columns of a condition's targets, as far as they are measured."""
     known = {gene: at for at, gene in enumerate(cells.genes)}
     return [known[gene] for gene in targets_in(condition) if gene in known]
 
@@ -146,7 +146,7 @@ def _cells_of(test: ExpressionSet, seed: int) -> _Rows:
 
 
 def _average(cells: _Rows) -> _Rows:
-    """Returns one row for each condition: the mean expression of its cells and of all their controls."""
+    """Return one row for each condition: the mean expression of its cells and of all their controls."""
     names, of_cell = np.unique(np.array(cells.conditions), return_inverse=True)
     x, controls = (np.zeros((len(names), cells.x.shape[1]), dtype=np.float32) for _ in range(2))
     for at in range(len(names)):
@@ -178,7 +178,7 @@ class _Ranker:
             yield block, self.model.score(x, controls), among
 
     def places(self, rows: _Rows) -> list[list[Places]]:
-        """Returns the places of each row's targets."""
+        """Return the places of each row's targets."""
         return [each for block, scores, among in self.blocks(rows) for each in place_targets(scores, rows.targets[block], among)]
 
 
@@ -225,7 +225,7 @@ def _genes_of(name: str, ranker: _Ranker, profiles: _Rows) -> pd.DataFrame:
 
 
 def _first_genes(scores: Floats, targets: Sequence[int], ranked: NDArray[np.bool_] | None, genes: Sequence[str]) -> pd.DataFrame:
-    """Returns the first TOP genes that a model can score, and the targets: rank (inf outside of the pool), gene, is_target."""
+    """Return the first TOP genes that a model can score, and the targets: rank (inf outside of the pool), gene, is_target."""
     can_rank = np.isfinite(scores) if ranked is None else np.isfinite(scores) & ranked
     order = np.argsort(-scores, kind="stable")
     shown = list(dict.fromkeys([*order[can_rank[order]][:TOP], *targets]))
@@ -241,6 +241,6 @@ def _ranks_untrained(model: FittedModel, split: Split) -> bool:
 
 
 def by_model(table: pd.DataFrame, metric: str, k: int | None, stratum: str = "all") -> pd.DataFrame:
-    """Returns one row for each model: those of a metric at one k."""
+    """Return one row for each model: those of a metric at one k."""
     at_k = table["k"].isna() if k is None else table["k"] == k
     return table[(table["metric"] == metric) & at_k & (table["stratum"] == stratum)].reset_index(drop=True)

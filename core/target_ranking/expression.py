@@ -45,7 +45,7 @@ class ExpressionSet:
         require_targets(self.genes, np.unique(self.conditions))
 
     def targets_of(self, condition: str) -> tuple[int, ...]:
-        """Returns the positions of a condition's perturbed genes; none for control cells. Raises InputError for another gene."""
+        """Return the positions of a condition's perturbed genes; none for control cells. Raises InputError for another gene."""
         positions = {gene: at for at, gene in enumerate(self.genes)}
         require_targets(self.genes, [condition])
         return tuple(positions[gene] for gene in targets_in(condition))
@@ -61,11 +61,11 @@ class ExpressionSet:
         return tuple(str(name) for name in np.unique(self.conditions) if name != CONTROL)
 
     def take(self, rows: NDArray[Any]) -> Self:
-        """Returns the cells of these positions or flags."""
+        """Return the cells of these positions or flags."""
         return type(self)(self.x[rows], self.genes, self.conditions[rows], self.batches[rows])
 
     def of_conditions(self, conditions: Iterable[str], *, controls: bool = True) -> Self:
-        """Returns the cells of these conditions, with the control cells unless they are not wanted."""
+        """Return the cells of these conditions, with the control cells unless they are not wanted."""
         wanted = np.isin(self.conditions, [*conditions, *([CONTROL] if controls else [])])
         return self.take(wanted)
 
@@ -83,19 +83,19 @@ def require_targets(genes: Iterable[str], conditions: Iterable[str]) -> None:
 
 
 def normalise(counts: NDArray[Any]) -> Expression:
-    """Returns log1p of counts per 10,000, of the shape (n_cells, n_genes) of the counts; a cell without counts is all 0."""
+    """Return log1p of counts per 10,000, of the shape (n_cells, n_genes) of the counts; a cell without counts is all 0."""
     totals = counts.sum(axis=1, dtype=np.float64, keepdims=True)
     scale = np.divide(COUNTS_PER_CELL, totals, out=np.zeros_like(totals), where=totals > 0)
     return np.asarray(np.log1p(counts * scale), dtype=np.float32)
 
 
 def targets_in(condition: str) -> tuple[str, ...]:
-    """Returns the perturbed genes of a canonical condition; none for control cells."""
+    """Return the perturbed genes of a canonical condition; none for control cells."""
     return () if condition == CONTROL else tuple(condition.split(SEPARATOR))
 
 
 def parse_condition(text: str, control: str = CONTROL) -> str:
-    """Returns the canonical name of a condition: symbols sorted and joined by "+"; "ctrl" for control cells.
+    """Return the canonical name of a condition: symbols sorted and joined by "+"; "ctrl" for control cells.
 
     control: what stands for control cells, alone or as a part, as in "A+ctrl". Raises InputError for an empty part and for a
     gene that stands there twice.
@@ -113,7 +113,7 @@ def parse_condition(text: str, control: str = CONTROL) -> str:
 
 
 def parse_conditions(texts: Sequence[str], control: str = CONTROL) -> list[str]:
-    """Returns the canonical name of every condition; each distinct text is parsed once."""
+    """Return the canonical name of every condition; each distinct text is parsed once."""
     known = {text: parse_condition(text, control) for text in dict.fromkeys(texts)}
     return [known[text] for text in texts]
 
@@ -128,7 +128,7 @@ MASKS: Final[dict[Mask, str]] = {
 
 
 def read_mask(name: str) -> Mask:
-    """Returns the name of a mask. Raises InputError for another."""
+    """Return the name of a mask. Raises InputError for another."""
     found = next((mask for mask in MASKS if mask == name), None)
     if found is None:
         raise InputError(f"mask: got {name!r}, expected {', '.join(MASKS)}")
@@ -136,7 +136,7 @@ def read_mask(name: str) -> Mask:
 
 
 def mask_expression(x: Expression, control: Expression, mask: Mask, perturbed: Collection[int]) -> Expression:
-    """Returns expression of shape (n_rows, n_genes) in which masked genes have the value of the control cells.
+    """Return expression of shape (n_rows, n_genes) in which masked genes have the value of the control cells.
 
     control: of the same shape. perturbed: positions of the genes that are perturbed in any condition of the split, which the
     mask "targets" takes; those of the row's own condition alone would give it away. Of genes that differ equally, the first are

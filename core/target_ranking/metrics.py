@@ -62,11 +62,11 @@ class RankingScores:
     clusters: Sequence[str]
 
     def mean(self, metric: str, k: int | None = None) -> float:
-        """Returns the mean over rows."""
+        """Return the mean over rows."""
         return float(self.rows[metric, k].mean())
 
     def interval(self, metric: str, k: int | None = None) -> Interval:
-        """Returns the mean over rows with its 95% interval, rows of one condition counted as dependent."""
+        """Return the mean over rows with its 95% interval, rows of one condition counted as dependent."""
         return clustered_interval(self.rows[metric, k], self.clusters)
 
 
@@ -115,7 +115,7 @@ def _check(scores: Floats, targets: Sequence[tuple[int, ...]], candidates: NDArr
 
 
 def score_rankings(places: Sequence[Sequence[Places]], clusters: Sequence[str], ks: Sequence[int] = KS) -> RankingScores:
-    """Returns the metrics of every row.
+    """Return the metrics of every row.
 
     places: of each row's targets, as `place_targets` returns them. clusters: the condition of each row. Raises InputError without
     rows, and for a k below 1.
@@ -146,7 +146,7 @@ def expected_metrics(ties: Sequence[Tie], n_targets: int, ks: Sequence[int]) -> 
 
 
 def clustered_interval(values: Floats, clusters: Sequence[str], limits: tuple[float, float] = (0.0, 1.0)) -> Interval:
-    """Returns the mean of values of shape (n_rows,) with its 95% interval, by Student's t over the clusters.
+    """Return the mean of values of shape (n_rows,) with its 95% interval, by Student's t over the clusters.
 
     NaN limits where they are not determined: a single cluster, or equal values, whose standard error of 0 says nothing.
     """

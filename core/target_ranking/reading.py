@@ -76,7 +76,7 @@ class ReadCells:
 
 
 def read_source(source: CellSource) -> ReadCells:
-    """Returns the cells of a source. Raises InputError, in the words of `core.cells.anndata_file` and for conditions that name
+    """Return the cells of a source. Raises InputError, in the words of `core.cells.anndata_file` and for conditions that name
     unknown genes or have too few cells; MissingPackage without anndata."""
     return _read_file(source) if source.file else _simulate(source)
 
@@ -114,7 +114,7 @@ def _read_file(source: CellSource) -> ReadCells:
 
 
 def _read_rows(file: CellFile, rows: NDArray[np.intp]) -> NDArray[np.float32]:
-    """Returns the normalised expression of some cells, reading the file once in blocks."""
+    """Return the normalised expression of some cells, reading the file once in blocks."""
     x = np.zeros((len(rows), len(file.genes)), dtype=np.float32)
     for block, values in file.blocks():
         at = np.flatnonzero((rows >= block.start) & (rows < block.stop))
@@ -125,7 +125,7 @@ def _read_rows(file: CellFile, rows: NDArray[np.intp]) -> NDArray[np.float32]:
 
 
 def _choose_cells(conditions: NDArray[np.str_], source: CellSource, where: str) -> NDArray[np.intp]:
-    """Returns the positions of the cells that are kept, in order. Raises InputError for conditions of too few cells."""
+    """Return the positions of the cells that are kept, in order. Raises InputError for conditions of too few cells."""
     names, of_cell, counts = np.unique(conditions, return_inverse=True, return_counts=True)
     few = [f"{name} ({n})" for name, n in zip(names, counts, strict=True) if n < source.least_cells]
     if few:

@@ -40,7 +40,7 @@ class TrainingRequest:
     seed: int = setting(0, "Of the split, of the models, of the choice of cells.", title="Seed", key="targets_seed", least=0)
 
     def as_json(self) -> dict[str, Any]:
-        """Returns plain data from which `from_json` makes an equal record."""
+        """Return plain data from which `from_json` makes an equal record."""
         values = {"version": VERSION, **to_json(self)}
         values["models"] = values.pop("models")
         values["source"] = _source_as_json(self.source)
@@ -50,7 +50,7 @@ class TrainingRequest:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Returns the record that `as_json` was made from. Raises InputError for other data."""
+        """Return the record that `as_json` was made from. Raises InputError for other data."""
         if values.get("version") != VERSION:
             raise InputError(f"request of a target ranking: version {values.get('version')!r}, expected {VERSION}")
         given = {name: value for name, value in values.items() if name != "version"}
@@ -73,14 +73,14 @@ def _source_as_json(source: CellSource) -> dict[str, Any]:
 def make_request(
     chosen: Mapping[str, object], file: str, models: Mapping[str, Mapping[str, object]], split: Split | None = None
 ) -> TrainingRequest:
-    """Returns the request of chosen settings. file: of cells, "" for the simulator. split: a published one."""
+    """Return the request of chosen settings. file: of cells, "" for the simulator. split: a published one."""
     made = make(TrainingRequest, chosen, models=models)
     choice = replace(made.split, seed=made.seed) if split is None else SplitChoice("file", made.seed, split)
     return replace(made, source=replace(made.source, file=file, seed=made.seed), split=choice)
 
 
 def missing_packages(model: RankingModel) -> tuple[str, ...]:
-    """Returns the packages of a model that are not installed; imports none of them."""
+    """Return the packages of a model that are not installed; imports none of them."""
     wanted: tuple[str, ...] = getattr(model, "packages", ())
     return tuple(package for package in wanted if find_spec(package) is None)
 

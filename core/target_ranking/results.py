@@ -72,7 +72,7 @@ class RankingFolder:
         write_json(self.path / "request.json", request.as_json())
 
     def request(self) -> TrainingRequest:
-        """Returns what was asked for. Raises NotFound without it."""
+        """Return what was asked for. Raises NotFound without it."""
         return TrainingRequest.from_json(_read(self.path / "request.json"))
 
     def write_data(self, split: Split, facts: Mapping[str, Any], notes: tuple[str, ...]) -> None:
@@ -80,23 +80,23 @@ class RankingFolder:
         write_json(self.path / "data.json", {"split": to_json(split), "facts": dict(facts), "notes": list(notes)})
 
     def split(self) -> Split:
-        """Returns the split. Raises NotFound before it is drawn."""
+        """Return the split. Raises NotFound before it is drawn."""
         return from_json(Split, _read(self.path / "data.json")["split"], f"{self.path / 'data.json'}: split")
 
     def data(self) -> Mapping[str, Any]:
-        """Returns facts and notes on the cells. Raises NotFound before they were read."""
+        """Return facts and notes on the cells. Raises NotFound before they were read."""
         return _read(self.path / "data.json")
 
     def model(self, name: str) -> Path:
-        """Returns the folder of a fitted model."""
+        """Return the folder of a fitted model."""
         return self.path / "models" / name
 
     def fitted(self) -> tuple[str, ...]:
-        """Returns the names of the models that are fitted and whole, sorted."""
+        """Return the names of the models that are fitted and whole, sorted."""
         return tuple(sorted(path.parent.name for path in self.path.glob(f"models/*/{MODEL_MANIFEST}")))
 
     def load_models(self) -> dict[str, FittedModel]:
-        """Returns the fitted models by name. Raises NotFound if there is none; MissingPackage."""
+        """Return the fitted models by name. Raises NotFound if there is none; MissingPackage."""
         names = self.fitted()
         if not names:
             raise NotFound(f"target ranking {self.name}: no model is fitted, expected at least one; train it first")
@@ -123,13 +123,13 @@ class RankingFolder:
         return SavedEvaluation(key, facts, found.table, found.genes)
 
     def evaluations(self) -> list[SavedEvaluation]:
-        """Returns the evaluations that are whole, the latest last."""
+        """Return the evaluations that are whole, the latest last."""
         places = [path.parent for path in self.path.glob("evaluations/*/evaluation.json")]
         places.sort(key=lambda place: ((place / "evaluation.json").stat().st_mtime_ns, place.name))
         return [_read_evaluation(place) for place in places]
 
     def history(self) -> pd.DataFrame:
-        """Returns the histories of the fitted models below one another, with a column model; the others are the model's own."""
+        """Return the histories of the fitted models below one another, with a column model; the others are the model's own."""
         found = {name: load_history(self.model(name)) for name in self.fitted()}
         tables = [table.assign(model=name) for name, table in found.items() if len(table)]
         return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame({"model": []})
@@ -141,14 +141,14 @@ class RankingFolder:
 
 
 def load_history(folder: Path) -> pd.DataFrame:
-    """Returns the history of a saved model. Raises NotFound and InputError."""
+    """Return the history of a saved model. Raises NotFound and InputError."""
     from core.target_ranking.models.saved_model import read_manifest, read_model
 
     return read_model(folder, read_manifest(folder).model).history
 
 
 def list_folders(path: Path) -> list[RankingFolder]:
-    """Returns the target rankings in a folder, the latest begun first."""
+    """Return the target rankings in a folder, the latest begun first."""
     found = [RankingFolder(entry) for entry in path.iterdir()] if path.is_dir() else []
     there = [folder for folder in found if folder.exists]
     return sorted(there, key=lambda folder: ((folder.path / "request.json").stat().st_mtime, folder.name), reverse=True)

@@ -59,7 +59,7 @@ class _PublishedSplit:
 
 
 def read_split(path: Path) -> Split:
-    """Returns the split of a published JSON file: train_conditions, val_conditions and test_conditions, unseen_genes and seed.
+    """Return the split of a published JSON file: train_conditions, val_conditions and test_conditions, unseen_genes and seed.
 
     Raises InputError for another content, a condition of two parts or twice in one, a part without conditions, and an unseen gene
     that a training or validation condition perturbs.
@@ -76,7 +76,7 @@ def _canonical(conditions: Sequence[str]) -> tuple[str, ...]:
 
 
 def checked(split: Split) -> Split:
-    """Returns the split. Raises InputError if a part has no conditions, if one stands in two places, or if an unseen gene is
+    """Return the split. Raises InputError if a part has no conditions, if one stands in two places, or if an unseen gene is
     perturbed before the test."""
     where = split.source or f"split {split.name}"
     for part in PARTS:
@@ -94,7 +94,7 @@ def checked(split: Split) -> Split:
 
 
 def draw_split(conditions: Collection[str], kind: Kind, seed: int, unseen_genes: int = UNSEEN_GENES) -> Split:
-    """Returns a split of canonical conditions, drawn with a seed.
+    """Return a split of canonical conditions, drawn with a seed.
 
     compositional: the test conditions are doubles, both genes of which are perturbed in other conditions. hard: `unseen_genes`
     genes are never trained, alone or in doubles (at most a sixth of the perturbed genes); the test has every condition with one
@@ -145,7 +145,7 @@ def _composed_doubles(names: Sequence[str], share: float, rng: np.random.Generat
 
 
 def _draw_validation(names: Sequence[str], rng: np.random.Generator) -> tuple[str, ...]:
-    """Draws the validation conditions; those come first that leave each of their genes in a training condition."""
+    """Draw the validation conditions; those come first that leave each of their genes in a training condition."""
     wanted = max(1, round(_VALIDATION_SHARE * len(names)))
     composed = _composed_doubles(names, _VALIDATION_SHARE, rng)
     rest = rng.permutation([name for name in names if name not in set(composed)])

@@ -66,18 +66,18 @@ WHAT_A_TIE_IS: Final = "Ties have their mid-rank, and count within k if that is 
 
 
 def metric_text(metric: str, k: float | None) -> str:
-    """Returns the name of a metric, such as "recall@5" or "MRR"."""
+    """Return the name of a metric, such as "recall@5" or "MRR"."""
     return METRICS[metric] if k is None or k != k else f"{METRICS[metric]}@{k:.0f}"
 
 
 def table_records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Returns one JSON record for each row; k is a whole number, None for mrr."""
+    """Return one JSON record for each row; k is a whole number, None for mrr."""
     records: list[dict[str, Any]] = [{str(name): value for name, value in record.items()} for record in table.to_dict("records")]
     return [record | {"k": None if record["k"] != record["k"] else int(record["k"])} for record in records]
 
 
 def wide_table(table: pd.DataFrame, metric: str, stratum: str = "all") -> pd.DataFrame:
-    """Returns one row for each model of a metric: model, a column of text for each k.
+    """Return one row for each model of a metric: model, a column of text for each k.
 
     Two last rows: the random level and the ceiling. For mrr there is one column, MRR.
     """
@@ -94,7 +94,7 @@ def wide_table(table: pd.DataFrame, metric: str, stratum: str = "all") -> pd.Dat
 
 
 def margin_table(table: pd.DataFrame, metric: str, k: int | None, strata: Mapping[str, str]) -> pd.DataFrame:
-    """Returns one row for each stratum that has conditions: its words, conditions, and each model's margin over random as text.
+    """Return one row for each stratum that has conditions: its words, conditions, and each model's margin over random as text.
 
     strata: stratum → its words, in the order of the rows.
     """
@@ -110,7 +110,7 @@ def margin_table(table: pd.DataFrame, metric: str, k: int | None, strata: Mappin
 
 
 def published_wide(metric: str) -> pd.DataFrame:
-    """Returns the published values of a metric: model, a column of text for each k, and what was scored."""
+    """Return the published values of a metric: model, a column of text for each k, and what was scored."""
     part = published_table()
     part = part[part["metric"] == metric]
     lines = []
@@ -124,14 +124,14 @@ def published_wide(metric: str) -> pd.DataFrame:
 
 
 def differences(facts: Mapping[str, Any], split_kind: str) -> list[str]:
-    """Returns sentences on what in the published table is not comparable with an evaluation of these facts."""
+    """Return sentences on what in the published table is not comparable with an evaluation of these facts."""
     found = what_differs(str(facts["unit"]), split_kind, str(facts["mask"]))
     lines = [f"{model} (published): {text}." for model, text in found.items() if text]
     return [*NOT_COMPARABLE, *lines]
 
 
 def evaluation_text(saved: SavedEvaluation) -> str:
-    """Returns what an evaluation scored, in words."""
+    """Return what an evaluation scored, in words."""
     rows = saved.table[saved.table["stratum"] == "all"].iloc[0]
     unit = UNIT_WORDS[saved.facts["unit"]]
     pool = "all genes ranked" if saved.facts["pool"] == ALL_GENES else f"ranked within the candidates of {saved.facts['pool']}"
@@ -140,7 +140,7 @@ def evaluation_text(saved: SavedEvaluation) -> str:
 
 
 def table_text(saved: SavedEvaluation, split_name: str) -> str:
-    """Returns an evaluation as text for a terminal, with intervals, random level and ceilings."""
+    """Return an evaluation as text for a terminal, with intervals, random level and ceilings."""
     parts = [f"split {split_name}: {evaluation_text(saved)}", WHAT_A_TIE_IS]
     parts += [_aligned(wide_table(saved.table, metric)) for metric in METRICS]
     margins = saved.table[(saved.table["metric"] == MRR)]
@@ -153,12 +153,12 @@ def table_text(saved: SavedEvaluation, split_name: str) -> str:
 
 
 def published_text() -> str:
-    """Returns the published table as text for a terminal, with what is not comparable."""
+    """Return the published table as text for a terminal, with what is not comparable."""
     return "\n\n".join(["published", *(_aligned(published_wide(metric)) for metric in METRICS), *NOT_COMPARABLE])
 
 
 def ceilings_text(ceilings: Ceilings) -> str:
-    """Returns ceilings as one line a metric; each holds from its k on."""
+    """Return ceilings as one line a metric; each holds from its k on."""
     lines = [
         f"{metric}: " + ", ".join(f"{value} from k = {k}" for k, value in steps.items())
         for metric, steps in ceilings.steps().items()
@@ -167,7 +167,7 @@ def ceilings_text(ceilings: Ceilings) -> str:
 
 
 def _rows(table: pd.DataFrame) -> Iterator[Any]:
-    """Yields the rows with their columns as attributes, which pandas gives no types."""
+    """Yield the rows with their columns as attributes, which pandas gives no types."""
     return table.itertuples(index=False)
 
 
@@ -176,12 +176,12 @@ def _aligned(table: pd.DataFrame) -> str:
 
 
 def published_records() -> list[dict[str, Any]]:
-    """Returns the published table as JSON records."""
+    """Return the published table as JSON records."""
     return table_records(published_table())
 
 
 def published_table() -> pd.DataFrame:
-    """Returns one row for each metric, k and model; columns: model, metric, k (NaN for mrr), value, unit, rows, split, mask."""
+    """Return one row for each metric, k and model; columns: model, metric, k (NaN for mrr), value, unit, rows, split, mask."""
     at_k = [
         (model, metric, k, value)
         for metric, by_k in _AT_K.items()

@@ -20,7 +20,7 @@ CHECKPOINTS: Final = "checkpoints"
 
 
 def prepare(request: TrainingRequest) -> tuple[ReadCells, Split]:
-    """Returns the cells of a request and its split; writes nothing.
+    """Return the cells of a request and its split; writes nothing.
 
     Raises InputError for settings, cells or a split that are wrong, and MissingPackage.
     """
@@ -32,7 +32,7 @@ def prepare(request: TrainingRequest) -> tuple[ReadCells, Split]:
 
 
 def split_of(request: TrainingRequest, cells: ExpressionSet) -> Split:
-    """Returns the published split of a request, or the one that is drawn from the conditions of the cells."""
+    """Return the published split of a request, or the one that is drawn from the conditions of the cells."""
     choice = request.split
     if choice.split is not None:
         return choice.split
@@ -67,5 +67,5 @@ def train(folder: RankingFolder, read: ReadCells, split: Split, report: Report) 
 
 
 def _part_of(report: Report, start: float, share: float, name: str) -> Report:
-    """Returns a report of one model's share of the work."""
+    """Return a report of one model's share of the work."""
     return lambda done, what: report(start + share * min(max(done, 0.0), 1.0), f"{name}: {what}")

@@ -32,11 +32,11 @@ class Learner(Protocol):
         ...
 
     def validate(self) -> float:
-        """Returns the MRR of the validation cells."""
+        """Return the MRR of the validation cells."""
         ...
 
     def state(self) -> Arrays:
-        """Returns copies of the weights, under names that start with "weight.", and of the rest, such as the optimizer's."""
+        """Return copies of the weights, under names that start with "weight.", and of the rest, such as the optimizer's."""
         ...
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:

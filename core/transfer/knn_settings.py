@@ -54,7 +54,7 @@ class KnnSettings:
 
 
 def rows_to_predict(index: RowIndex, protocol: EvaluationProtocol) -> Codes:
-    """Returns the positions of the labelled training rows under folds and loo, of all other rows under the protocol test.
+    """Return the positions of the labelled training rows under folds and loo, of all other rows under the protocol test.
 
     Raises InputError for a dataset without such rows, or without labelled rows to learn from.
     """

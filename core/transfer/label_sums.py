@@ -171,7 +171,7 @@ def _all_sums(chunk: WeightChunk, table: LabelSumTable) -> Floats:
 
 
 def _row_stretches(group: Codes) -> Iterator[slice]:
-    """Yields rows in stretches of whole groups that fit in the processor's caches."""
+    """Yield rows in stretches of whole groups that fit in the processor's caches."""
     ends = [rows.stop for _, rows in slices_by_group(group)]
     start = 0
     for end, following in zip(ends, [*ends[1:], None], strict=True):

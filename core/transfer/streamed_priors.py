@@ -136,7 +136,7 @@ def _codes(column: pa.DictionaryArray, symbols: Sequence[str]) -> Codes:
 
 
 def _batches(source: Path, names: Sequence[str], batch_rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-    """Yields a file's rows as dictionaries of texts. Raises InputError unless all of them have the columns pert and gene."""
+    """Yield a file's rows as dictionaries of texts. Raises InputError unless all of them have the columns pert and gene."""
     try:
         _check_columns(parquet.read_schema(source), source)
         walk_parquet(source, str(source), names)

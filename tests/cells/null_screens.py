@@ -40,7 +40,7 @@ class NullScreen:
 
 
 def simulate_null(settings: NullScreen, seed: int) -> SimulatedScreen:
-    """Returns a screen, with the log2 of its true fold changes: 0 where nothing changes."""
+    """Return a screen, with the log2 of its true fold changes: 0 where nothing changes."""
     rng = np.random.default_rng(seed)
     n_perts, n_genes = settings.perturbations, settings.genes
     genes = tuple(f"G{i:04d}" for i in range(n_genes))

@@ -75,7 +75,7 @@ def timed_writes() -> Iterator[list[float]]:
 
 
 def write_by_page() -> Callable[[str], None]:
-    """Returns what writes a note by the page Rows and looks at Overview after every fifth."""
+    """Return what writes a note by the page Rows and looks at Overview after every fifth."""
     from streamlit.testing.v1 import AppTest, app_test
 
     from tests.ui.conftest import RoutedPages, app_at
@@ -104,7 +104,7 @@ def write_by_page() -> Callable[[str], None]:
 
 
 def write_by_command(workspace: Path) -> Callable[[str], None]:
-    """Returns what writes a note by the command."""
+    """Return what writes a note by the command."""
 
     def write(text: str) -> None:
         commands.core_json(workspace, "note", RUN, text, "--row", ROW)

@@ -52,7 +52,7 @@ def yes_if(holds: bool) -> str:
 
 @cache
 def rules() -> Mapping[str, Rule]:
-    """Returns the rules by name, sorted: a new file with `RULES` is in without being listed anywhere.
+    """Return the rules by name, sorted: a new file with `RULES` is in without being listed anywhere.
 
     Imports every file of this room.
     """
@@ -62,21 +62,21 @@ def rules() -> Mapping[str, Rule]:
 
 
 def rule_named(name: str) -> Rule:
-    """Returns the rule of a name. Raises NotFound, with the known names, if there is no such rule."""
+    """Return the rule of a name. Raises NotFound, with the known names, if there is no such rule."""
     if name not in rules():
         raise NotFound(f"rule {name!r}: not known, expected one of {', '.join(rules())}")
     return rules()[name]
 
 
 def built_in_rubrics() -> list[Rubric]:
-    """Returns the rubrics of all rules, by name."""
+    """Return the rubrics of all rules, by name."""
     return [rule.rubric for rule in rules().values()]
 
 
 def answer_by_rule(
     rubric: Rubric, texts: pd.DataFrame, begun: float | None = None, symbols: Symbols | None = None
 ) -> pd.DataFrame:
-    """Returns what the rule or the pattern of a rubric answers: pair_id, seq, role, stage, answer, p, one row per text, in order.
+    """Return what the rule or the pattern of a rubric answers: pair_id, seq, role, stage, answer, p, one row per text, in order.
 
     texts: as of `core.store.rubrics.texts`. answer is "" where the rule has none; p is NaN. begun: as in
     `core.audit.pattern.search_pattern`. symbols: as of a `RuleText`. Raises InputError for a rubric without a rule and without a
@@ -98,7 +98,7 @@ def answer_by_rule(
 
 
 def _rule_texts(texts: pd.DataFrame, symbols: Symbols | None) -> Iterator[RuleText]:
-    """Yields the rows of `core.store.rubrics.texts`, which may lack the columns that follow `findings`."""
+    """Yield the rows of `core.store.rubrics.texts`, which may lack the columns that follow `findings`."""
     names = ["content", "role", "stage", "pair_id", "pert", "gene", "findings"]
     more = [name for name in ("flags", "briefs", "has_dossier") if name in texts]
     for values in zip(*(texts[name] for name in (*names, *more)), strict=True):

@@ -49,7 +49,7 @@ class Ablation:
     find_lacking: Callable[[Material], list[str]] = lambda _: []
 
     def missing(self, material: Material) -> list[str]:
-        """Returns what is not there of what it needs with its default settings, and how to get it."""
+        """Return what is not there of what it needs with its default settings, and how to get it."""
         return [*find_missing(self.needs, material), *self.find_lacking(material)]
 
 
@@ -70,14 +70,14 @@ def run(ablation: Ablation, material: Material, settings: Mapping[str, object]) 
 
 @cache
 def ablations() -> Mapping[str, Ablation]:
-    """Returns the ablations by name, sorted."""
+    """Return the ablations by name, sorted."""
     modules = (importlib.import_module(f"{room.__name__}.{found.name}") for found in pkgutil.iter_modules(room.__path__))
     found = {each.name: each for module in modules for each in vars(module).values() if isinstance(each, Ablation)}
     return MappingProxyType(dict(sorted(found.items())))
 
 
 def ablation_named(name: str) -> Ablation:
-    """Returns the ablation of a name. Raises NotFound with the known names."""
+    """Return the ablation of a name. Raises NotFound with the known names."""
     known = ablations()
     if name not in known:
         raise NotFound(f"ablation {name!r}: not known, expected one of {', '.join(known)}")

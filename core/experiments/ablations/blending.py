@@ -34,7 +34,7 @@ class Base:
 
 
 def base_of(material: Material, name: str) -> Base:
-    """Returns the run of a name, by default the oldest that a model made on labelled rows. Raises NotFound, MissingInput."""
+    """Return the run of a name, by default the oldest that a model made on labelled rows. Raises NotFound, MissingInput."""
     run = material.labelled_run(name)
     found = run.take(np.array([label is not None for label in run.labels], dtype=np.bool_))
     return Base(run.run.name, found.positions, found.scores, found.cells)
@@ -49,7 +49,7 @@ class Predicted:
 
 
 def predict_rows(material: Material, base: Base, knn: Neighbours, n_cuts: int) -> list[Predicted]:
-    """Returns a kNN's priors of the base's rows under cuts 0, 1, …, from the labelled rows outside both parts of each."""
+    """Return a kNN's priors of the base's rows under cuts 0, 1, …, from the labelled rows outside both parts of each."""
     similarity = SimilaritySettings(knn.weighting, knn.centre, knn.strength)
     queries = material.index.rows.take(base.positions)
     inputs = KnnInputs(queries, material.index.known, knn.spaces, similarity, material.dataset.name, knn.similar)
@@ -62,7 +62,7 @@ def predict_rows(material: Material, base: Base, knn: Neighbours, n_cuts: int) -
 
 
 def trial_of(material: Material, base: Base, predicted: Sequence[Predicted]) -> Trial:
-    """Returns the base's rows in the cells of the cuts."""
+    """Return the base's rows in the cells of the cuts."""
     labels, rows = material.index.labels[base.positions], material.index.rows.take(base.positions)
     return Trial(labels, rows, tuple(each.cells for each in predicted), describe_cuts(len(predicted)))
 

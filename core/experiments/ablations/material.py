@@ -91,7 +91,7 @@ class Material:
 
 
 def load_run(store: Store, name: str) -> RunRows:
-    """Returns the rows of the run of a name or id, as it is scored. Raises NotFound."""
+    """Return the rows of the run of a name or id, as it is scored. Raises NotFound."""
     with store.read() as db:
         return load_scored_rows(db, name)
 
@@ -120,5 +120,5 @@ NEEDS: Mapping[str, tuple[Callable[[Material], bool], str]] = MappingProxyType(
 
 
 def find_missing(needs: Sequence[str], material: Material) -> list[str]:
-    """Returns what is not there of some needs, and how to get it."""
+    """Return what is not there of some needs, and how to get it."""
     return [NEEDS[need][1] for need in needs if not NEEDS[need][0](material)]

@@ -34,7 +34,7 @@ class Neighbours:
 
 
 def make_trial(material: Material, n_cuts: int) -> Trial:
-    """Returns the labelled rows in the cells of cuts 0, 1, … of doubly-disjoint folds."""
+    """Return the labelled rows in the cells of cuts 0, 1, … of doubly-disjoint folds."""
     cells = []
     for seed in range(n_cuts):
         protocol = EvaluationProtocol("folds", K, seed)
@@ -48,7 +48,7 @@ def describe_cuts(n_cuts: int) -> str:
 
 
 def predict(material: Material, knn: Neighbours, n_cuts: int) -> list[tuple[Priors, Priors]]:
-    """Returns the priors of the labelled rows under each cut, and the base rates of the labels that each row may see."""
+    """Return the priors of the labelled rows under each cut, and the base rates of the labels that each row may see."""
     similarity = SimilaritySettings(knn.weighting, knn.centre, knn.strength)
     inputs = KnnInputs(material.rows, material.index.known, knn.spaces, similarity, material.dataset.name, knn.similar)
     return [(next(cut.predict([None])), cut.base_rates) for cut in prepare_cuts(inputs, K, range(n_cuts))]

@@ -23,7 +23,7 @@ MOST = 12
 
 
 def runs_that_differ(material: Material, option: str) -> list[Run]:
-    """Returns the largest group of runs on labelled rows whose specifications are equal but for one option, by its value.
+    """Return the largest group of runs on labelled rows whose specifications are equal but for one option, by its value.
 
     Two runs of one value are not both there: the older one is. Empty if no two values are there.
     """
@@ -82,7 +82,7 @@ def _shared_rows(runs: Sequence[RunRows]) -> list[RunRows]:
 
 
 def ablation_of_option(name: str, title: str, question: str, option: str, how: str) -> Ablation:
-    """Returns the ablation of runs that differ in one option."""
+    """Return the ablation of runs that differ in one option."""
 
     def make(material: Material, options: Mapping[str, Any]) -> Outcome:
         return score_runs(material, options["runs"], option, how)

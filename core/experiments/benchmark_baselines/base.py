@@ -51,7 +51,7 @@ class KnowledgeBaseline:
 
 @cache
 def knowledge_baselines() -> Mapping[str, KnowledgeBaseline]:
-    """Returns the baselines by name, by their places."""
+    """Return the baselines by name, by their places."""
     modules = (importlib.import_module(f"{room.__name__}.{found.name}") for found in pkgutil.iter_modules(room.__path__))
     found = [each for module in modules for each in vars(module).values() if isinstance(each, KnowledgeBaseline)]
     return MappingProxyType({each.name: each for each in sorted(found, key=lambda each: each.place)})

@@ -130,12 +130,12 @@ class Episode:
             self._chosen.pop()
 
     def call_spec(self) -> CallSpec:
-        """Returns how the current agent calls the model."""
+        """Return how the current agent calls the model."""
         options = self.context.options
         return CallSpec(self.stage, self.agent, self.context.seed, options["max_tokens"], options["effort"])
 
     async def ask_model(self, messages: Sequence[Mapping[str, Any]]) -> Reply:
-        """Returns the model's reply to these messages. Raises what the client raises, or the error that already ended the row."""
+        """Return the model's reply to these messages. Raises what the client raises, or the error that already ended the row."""
         if self.failure is not None:
             raise self.failure
         sent = tuple(Message(str(message["role"]), replace_surrogates(str(message["content"]))) for message in messages)
@@ -177,7 +177,7 @@ class Episode:
                 self.context.feed.tool_answered(item)
 
     def count_tool_call(self, tool: str) -> None:
-        """Counts a call of a tool. Raises TrackLimitExceeded, which ends the row, if it exceeds a limit."""
+        """Count a call of a tool. Raises TrackLimitExceeded, which ends the row, if it exceeds a limit."""
         self.tool_calls += 1
         self.tools.add(tool)
         if self.tool_calls > B_TOOL_CALLS:
@@ -198,7 +198,7 @@ class Episode:
 
 
 def outline_of_answerer(options: Mapping[str, Any], tools: Sequence[ToolDescription], *more: str) -> PromptOutline:
-    """Returns the outline of the agent that predicts the pair; more: further paragraphs of instructions."""
+    """Return the outline of the agent that predicts the pair; more: further paragraphs of instructions."""
     letter = options["answers"] == "letter"
     answer_format = prompt_text("agent_letter" if letter else "agent_probabilities")
     instructions = fill(prompt_text("agent"), measure=prompt_text("measure"), format=answer_format)
@@ -207,5 +207,5 @@ def outline_of_answerer(options: Mapping[str, Any], tools: Sequence[ToolDescript
 
 
 def outline_of_colleague(instructions: str, tools: Sequence[ToolDescription]) -> PromptOutline:
-    """Returns the outline of an agent that answers a question in words."""
+    """Return the outline of an agent that answers a question in words."""
     return PromptOutline(instructions, tuple(tools), ("question",), IN_WORDS)

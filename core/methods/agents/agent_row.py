@@ -24,7 +24,7 @@ HARD = {Label.UP: (1.0, 1.0), Label.DOWN: (1.0, 0.0), Label.NONE: (0.0, None)}
 
 
 def agent_prompts(options: Mapping[str, Any], outlines: Sequence[PromptOutline]) -> str:
-    """Returns every text of a prompt but the pair and the tools' answers. Raises MissingPackage if DSPy is not installed."""
+    """Return every text of a prompt but the pair and the tools' answers. Raises MissingPackage if DSPy is not installed."""
     sent = [prompt for outline in outlines for prompt in _program().system_prompts(outline)]
     return "\n\n".join((*sent, cell_desc(options), *map(prompt_text, ("examples", "reask_field", "reask_prob", "reask_letter"))))
 
@@ -41,7 +41,7 @@ async def answer_row(
 
 
 async def consult_colleague(episode: Episode, who: str, outline: PromptOutline, tools: Sequence[BoundTool], question: str) -> str:
-    """Returns another agent's answer to a question; its steps are recorded between the question and the answer."""
+    """Return another agent's answer to a question; its steps are recorded between the question and the answer."""
     if not question.strip():
         raise InputError(f"{who}: no question, expected one in words")
     with episode.consult_as(who):
@@ -53,7 +53,7 @@ async def consult_colleague(episode: Episode, who: str, outline: PromptOutline, 
 
 
 async def _finish(episode: Episode, answer: Answer, counted: TokenCount) -> RowResult:
-    """Returns the prediction from an agent's answer; a field that cannot be read is asked for once more."""
+    """Return the prediction from an agent's answer; a field that cannot be read is asked for once more."""
     letter = "answer" in answer.fields
     p_de, p_up, flags = await (_read_letter if letter else _read_probabilities)(episode, answer.fields)
     said = "; ".join(f"{name}: {value}" for name, value in answer.fields.items())
@@ -77,7 +77,7 @@ async def _finish(episode: Episode, answer: Answer, counted: TokenCount) -> RowR
 
 
 def _largest_request(episode: Episode) -> int | None:
-    """Returns the tokens of the longest request, as the server counted them; calls with several attempts are left out."""
+    """Return the tokens of the longest request, as the server counted them; calls with several attempts are left out."""
     return max((call.prompt_tokens for call in episode.conversation.calls if call.attempts == 1), default=None)
 
 
@@ -99,7 +99,7 @@ async def _read_letter(episode: Episode, fields: Mapping[str, str]) -> tuple[flo
 async def _read_field(
     episode: Episode, field: str, reply_text: str, reader: Callable[[str], V | Unparsed], re_ask: Callable[[Unparsed], str]
 ) -> V | None:
-    """Returns the value of a field; if it cannot be read, that of the reply to one more question; else None."""
+    """Return the value of a field; if it cannot be read, that of the reply to one more question; else None."""
     found = reader(reply_text)
     if not isinstance(found, Unparsed):
         return found
@@ -116,7 +116,7 @@ async def _read_field(
 
 
 def _input_values(episode: Episode) -> dict[str, str]:
-    """Returns the values of the agent's input fields."""
+    """Return the values of the agent's input fields."""
     context, pair = episode.context, episode.pair
     shown = examples(pair, episode.view, context.options["shots"], context.seed)
     values = {"cells": cell_desc(context.options), "perturbed_gene": pair.pert, "target_gene": pair.gene}
@@ -124,7 +124,7 @@ def _input_values(episode: Episode) -> dict[str, str]:
 
 
 def _program() -> Any:
-    """Returns the module that runs DSPy. Raises MissingPackage if DSPy is not installed."""
+    """Return the module that runs DSPy. Raises MissingPackage if DSPy is not installed."""
     try:
         from core.methods.agents import dspy_program
     except ModuleNotFoundError as error:

@@ -39,7 +39,7 @@ class _Model(dspy.BaseLM):  # type: ignore[misc]  # DSPy has no types
     async def acall(
         self, prompt: str | None = None, *, messages: Sequence[Mapping[str, Any]] | None = None, **_: Any
     ) -> list[str]:
-        """Returns the reply's text. A conversation that is too long is reported so that DSPy leaves out the oldest steps."""
+        """Return the reply's text. A conversation that is too long is reported so that DSPy leaves out the oldest steps."""
         episode = self._episode
         try:
             reply = await episode.ask_model(messages or [{"role": "user", "content": prompt or ""}])
@@ -111,7 +111,7 @@ def _as_text(value: object) -> str:
 
 
 async def run_agent(episode: Episode, outline: PromptOutline, tools: Sequence[BoundTool], inputs: Mapping[str, str]) -> Answer:
-    """Runs one agent until it answers; inputs: the values of its input fields. Raises the error that ended the row."""
+    """Run one agent until it answers; inputs: the values of its input fields. Raises the error that ended the row."""
     _REACT_LOG.disabled = True  # it writes a traceback for each agent that is cut short, which the trace records
     most = episode.context.options["max_steps"]
     agent = copy.copy(_agent(_key(outline), most))
@@ -137,7 +137,7 @@ async def run_agent(episode: Episode, outline: PromptOutline, tools: Sequence[Bo
 
 
 def system_prompts(outline: PromptOutline) -> tuple[str, str]:
-    """Returns the system prompts that DSPy sends with every step, and with the final question: instructions, fields and tools."""
+    """Return the system prompts that DSPy sends with every step, and with the final question: instructions, fields and tools."""
     agent, adapter = _agent(_key(outline), 1), dspy.ChatAdapter()
     step, answer = agent.react.signature, agent.extract.predict.signature
     return str(adapter.format_system_message(step)), str(adapter.format_system_message(answer))
@@ -149,7 +149,7 @@ def _key(outline: PromptOutline) -> str:
 
 @lru_cache(maxsize=32)
 def _agent(key: str, max_steps: int) -> _Agent:
-    """Returns an agent of this outline with placeholder tools, cached because its pydantic models take 20 ms to build."""
+    """Return an agent of this outline with placeholder tools, cached because its pydantic models take 20 ms to build."""
     outline = json.loads(key)
     fields: dict[str, Any] = {name: (str, dspy.InputField()) for name in outline["input_fields"]}
     fields |= {name: (str, dspy.OutputField(desc=what)) for name, what in outline["output_fields"]}
@@ -170,5 +170,5 @@ def _record_cut_short(episode: Episode, max_steps: int) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Returns a JSON value, its text repaired so that it can be sent and stored."""
+    """Return a JSON value, its text repaired so that it can be sent and stored."""
     return replace_surrogates(value) if isinstance(value, str) else value

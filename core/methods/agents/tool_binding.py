@@ -26,7 +26,7 @@ class BoundTool:
 
 
 def describe_tool(tool: Tool) -> ToolDescription:
-    """Returns how an evidence tool is described to the model."""
+    """Return how an evidence tool is described to the model."""
     if tool.takes_both:
         arguments = {str(name): {**TEXT, "description": "a gene symbol; leave it out for all"} for name in tool.takes}
     else:
@@ -35,7 +35,7 @@ def describe_tool(tool: Tool) -> ToolDescription:
 
 
 def bind_evidence_tool(episode: Episode, tool: Tool) -> BoundTool:
-    """Returns an evidence tool for an agent; its answers are recorded with the row."""
+    """Return an evidence tool for an agent; its answers are recorded with the row."""
 
     async def act(arguments: Mapping[str, Any]) -> str:
         pert, gene = _arguments(tool, arguments)
@@ -48,7 +48,7 @@ def bind_evidence_tool(episode: Episode, tool: Tool) -> BoundTool:
 
 
 async def call_tool(episode: Episode, bound: BoundTool, values: Mapping[str, Any]) -> str:
-    """Calls a tool and returns the text that the model sees, even if the call fails. Raises only what ends the row."""
+    """Call a tool and returns the text that the model sees, even if the call fails. Raises only what ends the row."""
     name, arguments = bound.description.name, bound.description.arguments
     episode.count_tool_call(name)
     unknown = [str(argument) for argument in values if argument not in arguments]
@@ -74,7 +74,7 @@ async def call_tool(episode: Episode, bound: BoundTool, values: Mapping[str, Any
 
 
 def _record_unforeseen(episode: Episode, name: str, error: Exception) -> None:
-    """Writes the first error of a kind that a tool raises in a run to the workspace's log; ours are in the trace."""
+    """Write the first error of a kind that a tool raises in a run to the workspace's log; ours are in the trace."""
     kinds = episode.context.notes.setdefault("kinds of tool errors", set())
     kind = (name, type(error).__name__)
     if not isinstance(error, DeskError) and kind not in kinds:
@@ -83,7 +83,7 @@ def _record_unforeseen(episode: Episode, name: str, error: Exception) -> None:
 
 
 def _arguments(tool: Tool, call: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """Returns the perturbation and the gene that a call names, None for one that it leaves out."""
+    """Return the perturbation and the gene that a call names, None for one that it leaves out."""
     values = {name: str(value).strip() or None for name, value in call.items() if value is not None}
     if tool.takes_both or not tool.takes:
         return values.get("pert"), values.get("gene")

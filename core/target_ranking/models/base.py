@@ -60,7 +60,7 @@ class FittedModel(Protocol):
     def notes(self) -> tuple[str, ...]: ...
 
     def score(self, x: Expression, control: Control) -> Scores:
-        """Returns a score of every gene for every cell, higher for a likelier target; -inf for genes that it cannot score.
+        """Return a score of every gene for every cell, higher for a likelier target; -inf for genes that it cannot score.
 
         x: of shape (n_cells, n_genes). control: the cells' matched controls, or profiles of shape (n_genes,) or (n_cells,
         n_genes). Raises InputError for other shapes.
@@ -81,19 +81,19 @@ class RankingModel(Protocol):
     options: tuple[Option, ...]
 
     def fit(self, train: ExpressionSet, validation: ExpressionSet, settings: FitSettings, report: Report) -> FittedModel:
-        """Returns the model that was fitted on training cells and chosen on validation cells.
+        """Return the model that was fitted on training cells and chosen on validation cells.
 
         Raises InputError if either has no perturbed cell or the training cells no control, and MissingPackage.
         """
         ...
 
     def load(self, folder: Path) -> FittedModel:
-        """Returns a saved model, which scores exactly as it did. Raises NotFound, InputError and MissingPackage."""
+        """Return a saved model, which scores exactly as it did. Raises NotFound, InputError and MissingPackage."""
         ...
 
 
 def options_of(model: RankingModel, settings: FitSettings) -> dict[str, Any]:
-    """Returns every option of a model with its value. Raises InputError for an unknown one."""
+    """Return every option of a model with its value. Raises InputError for an unknown one."""
     return read_options(model.options, settings.options)
 
 
@@ -107,19 +107,19 @@ def check_columns(model: FittedModel, x: Expression) -> None:
 
 @cache
 def ranking_models() -> Mapping[str, RankingModel]:
-    """Returns the models by name, sorted: a new file with a `MODEL` is in without being listed anywhere."""
+    """Return the models by name, sorted: a new file with a `MODEL` is in without being listed anywhere."""
     modules = (importlib.import_module(f"{room.__name__}.{each.name}") for each in pkgutil.iter_modules(room.__path__))
     found: list[RankingModel] = [module.MODEL for module in modules if hasattr(module, "MODEL")]
     return MappingProxyType({model.name: model for model in sorted(found, key=lambda model: model.name)})
 
 
 def ranking_model_named(name: str) -> RankingModel:
-    """Returns the model of a name. Raises NotFound, with the known names, if there is none."""
+    """Return the model of a name. Raises NotFound, with the known names, if there is none."""
     if name not in ranking_models():
         raise NotFound(f"ranking model {name!r}: not known, expected one of {', '.join(ranking_models())}")
     return ranking_models()[name]
 
 
 def load_model(folder: Path) -> FittedModel:
-    """Returns the model saved in a folder, of whatever kind. Raises NotFound, InputError and MissingPackage."""
+    """Return the model saved in a folder, of whatever kind. Raises NotFound, InputError and MissingPackage."""
     return ranking_model_named(read_manifest(folder).model).load(folder)

@@ -114,7 +114,7 @@ def weights_of(network: Any) -> dict[str, NDArray[Any]]:
 
 
 def bin_expression(x: Expression, n_bins: int = N_BINS) -> NDArray[np.int16]:
-    """Returns the bin of each gene in its cell, of the shape (n_cells, n_genes): 0 where it is not expressed, otherwise 1 to
+    """Return the bin of each gene in its cell, of the shape (n_cells, n_genes): 0 where it is not expressed, otherwise 1 to
     `n_bins` - 1 by the mid-rank among the genes of the cell that are, in bins of equal size as far as ties allow."""
     from scipy.stats import rankdata
 

@@ -82,7 +82,7 @@ def _directions(changes: Expression, mean: Floats32, components: Floats32) -> Fl
 
 
 def _count_votes(cosines: NDArray[np.floating], votes: Flags, most: int) -> Iterator[NDArray[np.float64]]:
-    """Yields the sums of the cosines, at least 0, over the nearest 1, 2, … `most` training cells in which each gene is a target.
+    """Yield the sums of the cosines, at least 0, over the nearest 1, 2, … `most` training cells in which each gene is a target.
 
     cosines: of shape (n_cells, n_train); of equal ones the earlier cell is nearer. votes: of shape (n_train, n_genes).
     """

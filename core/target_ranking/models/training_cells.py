@@ -41,13 +41,13 @@ class PerturbedCells:
         return self.x - self.controls.means()
 
     def take(self, rows: NDArray[np.intp]) -> PerturbedCells:
-        """Returns some of the cells."""
+        """Return some of the cells."""
         controls = self.controls.take(rows)
         return PerturbedCells(self.x[rows], controls, self.targets[rows], self.conditions[rows], self.batches[rows])
 
 
 def take_perturbed(cells: ExpressionSet, pool: ExpressionSet, rng: np.random.Generator, what: str) -> PerturbedCells:
-    """Returns the perturbed cells of a set, matched with control cells of `pool`.
+    """Return the perturbed cells of a set, matched with control cells of `pool`.
 
     what: they are for, such as "training". Raises InputError if there is no perturbed cell or no control.
     """
@@ -63,7 +63,7 @@ def take_perturbed(cells: ExpressionSet, pool: ExpressionSet, rng: np.random.Gen
 
 
 def take_validation(validation: ExpressionSet, train: ExpressionSet, rng: np.random.Generator) -> PerturbedCells:
-    """Returns at most MOST_VALIDATION_CELLS random perturbed cells, matched with control cells of the training set."""
+    """Return at most MOST_VALIDATION_CELLS random perturbed cells, matched with control cells of the training set."""
     perturbed = np.flatnonzero(~validation.is_control)
     chosen = np.sort(rng.permutation(perturbed)[:MOST_VALIDATION_CELLS])
     return take_perturbed(validation.take(chosen), train, rng, "validation")
@@ -72,7 +72,7 @@ def take_validation(validation: ExpressionSet, train: ExpressionSet, rng: np.ran
 def choice_cells(
     cells: PerturbedCells, held_out: PerturbedCells, rng: np.random.Generator
 ) -> tuple[PerturbedCells, PerturbedCells, tuple[str, ...]]:
-    """Returns the cells to fit and to choose on, for a model that ranks only genes that training cells have as targets.
+    """Return the cells to fit and to choose on, for a model that ranks only genes that training cells have as targets.
 
     These are the training and the validation cells, unless no validation cell has such a target: no choice would then change its
     MRR, so a random tenth of the training cells takes their place, which a note says. Raises InputError for fewer than two
@@ -91,20 +91,20 @@ def choice_cells(
 
 
 def mean_reciprocal_rank(scores: NDArray[np.floating], cells: PerturbedCells) -> float:
-    """Returns the mean over cells of 1 / the best rank of a target; scores of the shape of the targets."""
+    """Return the mean over cells of 1 / the best rank of a target; scores of the shape of the targets."""
     targets: Sequence[tuple[int, ...]] = [tuple(map(int, np.flatnonzero(row))) for row in cells.targets]
     return score_rankings(place_targets(scores, targets), cells.conditions.tolist(), ks=(1,)).mean(MRR)
 
 
 def notes_on_controls(cells: PerturbedCells) -> tuple[str, ...]:
-    """Returns a sentence on cells whose batch has no control cell; none if there are none."""
+    """Return a sentence on cells whose batch has no control cell; none if there are none."""
     n = cells.controls.n_unmatched
     text = f"{n:,} of {len(cells.x):,} cells are of batches without control cells and were compared with those of all batches."
     return (text,) if n else ()
 
 
 def average_conditions(cells: PerturbedCells) -> PerturbedCells:
-    """Returns the mean expression of the cells of each condition and batch, with the mean of their controls as the only one."""
+    """Return the mean expression of the cells of each condition and batch, with the mean of their controls as the only one."""
     names = np.unique(np.stack([cells.conditions.astype(str), cells.batches.astype(str)], axis=1), axis=0)
     groups = [np.flatnonzero((cells.conditions == condition) & (cells.batches == batch)) for condition, batch in names]
     control_means = cells.controls.means()
@@ -129,21 +129,21 @@ class ClassRows:
 
 
 def make_class_rows(cells: PerturbedCells) -> ClassRows:
-    """Returns the rows of training cells."""
+    """Return the rows of training cells."""
     columns = np.flatnonzero(cells.targets.any(axis=0))
     row, column = np.nonzero(cells.targets[:, columns])
     return ClassRows(cells.changes[row], column, 1 / cells.targets.sum(axis=1)[row], columns)
 
 
 def spread_scores(found: NDArray[np.floating], columns: NDArray[np.intp], n_genes: int) -> NDArray[np.float64]:
-    """Returns scores of shape (n_cells, n_genes) from those of the classes; -inf for genes that are no class."""
+    """Return scores of shape (n_cells, n_genes) from those of the classes; -inf for genes that are no class."""
     scores = np.full((len(found), n_genes), -np.inf)
     scores[:, columns] = found
     return scores
 
 
 def flag_columns(columns: NDArray[np.intp], n_genes: int) -> NDArray[np.bool_]:
-    """Returns flags of shape (n_genes,) of the genes that are classes."""
+    """Return flags of shape (n_genes,) of the genes that are classes."""
     flags = np.zeros(n_genes, dtype=np.bool_)
     flags[columns] = True
     return flags

@@ -170,7 +170,7 @@ MODEL: RankingModel = Transformer()
 
 
 def make_gene_features(train: ExpressionSet, seed: int) -> NDArray[np.float32]:
-    """Returns features of shape (n_genes, n_features): loadings on the first principal components of the training cells, whose
+    """Return features of shape (n_genes, n_features): loadings on the first principal components of the training cells, whose
     genes are standardised, then the mean expression and the share of cells that express the gene; each column standardised."""
     from sklearn.decomposition import PCA  # imported here, since few processes train a model
 
@@ -184,7 +184,7 @@ def make_gene_features(train: ExpressionSet, seed: int) -> NDArray[np.float32]:
 
 
 def read_start(folder: Path, genes: tuple[str, ...], dropout: float) -> ScgptStart:
-    """Returns what a scGPT checkpoint gives for some genes.
+    """Return what a scGPT checkpoint gives for some genes.
 
     Raises what `read_scgpt_model` raises, and InputError if it has none of the genes, or lacks a weight or an argument.
     """

@@ -157,7 +157,7 @@ class TransformerLearner:
             yield parts[at]
 
     def _step(self, batch: int, rows: Codes, rng: np.random.Generator) -> float:
-        """One step of the optimizer on the examples that start from some rows; returns their loss."""
+        """One step of the optimizer on the examples that start from some rows; return their loss."""
         torch, n_averaged = self.network.torch, int(rng.choice(AVERAGED))
         targets = self.cells.targets[rows]
         needed = np.flatnonzero(targets.any(axis=0))
@@ -194,7 +194,7 @@ def _average(x: Expression, groups: list[Codes]) -> Expression:
 def sample_negatives(
     scores: NDArray[Any], positive: NDArray[np.bool_], rng: np.random.Generator, settings: NegativeSettings = PUBLISHED_NEGATIVES
 ) -> NDArray[np.bool_]:
-    """Returns flags of each cell's negatives, of the shape (n_cells, n_genes) of `scores` and of `positive`, which flags targets.
+    """Return flags of each cell's negatives, of the shape (n_cells, n_genes) of `scores` and of `positive`, which flags targets.
 
     Hard ones are the best-scored of `candidates` random genes that are no targets; the others are drawn from the rest of the
     genes that are no targets. A cell with fewer such genes than wanted has all of them. Raises InputError for other shapes.
@@ -210,14 +210,14 @@ def sample_negatives(
 
 
 def _drawn_genes(allowed: NDArray[np.bool_], wanted: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Returns flags of `wanted` (n_cells,) random genes of each cell among those allowed; of all, where there are fewer."""
+    """Return flags of `wanted` (n_cells,) random genes of each cell among those allowed; of all, where there are fewer."""
     keys = np.where(allowed, rng.random(allowed.shape), np.inf)
     places = np.argsort(np.argsort(keys, axis=1), axis=1)
     return np.asarray(allowed & (places < wanted[:, None]))
 
 
 def ranking_loss(torch: Any, scores: Any, positive: Any, negative: Any) -> Any:
-    """Returns the loss of cells, a tensor without axes.
+    """Return the loss of cells, a tensor without axes.
 
     scores: of shape (n_cells, n_genes). positive, negative: flags of the same shape; every cell needs one of each. Raises
     InputError if a cell has none.

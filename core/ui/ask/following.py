@@ -111,7 +111,7 @@ def _from_store(workspace: Workspace, run: Run) -> LiveRow | None:
 
 
 def _follow(workspace: Workspace, run: Run, following: Following) -> None:
-    """Draws the row as it comes, for a little longer than the browser waits before it asks again."""
+    """Draw the row as it comes, for a little longer than the browser waits before it asks again."""
     if run.is_asked and st.button("Stop", icon=":material/stop:", key=f"stop-{run.id}"):
         try:
             run_control.cancel(workspace, run.id)

@@ -117,7 +117,7 @@ def _thinking(found: re.Match[str]) -> str:
 
 
 def to_markdown(text: str, marks: Marks) -> str:
-    """Returns a text that a model wrote, with its headings, lists, bold and italic words."""
+    """Return a text that a model wrote, with its headings, lists, bold and italic words."""
     writer = _Writer(marks, _pattern_of_lines(marks.passages.get(text, ())))
     blocks: list[tuple[str, str]] = []  # (kind, Markdown): consecutive lines, or items of a list, belong together
     for line in _NOTHING_THOUGHT.sub("", text).splitlines():
@@ -139,18 +139,18 @@ def _pattern_of_lines(passages: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 def lines_of(passages: Iterable[str]) -> list[str]:
-    """Returns the lines of some passages without the mark of a heading or of an item, the longest first."""
+    """Return the lines of some passages without the mark of a heading or of an item, the longest first."""
     lines = (line for passage in passages for line in passage.splitlines())
     return sorted({_BEFORE_WORDS.sub("", line).strip() for line in lines} - {""}, key=len, reverse=True)
 
 
 def without_emphasis(line: str) -> str:
-    """Returns a line as it reads once its bold and italic words are drawn."""
+    """Return a line as it reads once its bold and italic words are drawn."""
     return _STRONG_OR_EMPHASIS.sub(lambda found: found["strong"] or found["emphasis"], line)
 
 
 def to_lines(text: str, marks: Marks) -> str:
-    """Returns a text that is no Markdown, line by line as it was written."""
+    """Return a text that is no Markdown, line by line as it was written."""
     writer = _Writer(marks)
     blocks = []
     for line in text.splitlines():

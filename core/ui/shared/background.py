@@ -59,7 +59,7 @@ class Background:
         self._thread: threading.Thread | None = None
 
     def ask(self, key: Hashable, compute: Callable[[Progress], Any]) -> Result:
-        """Returns the result of a key; one that is not there is computed as soon as may be.
+        """Return the result of a key; one that is not there is computed as soon as may be.
 
         compute: is given a function to call often, with the share that is done. It must not use what belongs to a page.
         """
@@ -113,7 +113,7 @@ class Background:
             self._put(key, result)
 
     def _take(self) -> tuple[Hashable, Callable[[Progress], Any]] | None:
-        """Returns what to compute next, once no new request has come for a moment; None, for the thread to end, without any."""
+        """Return what to compute next, once no new request has come for a moment; None, for the thread to end, without any."""
         while True:
             with self._lock:
                 if not self._waiting:
@@ -126,7 +126,7 @@ class Background:
             time.sleep(wait_s)
 
     def _give_way(self, _share: float) -> None:
-        """Waits for pages. Raises Abandoned if nobody has asked for the current result for long, and another waits."""
+        """Wait for pages. Raises Abandoned if nobody has asked for the current result for long, and another waits."""
         self._wait_for_pages()
         with self._lock:
             if self._waiting and self._asked.get(self._current, 0.0) < time.monotonic() - FORGOTTEN_S:
@@ -154,5 +154,5 @@ class Background:
 
 @st.cache_resource(show_spinner=False)
 def background() -> Background:
-    """Returns the results that this server computes in the background."""
+    """Return the results that this server computes in the background."""
     return Background()

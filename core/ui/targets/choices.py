@@ -49,7 +49,7 @@ def choose(workspace: Workspace) -> ShownRanking | None:
 
 
 def evaluation_title(saved: SavedEvaluation) -> str:
-    """Returns what tells an evaluation from others of the same ranking."""
+    """Return what tells an evaluation from others of the same ranking."""
     pool = "" if saved.facts["pool"] == ALL_GENES else f", within {saved.facts['pool']}"
     seed = f", seed {saved.facts['seed']}" if saved.facts["seed"] else ""
     return f"{UNIT_WORDS[saved.facts['unit']]}, {MASK_WORDS[saved.facts['mask']]}{pool}{seed}"

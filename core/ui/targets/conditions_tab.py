@@ -54,7 +54,7 @@ def _show_targets(split: Split, condition: str) -> None:
 
 
 def target_ranks(genes: pd.DataFrame) -> pd.DataFrame:
-    """Returns one row for each perturbed gene of a condition, with its rank by each model as text.
+    """Return one row for each perturbed gene of a condition, with its rank by each model as text.
 
     genes: model, gene, rank, is_target, of one condition.
     """
@@ -67,7 +67,7 @@ def target_ranks(genes: pd.DataFrame) -> pd.DataFrame:
 
 
 def first_genes(genes: pd.DataFrame) -> pd.DataFrame:
-    """Returns the genes that each model ranks first, a column a model; perturbed genes are marked.
+    """Return the genes that each model ranks first, a column a model; perturbed genes are marked.
 
     genes: as in `target_ranks`.
     """
@@ -84,7 +84,7 @@ def first_genes(genes: pd.DataFrame) -> pd.DataFrame:
 
 
 def best_ranks(saved: SavedEvaluation, split: Split) -> pd.DataFrame:
-    """Returns one row for each test condition: its name, how many of its genes were trained, the best rank by each model."""
+    """Return one row for each test condition: its name, how many of its genes were trained, the best rank by each model."""
     targets = saved.genes[saved.genes["is_target"]]
     best = targets.groupby(["condition", "model"], sort=False)["rank"].min().unstack().reset_index().rename_axis(columns=None)
     models = list(dict.fromkeys(targets["model"]))
@@ -99,7 +99,7 @@ def best_ranks(saved: SavedEvaluation, split: Split) -> pd.DataFrame:
 
 
 def rank_text(rank: float) -> str:
-    """Returns a mid-rank as text; a gene outside of the candidates has none."""
+    """Return a mid-rank as text; a gene outside of the candidates has none."""
     if rank == float("inf"):
         return "not a candidate"
     return as_text(number_text(rank, ",.0f" if rank == int(rank) else ",.1f")).replace("\\", "")

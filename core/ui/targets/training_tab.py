@@ -97,7 +97,7 @@ def _show_curves(folder: RankingFolder) -> None:
 
 
 def epochs_table(history: pd.DataFrame) -> pd.DataFrame:
-    """Returns what was measured after each epoch of a network or each round of boosted trees, with a column epoch for both."""
+    """Return what was measured after each epoch of a network or each round of boosted trees, with a column epoch for both."""
     if "validation_mrr" not in history:
         return history.head(0)
     none = pd.Series(float("nan"), index=history.index)
