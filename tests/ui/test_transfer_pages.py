@@ -75,7 +75,7 @@ def test_a_space_from_these_labels_is_not_offered(visit: Visit, little_copy: Wor
         app = visit(little_copy, page, run=LABELLED)
         assert not app.exception
         assert "co" not in app.get("pills")[0].options if app.get("pills") else True
-    assert "it has to be rebuilt for each fold" in text_of(visit(little_copy, "neighbours"))
+    assert "It has to be rebuilt for each fold" in text_of(visit(little_copy, "neighbours"))
 
 
 def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visit, little_copy: Workspace) -> None:
