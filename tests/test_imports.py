@@ -199,3 +199,11 @@ def imported_files(file: Path, names: set[str]) -> set[str]:
 def test_pages_are_short() -> None:
     for page in (ROOT / "pages").glob("*.py"):
         assert len(page.read_text("utf-8").splitlines()) <= 60, page
+
+
+def test_a_file_that_is_run_defines_everything_first() -> None:
+    for path in FILES:
+        names = [ast.unparse(each.test) if isinstance(each, ast.If) else "" for each in ast.parse(path.read_text("utf-8")).body]
+        assert "__name__ == '__main__'" not in names[:-1], (
+            f"{path.relative_to(ROOT)}: what follows is not there yet when it is run"
+        )

@@ -229,10 +229,6 @@ def _describe(trainer: Any, spec: FinetuneSpec, hardware: Hardware) -> dict[str,
     }
 
 
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
-
-
 def encode(examples: Sequence[Mapping[str, Any]], tokenizer: Any, longest: int) -> list[dict[str, list[int]]]:
     """Return input_ids and labels of each example.
 
@@ -262,3 +258,7 @@ def _encode_one(example: Mapping[str, Any], tokenizer: Any) -> dict[str, list[in
 def end_of_thinking(prompt: str) -> str:
     """Return what closes the thoughts that a template opened at the end of a prompt; "" if it opened none."""
     return "\n</think>\n\n" if prompt.rstrip().endswith("<think>") else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -166,10 +166,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-if __name__ == "__main__":
-    sys.exit(main())
-
-
 def stream_parts(answer: Mapping[str, Any], reasoning: Sequence[str], content: Sequence[str], usage: bool) -> Iterator[bytes]:
     """Yield the events of an answer; its reasoning and content are cut into these tokens. usage: whether it comes last.
 
@@ -199,3 +195,7 @@ def _choice_parts(choice: Mapping[str, Any], reasoning: Sequence[str], content: 
 
 def _event(chunk: Mapping[str, Any]) -> bytes:
     return b"data: " + json.dumps(chunk).encode() + b"\n\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

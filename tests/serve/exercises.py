@@ -14,6 +14,8 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from core.audit.brief_checks import FAULTS
 from core.config import REPOSITORY
 from core.datasets.demo import simulate
@@ -220,9 +222,10 @@ def tiny_model(python: Path) -> Path:
     lines = "".join(f"{json.dumps(one | symbols, ensure_ascii=False)}\n" for one in exercises(pairs, view))
     key = hashlib.sha256(lines.encode() + SCRIPT.read_bytes()).hexdigest()[:12]
     folder = REPOSITORY / "cache" / "serve" / f"tiny-{key}"
-    if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        source = folder.with_suffix(".jsonl")
-        source.write_text(lines, "utf-8")
-        subprocess.run([str(python), str(SCRIPT), str(source), str(folder)], check=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder.with_suffix(".lock")):  # two files of tests ask for it at once
+        if not folder.is_dir():
+            source = folder.with_suffix(".jsonl")
+            source.write_text(lines, "utf-8")
+            subprocess.run([str(python), str(SCRIPT), str(source), str(folder)], check=True)
     return folder
