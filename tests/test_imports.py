@@ -204,6 +204,4 @@ def test_pages_are_short() -> None:
 def test_a_file_that_is_run_defines_everything_first() -> None:
     for path in FILES:
         names = [ast.unparse(each.test) if isinstance(each, ast.If) else "" for each in ast.parse(path.read_text("utf-8")).body]
-        assert "__name__ == '__main__'" not in names[:-1], (
-            f"{path.relative_to(ROOT)}: what follows is not there yet when it is run"
-        )
+        assert "__name__ == '__main__'" not in names[:-1], f"{path.relative_to(ROOT)}: what follows is missing when it is run"
