@@ -333,7 +333,8 @@ def test_a_run_goes_on_when_one_of_two_servers_is_killed(model: Path, server: En
         assert [(health.problem, health.max_model_len) for health in found.values()] == [("", LENGTH), ("", LENGTH)]
         addresses = tmp_path / "addresses.txt"
         addresses.write_text(other.base_url)
-        options = {"max_tokens": 32, "seeds": ",".join(map(str, range(8)))}  # so that there are calls left when it is killed
+        seeds = ",".join(map(str, range(8)))  # so that there are calls left when it is killed
+        options = {"reasoning": "no", "max_tokens": 32, "seeds": seeds}  # the model was taught this prompt
         request = RunRequest("prompt_only", "bmdm", options, "split=test", model=MODEL)
         how = ExecutionSettings(str(addresses), rows_in_flight=4, concurrency=4)
         run = run_control.start(workspace, launch.resolve(workspace, request), "over two", how)
